@@ -1,0 +1,88 @@
+"""How a sample meets an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from harness.core import Trajectory, Usage
+from harness.models.types import Model, Sampling
+from harness.sandbox.types import Limits, Sandbox
+
+SkillMode = Literal["preloaded", "discovered", "none"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One task prepared for one attempt.
+
+    Attributes:
+        id: `<task id>` or `<task id>@<epoch>`: the trajectory id, unique in a run.
+        task_id: the task.
+        prompt: the user prompt that the task family made.
+        workdir: fresh work folder with the input files.
+    """
+
+    id: str
+    task_id: str
+    prompt: str
+    workdir: Path
+
+
+@dataclass(frozen=True)
+class AgentContext:
+    """What an agent may use. Given to LangGraph graphs as their runtime context.
+
+    Attributes:
+        model: answers chat requests (role `agent`).
+        sandbox: runs model-written code.
+        skill: skill directory, or None for no skill.
+        skill_mode: body in the system prompt (preloaded), or description only and the rest read
+            by the agent on demand (discovered).
+        sampling: sampling parameters of the agent's calls.
+        max_turns: model calls per attempt; a format error does not use one up.
+        limits: of each execution in the sandbox.
+        on_event: called with every event of the run, for progress and streaming.
+        checkpoints: SQLite file for graph state, or None for none.
+    """
+
+    model: Model
+    sandbox: Sandbox | None = None
+    skill: Path | None = None
+    skill_mode: SkillMode = "preloaded"
+    sampling: Sampling = field(default_factory=Sampling)
+    max_turns: int = 100
+    limits: Limits = field(default_factory=Limits)
+    on_event: Callable[[dict[str, Any]], None] | None = None
+    checkpoints: Path | None = None
+
+
+@dataclass(frozen=True)
+class AgentRun:
+    """What an attempt left behind.
+
+    Attributes:
+        answer: final answer text, None if the agent gave none.
+        trajectory: ATIF record of the attempt.
+        usage: tokens and money of the attempt.
+        invalid: why the attempt says nothing about the agent (endpoint unreachable, turn limit
+            hit, ...), or None.
+    """
+
+    answer: str | None
+    trajectory: Trajectory
+    usage: Usage
+    invalid: str | None = None
+
+
+class Agent(Protocol):
+    """An agent: a graph, a command or a function."""
+
+    spec: str
+
+    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """Attempt one sample. Limits and model faults come back as `AgentRun.invalid`;
+        `LimitReached` of a budget is raised, because it ends the whole run."""
+        ...

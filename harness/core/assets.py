@@ -1,0 +1,93 @@
+"""One lookup for the files that travel with the library: graphs, prompts, skills, corpora, suites.
+
+In a checkout or an editable install they lie beside the package; in a wheel under
+`harness/_assets/`. Code that users bring is loaded by the same loader as ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.core.errors import BadInput
+
+KINDS = ("graphs", "prompts", "skills", "corpora", "evals")
+
+
+@cache
+def root() -> Path:
+    """The folder that holds the asset folders.
+
+    Raises:
+        BadInput: if the installation carries none (a broken wheel).
+    """
+    package = Path(__file__).resolve().parent.parent
+    for candidate in (package.parent, package / "_assets"):
+        if (candidate / "graphs").is_dir() and (candidate / "prompts").is_dir():
+            return candidate
+    raise BadInput(f"no assets beside {package} or in {package / '_assets'}: reinstall the package")
+
+
+def find(relative: str) -> Path:
+    """Path of an asset, such as `prompts/react.md.j2`.
+
+    Raises:
+        BadInput: if there is no such asset.
+    """
+    path = root() / relative
+    if not path.exists():
+        raise BadInput(f"no asset {relative!r} under {root()}")
+    return path
+
+
+def load_module(path: Path) -> ModuleType:
+    """Import a Python file under a name derived from its path, once per content.
+
+    Raises:
+        BadInput: if the file is missing or fails to import.
+    """
+    if not path.is_file():
+        raise BadInput(f"expected a Python file, found nothing at {str(path)!r}")
+    tag = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:16]
+    name = f"_harness_loaded_{path.stem}_{tag}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BadInput(f"cannot import {str(path)!r}: is it a .py file?")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise BadInput(
+            f"importing {str(path)!r} failed: {type(error).__name__}: {error}"
+        ) from error
+    return module
+
+
+def load_object(reference: str, base: Path | None = None) -> Any:
+    """Load `path/to/file.py:name`; relative paths start at `base` (default: working folder).
+
+    Raises:
+        BadInput: if the reference is malformed, or the file or the name is missing.
+    """
+    file, colon, name = reference.rpartition(":")
+    if not colon or not file.endswith(".py") or not name:
+        raise BadInput(f"expected 'path/to/file.py:name', got {reference!r}")
+    path = (base or Path.cwd()) / file
+    module = load_module(path)
+    if not hasattr(module, name):
+        raise BadInput(f"{str(path)!r} defines no {name!r}")
+    return getattr(module, name)
+
+
+def load_graph(name: str) -> Any:
+    """The compiled graph of `graphs/<name>.py` (its `graph`)."""
+    return load_object(f"graphs/{name}.py:graph", root())

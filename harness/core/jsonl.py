@@ -1,0 +1,62 @@
+"""JSON lines, with errors that name the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from harness.core.errors import BadInput
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a JSONL file; blank lines are passed over.
+
+    Raises:
+        BadInput: if the file is missing, or a line is not a JSON object (the line is named).
+    """
+    if not path.is_file():
+        raise BadInput(f"expected a JSONL file, found nothing at {str(path)!r}")
+    with path.open(encoding="utf-8") as handle:
+        try:
+            for number, line in enumerate(handle, start=1):
+                if line.strip():
+                    yield number, _parse(path, number, line)
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{str(path)!r} is not UTF-8 text: {error}") from error
+
+
+def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadInput(
+            f"{path}:{number}: expected one JSON object, got {line.strip()[:60]!r} ({error.msg})"
+        ) from error
+    if not isinstance(row, dict):
+        raise BadInput(f"{path}:{number}: expected a JSON object, got {type(row).__name__}")
+    return row  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped
+
+
+def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:
+    """Read every line of a JSONL file as `model`.
+
+    Raises:
+        BadInput: as :func:`read_rows`, or if a row does not fit the model.
+    """
+    found: list[ModelT] = []
+    for number, row in read_rows(path):
+        try:
+            found.append(model.model_validate(row))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "row"
+            raise BadInput(
+                f"{path}:{number}: {field}: {first['msg']}, got {str(first['input'])[:60]!r}"
+            ) from error
+    return found

@@ -1,0 +1,106 @@
+"""The run directory: append-only, one writer, resumable by any engine.
+
+`run.json` is the lock of what the run depends on (digests of tasks, skill, prompts, model,
+config, code version); `items.seg` and `trajectories.seg` hold records; `calls.sqlite` and
+`checkpoints.sqlite` are opened by the rooms that own them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import BadInput
+from harness.core.files import write_atomic
+from harness.core.segments import SegmentWriter, read_segment
+
+SCHEMA_VERSION = 1
+
+
+def new_run_id(kind: str) -> str:
+    """A sortable id such as `eval-20261121-045501-9f3a`."""
+    return f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+class RunReader:
+    """Reads a run directory, finished or not; never writes."""
+
+    def __init__(self, path: Path) -> None:
+        if not (path / "run.json").is_file():
+            raise BadInput(f"no run at {str(path)!r} (expected a folder with run.json)")
+        self.path = path
+        self.lock: dict[str, Any] = json.loads((path / "run.json").read_text("utf-8"))
+        version = self.lock.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise BadInput(
+                f"{path}: run of schema {version!r}, this version reads {SCHEMA_VERSION}"
+            )
+
+    def items(self) -> Iterator[dict[str, Any]]:
+        """Item records in the order they finished."""
+        return read_segment(self.path / "items.seg")
+
+    def trajectories(self) -> Iterator[dict[str, Any]]:
+        """ATIF trajectories in the order they finished."""
+        return read_segment(self.path / "trajectories.seg")
+
+
+class RunWriter(RunReader):
+    """The one writer of a run directory. Use as a context manager.
+
+    A run that exists is resumed if what it depends on (`lock`) is unchanged.
+    """
+
+    def __init__(self, path: Path, lock: dict[str, Any]) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self._guard = (path / "writer.lock").open("w")
+        try:
+            fcntl.flock(self._guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadInput(f"another process is writing {str(path)!r}: wait or stop it") from error
+        expected = {"schema_version": SCHEMA_VERSION, **lock}
+        if (path / "run.json").exists():
+            _same_lock(path, expected)
+        else:
+            write_atomic(path / "run.json", json.dumps(expected, indent=2, sort_keys=True) + "\n")
+        super().__init__(path)
+        self._items = SegmentWriter(path / "items.seg")
+        self._trajectories = SegmentWriter(path / "trajectories.seg")
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes of torn records that a kill had left and that opening cut off."""
+        return self._items.dropped_bytes + self._trajectories.dropped_bytes
+
+    def append_trajectory(self, record: dict[str, Any]) -> None:
+        """Store a trajectory; write it before the item record that refers to it."""
+        self._trajectories.append(record)
+
+    def append_item(self, record: dict[str, Any]) -> None:
+        """Store the record that says an item is finished."""
+        self._items.append(record)
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._items.close()
+        self._trajectories.close()
+        self._guard.close()
+
+
+def _same_lock(path: Path, expected: dict[str, Any]) -> None:
+    found = json.loads((path / "run.json").read_text("utf-8"))
+    wanted = json.loads(json.dumps(expected))
+    changed = sorted(
+        key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)
+    )
+    if changed:
+        raise BadInput(
+            f"{str(path)!r} was started with other {', '.join(changed)}: start a new run instead"
+        )

@@ -1,0 +1,110 @@
+"""Append-only record files that survive a kill.
+
+A segment is a sequence of frames: 4 bytes length, 4 bytes CRC-32 (both little-endian), then a
+zstd-compressed JSON record. A torn last frame is dropped on opening and reported; a frame that is
+damaged in the middle is an error, because records behind it would be lost silently.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from harness.core.errors import BadInput
+
+_HEADER = struct.Struct("<II")
+
+
+class SegmentWriter:
+    """Appends records to one file; one writer at a time (the run directory holds the lock).
+
+    Attributes:
+        dropped_bytes: length of the torn tail that was cut off when the file was opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        end = _intact_length(path)
+        size = path.stat().st_size if path.exists() else 0
+        self.dropped_bytes = size - end
+        self._handle = path.open("r+b" if path.exists() else "w+b")
+        self._handle.truncate(end)
+        self._handle.seek(end)
+        self._end = end
+        self._compressor = zstandard.ZstdCompressor(level=3)
+
+    def append(self, record: Any) -> None:
+        """Write one record through to the disk.
+
+        Raises:
+            BadInput: if the disk is full; what had been written before stays intact.
+        """
+        payload = self._compressor.compress(json.dumps(record, ensure_ascii=False).encode())
+        frame = _HEADER.pack(len(payload), zlib.crc32(payload)) + payload
+        try:
+            self._handle.write(frame)
+            self._handle.flush()
+            os.fsync(self._handle.fileno())
+        except OSError as error:
+            self._cut_back()
+            raise BadInput(
+                f"cannot write {self._handle.name!r}: {error.strerror}; free space, then resume"
+            ) from error
+        self._end += len(frame)
+
+    def _cut_back(self) -> None:
+        # The buffered writer still holds the frame that did not fit: start a fresh one.
+        name = self._handle.name
+        raw = self._handle.detach()
+        os.ftruncate(raw.fileno(), self._end)
+        raw.close()
+        self._handle = Path(name).open("r+b")  # noqa: SIM115  # closed by close()
+        self._handle.seek(self._end)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._handle.close()
+
+
+def read_segment(path: Path) -> Iterator[Any]:
+    """Yield the records of a segment, passing over a torn tail.
+
+    Raises:
+        BadInput: if a frame before the last one is damaged.
+    """
+    if not path.exists():
+        return
+    decompressor = zstandard.ZstdDecompressor()
+    with path.open("rb") as handle:
+        for payload in _frames(handle, path):
+            yield json.loads(decompressor.decompress(payload))
+
+
+def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
+    while len(header := handle.read(_HEADER.size)) == _HEADER.size:
+        length, crc = _HEADER.unpack(header)
+        payload = handle.read(length)
+        if len(payload) < length:
+            return
+        if zlib.crc32(payload) != crc:
+            if not handle.read(1):
+                return
+            raise BadInput(f"{str(path)!r} is damaged at byte {handle.tell() - length}")
+        yield payload
+
+
+def _intact_length(path: Path) -> int:
+    if not path.exists():
+        return 0
+    end = 0
+    with path.open("rb") as handle:
+        for payload in _frames(handle, path):
+            end += _HEADER.size + len(payload)
+    return end

@@ -1,0 +1,1 @@
+"""Models: specs, the OpenAI-compatible client, cache, budget, embedded engine, simulator."""

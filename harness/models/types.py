@@ -1,0 +1,87 @@
+"""What a model call takes and gives. Every room speaks to models through these."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from pydantic import JsonValue
+
+from harness.core import Usage, Value
+
+Role = Literal["agent", "analyst", "merger", "proposer", "checker", "judge"]
+Message = dict[str, Any]
+"""A chat message in the form of the OpenAI API."""
+
+
+class Sampling(Value):
+    """Sampling parameters; every one that is set goes on the wire.
+
+    `extra` is merged into the request body (`top_k`, `min_p`, `chat_template_kwargs`, ...).
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: tuple[str, ...] | None = None
+    seed: int | None = None
+    timeout_s: float = 600.0
+    extra: dict[str, JsonValue] = {}
+
+
+class ModelCall(Value):
+    """A tool call that the model asked for; `arguments` is the raw JSON text it wrote."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Reply(Value):
+    """One completed call.
+
+    Attributes:
+        call_id: digest of the request: the key in the request cache.
+        text: the assistant's text, without reasoning.
+        reasoning: reasoning text, where the server separates it.
+        tool_calls: native tool calls, in order.
+        finish_reason: as the server said (`stop`, `length`, `tool_calls`, ...).
+        model: the model name that the server reported.
+        usage: of this call; all zero tokens are still counted when it came from the cache.
+        cached: whether it was answered from the request cache (nothing was paid).
+    """
+
+    call_id: str
+    text: str
+    reasoning: str | None = None
+    tool_calls: tuple[ModelCall, ...] = ()
+    finish_reason: str
+    model: str
+    usage: Usage
+    cached: bool = False
+
+
+class Model(Protocol):
+    """A model that answers chat requests. Implemented by the client and by nothing else in
+    production: simulator, replay and embedded engine are servers behind the same client."""
+
+    spec: str
+    simulated: bool
+
+    async def complete(
+        self,
+        messages: list[Message],
+        *,
+        tools: list[dict[str, JsonValue]] | None = None,
+        sampling: Sampling | None = None,
+        response_format: dict[str, JsonValue] | None = None,
+    ) -> Reply:
+        """Answer one request, from the cache if the same request was answered before.
+
+        Raises:
+            Unreachable: if the endpoint does not answer or refuses the key.
+            LimitReached: if the budget cannot hold the worst case of this call.
+            BadInput: if the endpoint rejects the request (HTTP 400, 404, 422).
+        """
+        ...

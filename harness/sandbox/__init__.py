@@ -1,0 +1,1 @@
+"""Isolated execution of model-written code: a ladder of back ends, probed and limited."""
