@@ -1,0 +1,84 @@
+"""The command line. One module per command group: parse, call, print.
+
+Modules of commands, and with them the rooms, are imported only when their command is used, so
+that `harness --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from harness.cli.lazy import LazyGroup
+from harness.core.errors import HarnessError
+
+INTENTS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "init": ("harness.cli.init:init", "A five-task suite of your own, ready to run."),
+        "demo": ("harness.cli.demo:demo", "Replay our recorded run; --live does it now."),
+        "doctor": ("harness.cli.doctor:doctor", "What this machine can do, and what to do next."),
+        "models": ("harness.cli.models:models", "list | pull NAME | serve MODEL | chat"),
+        "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
+    },
+    "Measure": {
+        "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it."),
+        "compare": ("harness.cli.compare:compare", "Two or more runs, paired, with intervals."),
+        "view": ("harness.cli.view:view", "Write a run as one static HTML file."),
+        "runs": ("harness.cli.runs:runs", "list | prune"),
+    },
+    "Improve": {
+        "evolve": ("harness.cli.evolve:evolve", "Distil a skill from trajectories, and gate it."),
+        "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
+    },
+    "Look inside": {
+        "trajectories": (
+            "harness.cli.trajectories:trajectories",
+            "import | export | list | show | replay | stats",
+        ),
+    },
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    intents=INTENTS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="agent-skill-harness", prog_name="harness")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Make agents better without training, and see why.
+
+    Example: harness demo
+    """
+    context.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Entry point: turns errors into one message and an exit code (DESIGN section 3)."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        code: object = cli.main(prog_name="harness", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.exceptions.Abort:
+        click.echo("harness: stopped", err=True)
+        sys.exit(130)
+    except HarnessError as error:
+        if debug:
+            raise
+        click.echo(f"harness: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os._exit(0)  # the reader went away (`| head`): nothing is left to say
+    except Exception as error:  # noqa: BLE001  # the last resort: one line instead of a traceback
+        if debug:
+            raise
+        name = type(error).__name__
+        click.echo(f"harness: fault of ours: {name}: {error} (--debug shows where)", err=True)
+        sys.exit(1)
