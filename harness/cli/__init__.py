@@ -76,7 +76,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         os._exit(0)  # the reader went away (`| head`): nothing is left to say
-    except Exception as error:  # noqa: BLE001  # the last resort: one line instead of a traceback
+    except Exception as error:  # the last resort: one line instead of a traceback
         if debug:
             raise
         name = type(error).__name__
