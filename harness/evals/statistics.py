@@ -1,0 +1,174 @@
+"""Intervals and paired tests. Invalid attempts count in no mean; they are counted beside it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+
+from harness.core import Value
+from harness.evals.types import ItemRecord
+
+BOOTSTRAP_SAMPLES = 10_000
+
+
+def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Wilson score interval of a proportion, None for n = 0 (Wilson 1927)."""
+    if n == 0:
+        return None
+    z = _z(0.5 + confidence / 2)
+    p = passes / n
+    centre = p + z * z / (2 * n)
+    spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
+    """95 % interval of the pass rate over valid items, clustered by task.
+
+    One attempt per task: Wilson. Several: percentile bootstrap over tasks, because attempts at
+    one task are not independent.
+    """
+    groups: dict[str, list[float]] = defaultdict(list)
+    for item in items:
+        if item.outcome != "invalid":
+            groups[item.task_id].append(float(item.outcome == "pass"))
+    if all(len(values) == 1 for values in groups.values()):
+        return wilson(sum(int(values[0]) for values in groups.values()), len(groups))
+    return _bootstrap([(sum(values), len(values)) for values in groups.values()])
+
+
+class PairedComparison(Value):
+    """The same tasks under two conditions.
+
+    Attributes:
+        tasks: tasks with a valid attempt on both sides.
+        unpaired: tasks of either side left out (missing or invalid on one side).
+        before: pass rate of the first condition over `tasks`.
+        after: pass rate of the second.
+        difference: after - before.
+        ci95: 95 % interval of the difference, bootstrap over tasks; None below two tasks.
+        p: two-sided p-value: exact McNemar for one attempt per task, else sign-flip permutation.
+        discordance: share of tasks whose result differs.
+        broken: task ids that passed before and fail after.
+        fixed: task ids that failed before and pass after.
+    """
+
+    tasks: int
+    unpaired: int
+    before: float | None
+    after: float | None
+    difference: float | None
+    ci95: tuple[float, float] | None
+    p: float | None
+    discordance: float | None
+    broken: tuple[str, ...]
+    fixed: tuple[str, ...]
+
+
+def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) -> PairedComparison:
+    """Compare two sets of attempts on the same tasks and seeds, clustered by task."""
+    first, second = _rates(before), _rates(after)
+    common = sorted(first.keys() & second.keys())
+    unpaired = len(first.keys() | second.keys()) - len(common)
+    if not common:
+        return PairedComparison(
+            tasks=0, unpaired=unpaired, before=None, after=None, difference=None, ci95=None,
+            p=None, discordance=None, broken=(), fixed=(),
+        )  # fmt: skip
+    changes = [second[task] - first[task] for task in common]
+    n = len(common)
+    return PairedComparison(
+        tasks=n,
+        unpaired=unpaired,
+        before=sum(first[task] for task in common) / n,
+        after=sum(second[task] for task in common) / n,
+        difference=sum(changes) / n,
+        ci95=_bootstrap([(change, 1) for change in changes]) if n > 1 else None,
+        p=_sign_flip_p(changes),
+        discordance=sum(change != 0 for change in changes) / n,
+        broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
+        fixed=tuple(task for task in common if first[task] < 0.5 < second[task]),
+    )
+
+
+def detectable_lift(
+    n: int, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
+) -> float | None:
+    """Smallest true difference that a paired test on `n` tasks finds with `power`.
+
+    Solves Connor's sample-size formula for McNemar's test (Connor 1987) for the difference d:
+    n = (z_alpha sqrt(psi) + z_power sqrt(psi - d^2))^2 / d^2. None if even d = psi is too small
+    to be found.
+    """
+    if n < 1 or _tasks_for(discordance, discordance, power, alpha) > n:
+        return None
+    low, high = 1e-9, discordance
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _tasks_for(middle, discordance, power, alpha) > n:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def required_tasks(
+    lift: float, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
+) -> int:
+    """Number of tasks that a paired test needs to find `lift` (Connor 1987)."""
+    return math.ceil(_tasks_for(lift, max(discordance, lift), power, alpha))
+
+
+def _tasks_for(lift: float, discordance: float, power: float, alpha: float) -> float:
+    z_alpha, z_power = _z(1 - alpha / 2), _z(power)
+    spread = math.sqrt(max(0.0, discordance - lift * lift))
+    return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / (lift * lift)
+
+
+def _z(probability: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(probability)
+
+
+def _rates(items: Iterable[ItemRecord]) -> dict[str, float]:
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for item in items:
+        if item.outcome != "invalid":
+            groups[item.task_id].append(item.outcome == "pass")
+    return {task: sum(values) / len(values) for task, values in groups.items()}
+
+
+def _bootstrap(pairs: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """Percentile interval of sum(first) / sum(second) over resampled rows; fixed seed."""
+    if len(pairs) < 2:
+        return None
+    import numpy as np
+
+    rng = np.random.default_rng(20260325)
+    table = np.asarray(pairs, dtype=float)
+    # Counts per row are multinomial, which needs no table of indices.
+    weights = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), BOOTSTRAP_SAMPLES)
+    sums = weights @ table
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _sign_flip_p(changes: list[float]) -> float:
+    """Exact McNemar where all changes are -1, 0 or 1; else a seeded permutation test."""
+    moved = [change for change in changes if change != 0]
+    if not moved:
+        return 1.0
+    if all(abs(change) == 1 for change in moved):
+        from scipy.stats import binomtest
+
+        return float(binomtest(sum(change > 0 for change in moved), len(moved)).pvalue)
+    import numpy as np
+
+    rng = np.random.default_rng(20260325)
+    values = np.abs(np.asarray(moved))
+    signs = rng.choice((-1.0, 1.0), size=(BOOTSTRAP_SAMPLES, len(moved)))
+    extreme = np.abs(signs @ values) >= abs(sum(moved)) - 1e-12
+    return float((extreme.sum() + 1) / (BOOTSTRAP_SAMPLES + 1))

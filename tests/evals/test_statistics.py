@@ -1,0 +1,85 @@
+"""Intervals and paired tests against published values and properties."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from harness.core import Outcome
+from harness.evals.statistics import (
+    compare_paired,
+    detectable_lift,
+    pass_rate_interval,
+    required_tasks,
+    wilson,
+)
+from harness.evals.types import ItemRecord
+
+
+def item(task: str, outcome: Outcome, epoch: int = 0) -> ItemRecord:
+    return ItemRecord(
+        id=f"{task}@{epoch}",
+        task_id=task,
+        epoch=epoch,
+        outcome=outcome,
+        value=float(outcome == "pass"),
+    )
+
+
+def test_wilson_agrees_with_scipy() -> None:
+    interval = binomtest(7, 20).proportion_ci(method="wilson")
+    assert wilson(7, 20) == pytest.approx((interval.low, interval.high))
+    assert wilson(0, 0) is None
+
+
+def test_invalid_counts_in_no_mean() -> None:
+    items = [item("a", "pass"), item("b", "fail"), item("c", "invalid")]
+    assert pass_rate_interval(items) == wilson(1, 2)
+
+
+def test_attempts_at_one_task_are_one_cluster() -> None:
+    once = [item(str(n), "pass" if n % 2 else "fail") for n in range(20)]
+    copied = [item(str(n), "pass" if n % 2 else "fail", e) for n in range(20) for e in range(5)]
+    low, high = wilson(10, 20) or (0, 0)
+    clustered = pass_rate_interval(copied)
+    assert clustered is not None
+    # Five copies carry no more information than one: the interval must not shrink as if n = 100.
+    assert clustered[1] - clustered[0] > 0.8 * (high - low)
+    assert pass_rate_interval(once) == (low, high)
+
+
+def test_paired_comparison_lists_what_changed() -> None:
+    before = [item("a", "pass"), item("b", "fail"), item("c", "pass"), item("d", "invalid")]
+    after = [item("a", "fail"), item("b", "pass"), item("c", "pass"), item("d", "pass")]
+    result = compare_paired(before, after)
+    assert (result.tasks, result.unpaired) == (3, 1)
+    assert result.broken == ("a",)
+    assert result.fixed == ("b",)
+    assert result.difference == 0
+    assert result.p == 1.0
+
+
+def test_mcnemar_is_exact() -> None:
+    before = [item(str(n), "fail") for n in range(30)]
+    after = [item(str(n), "pass" if n < 8 else "fail") for n in range(30)]
+    assert compare_paired(before, after).p == pytest.approx(2 * 0.5**8)
+
+
+def test_two_hundred_tasks_see_ten_points() -> None:
+    lift = detectable_lift(200)
+    assert lift is not None
+    assert 0.09 < lift < 0.1
+    assert required_tasks(lift) == pytest.approx(200, abs=1)
+    assert detectable_lift(5) is None
+
+
+@given(st.lists(st.sampled_from(["pass", "fail", "invalid"]), max_size=30))
+def test_a_run_against_itself_is_no_difference(outcomes: list[Outcome]) -> None:
+    items = [item(str(n), outcome) for n, outcome in enumerate(outcomes)]
+    result = compare_paired(items, items)
+    assert result.difference in (None, 0)
+    assert result.p in (None, 1.0)
+    assert not result.broken
+    assert not result.fixed
