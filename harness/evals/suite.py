@@ -1,0 +1,146 @@
+"""Suites: which tasks, which agent, which settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from harness.agents.types import SkillMode
+from harness.core import BadInput, Task, Value, assets, digest, digest_file
+from harness.core.jsonl import read_models
+from harness.models.types import Sampling
+
+Split = Literal["train", "selection", "test"]
+
+
+class Suite(Value):
+    """A suite file (YAML).
+
+    Attributes:
+        name: shown in reports.
+        tasks: a task file relative to the suite, or split -> task file.
+        corpus: name of one of our generated corpora, instead of `tasks`.
+        agent: agent spec; relative files start at the suite.
+        skill_mode: preloaded or discovered.
+        sampling: sampling parameters of the agent.
+        max_turns: model calls per attempt.
+    """
+
+    name: str
+    tasks: str | dict[Split, str] | None = None
+    corpus: str | None = None
+    agent: str = "graph:react"
+    skill_mode: SkillMode = "preloaded"
+    sampling: Sampling = Sampling()
+    max_turns: int = 100
+
+
+class LoadedSuite(Value):
+    """A suite with its tasks read and its folder known."""
+
+    suite: Suite
+    split: Split | None
+    tasks: tuple[Task, ...]
+    base: Path
+    root: Path
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings, the tasks and the contents of their files."""
+        files = {
+            path: digest_file(self.base / path)
+            for task in self.tasks
+            for path in (*task.files.values(), *_gold_file(task, self.base))
+            if (self.base / path).is_file()
+        }
+        tasks = [task.model_dump(mode="json") for task in self.tasks]
+        return digest([self.suite.model_dump(mode="json"), tasks, files])
+
+
+def _gold_file(task: Task, base: Path) -> tuple[str, ...]:
+    answer = task.answer
+    is_path = isinstance(answer, str) and 0 < len(answer) < 500 and "\n" not in answer
+    return (answer,) if is_path and isinstance(answer, str) and (base / answer).is_file() else ()
+
+
+def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
+    """Load a suite: a YAML file, a folder with suite.yaml, a task JSONL, or a shipped name.
+
+    Args:
+        reference: path, or the name of a suite in `evals/`.
+        split: which split; default the first of test, selection, train that the suite has.
+
+    Raises:
+        BadInput: if it cannot be found or read, has no tasks, or repeats a task id.
+    """
+    path = _find(reference)
+    if path.suffix == ".jsonl":
+        suite, root, split = Suite(name=path.stem, tasks=path.name), path.parent, None
+    else:
+        suite, root = _read(path), path.parent
+    tasks_file, found_split = _tasks_file(suite, root, split)
+    tasks = tuple(read_models(tasks_file, Task))
+    _check(tasks, tasks_file)
+    return LoadedSuite(
+        suite=suite, split=found_split, tasks=tasks, base=tasks_file.parent, root=root
+    )
+
+
+def _find(reference: str) -> Path:
+    path = Path(reference)
+    if path.is_dir():
+        path = path / "suite.yaml"
+    if path.is_file():
+        return path.resolve()
+    shipped = assets.root() / "evals" / f"{reference}.yaml"
+    if shipped.is_file():
+        return shipped
+    names = ", ".join(sorted(file.stem for file in shipped.parent.glob("*.yaml"))) or "none"
+    raise BadInput(
+        f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a .jsonl task "
+        f"file, or a shipped suite ({names})"
+    )
+
+
+def _read(path: Path) -> Suite:
+    import yaml
+
+    try:
+        return Suite.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}: not YAML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "suite"
+        raise BadInput(f"{path}: {field}: {first['msg']}") from error
+
+
+def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Split | None]:
+    if suite.corpus is not None:
+        from harness.corpora import corpus_tasks
+
+        chosen: Split = split or "test"
+        return corpus_tasks(suite.corpus, chosen), chosen
+    if isinstance(suite.tasks, str):
+        if split is not None:
+            raise BadInput(f"suite {suite.name!r} has one task file and no split {split!r}")
+        return root / suite.tasks, None
+    if not suite.tasks:
+        raise BadInput(f"suite {suite.name!r} names neither tasks nor a corpus")
+    order: tuple[Split, ...] = ("test", "selection", "train")
+    chosen = split or next(name for name in order if name in suite.tasks)
+    if chosen not in suite.tasks:
+        raise BadInput(f"suite {suite.name!r} has no split {chosen!r}, only {list(suite.tasks)}")
+    return root / suite.tasks[chosen], chosen
+
+
+def _check(tasks: tuple[Task, ...], path: Path) -> None:
+    if not tasks:
+        raise BadInput(f"{str(path)!r} has no tasks")
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise BadInput(f"{str(path)!r}: task id {task.id!r} stands there twice")
+        seen.add(task.id)
