@@ -1,8 +1,8 @@
 """The eval runner: attempts run side by side, one writer keeps what they leave behind.
 
 A finished attempt is an item record in the run directory; resuming skips it, unless it was
-invalid. An attempt that a kill interrupted starts again in a fresh work folder, and every model call that had been answered
-is answered again from the request cache, so nothing is paid twice.
+invalid. An attempt that a kill interrupted starts again in a fresh work folder, and every model
+call that had been answered is answered again from the request cache, so nothing is paid twice.
 """
 
 from __future__ import annotations

@@ -1,0 +1,93 @@
+"""`harness eval`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.shared import (
+    Progress,
+    dry_run_option,
+    emit,
+    json_option,
+    model_options,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from harness.evals.runner import Tally
+    from harness.evals.types import EvalReport
+
+
+@click.command("eval")
+@click.argument("suite")
+@click.option("--split", type=click.Choice(["train", "selection", "test"]))
+@click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+@click.option("--skill", type=click.Path(path_type=Path), help="Skill directory.")
+@click.option("--skill-mode", type=click.Choice(["preloaded", "discovered"]))
+@click.option("--baseline", is_flag=True, help="Run without the skill too, and compare.")
+@click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
+@click.option("--limit", type=int, help="Take the first tasks only.")
+@click.option("--sample", help="Run one task and print its events as they happen.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")
+@seed_option
+@model_options
+@dry_run_option
+@json_option
+def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) -> None:
+    """Run an agent over a suite and score it.
+
+    SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
+
+    Example: harness eval demo --limit 20 --model local/smollm2-135m
+    """
+    from harness import api
+
+    settings = api.EvalSettings(**options, resume=resume)
+    if dry_run:
+        plan = api.plan_evaluation(settings)
+        emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
+        return
+    reports = api.run_evaluation(settings, on_progress=_progress(), on_event=_events(settings))
+    emit(
+        reports[0] if len(reports) == 1 else [r.model_dump(mode="json") for r in reports],
+        as_json,
+        "\n\n".join(report_text(report) for report in reports),
+    )
+
+
+def _progress() -> Any:
+    shown: dict[int, Progress] = {}
+
+    def update(label: str, tally: Tally) -> None:
+        line = shown.setdefault(hash(label), Progress(tally.total, label))
+        usage = tally.usage
+        line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
+
+    return update
+
+
+def _events(settings: Any) -> Any:
+    if settings.sample is None:
+        return None
+    return lambda event: click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+
+
+def report_text(report: EvalReport) -> str:
+    """A report for people."""
+    lines = ["SIMULATED model: says nothing about a real one"] if report.simulated else []
+    rate = "no valid attempt" if report.score is None else f"{report.score:.1%}"
+    interval = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
+    cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
+    lines += [
+        f"{report.suite} with {report.model}, skill {report.skill or 'none'}: {rate}{interval}",
+        f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",
+        f"{report.tokens:,} tokens, cost {cost}, {report.seconds:.1f} s",
+        f"run: {report.run}",
+    ]
+    return "\n".join(lines)

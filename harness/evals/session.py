@@ -1,0 +1,225 @@
+"""Putting the rooms together for an eval: from settings to a finished run folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.agents.types import Agent, SkillMode
+from harness.core import BadInput, Unreachable, Value
+from harness.core.rundir import RunReader, new_run_id
+from harness.evals.runner import EvalPlan, Tally, finished_items, run_eval
+from harness.evals.statistics import detectable_lift
+from harness.evals.suite import LoadedSuite, Split, load_suite
+from harness.evals.types import EvalReport, ItemRecord
+from harness.models.types import Model, Sampling
+from harness.sandbox.types import Sandbox
+
+DEFAULT_MODEL = "local/smollm2-135m"
+
+
+class EvalSettings(Value):
+    """Everything `harness eval` takes, with the command line's defaults.
+
+    Attributes:
+        suite: path or name of a suite.
+        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
+        out: run folder; default `runs/<id>`.
+        resume: run folder to go on with.
+        sample: run this one task only.
+        baseline: run without the skill too, before the run with it.
+        sandbox: a rung's name, `auto`, or `none`.
+        trust: run code that comes with the suite outside the sandbox.
+    """
+
+    suite: str
+    split: Split | None = None
+    agent: str | None = None
+    skill: Path | None = None
+    skill_mode: SkillMode | None = None
+    baseline: bool = False
+    epochs: int = 1
+    limit: int | None = None
+    sample: str | None = None
+    sandbox: str = "auto"
+    trust: bool = False
+    out: Path | None = None
+    resume: Path | None = None
+    seed: int = 41
+    models: tuple[str, ...] = ()
+    base_url: str | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    concurrency: int = 16
+
+
+ProgressHook = Callable[[str, Tally], None]
+EventHook = Callable[[dict[str, Any]], None]
+
+
+def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
+    """What a run would do, without a model call: for `--dry-run`."""
+    suite = _suite(settings)
+    tasks = len(suite.tasks[: settings.limit])
+    arms = 2 if settings.baseline and settings.skill else 1
+    return {
+        "suite": suite.suite.name,
+        "split": suite.split,
+        "tasks": tasks,
+        "attempts": tasks * settings.epochs * arms,
+        "model": agent_model_spec(settings.models),
+        "agent": settings.agent or suite.suite.agent,
+        "skill": str(settings.skill) if settings.skill else None,
+        "calls_at_most": tasks * settings.epochs * arms * suite.suite.max_turns,
+        "detectable_lift": detectable_lift(tasks),
+    }
+
+
+def run_evaluation(
+    settings: EvalSettings,
+    *,
+    on_progress: ProgressHook | None = None,
+    on_event: EventHook | None = None,
+) -> list[EvalReport]:
+    """Run the eval; two reports with `baseline` (without the skill first), else one.
+
+    Raises:
+        BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
+        LimitReached: when a budget is spent; finished attempts are kept.
+        Unreachable: if no attempt reached the model.
+    """
+    return asyncio.run(_run(settings, on_progress, on_event))
+
+
+async def _run(
+    settings: EvalSettings, on_progress: ProgressHook | None, on_event: EventHook | None
+) -> list[EvalReport]:
+    suite = _suite(settings)
+    out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
+    if settings.resume is not None:
+        RunReader(settings.resume)
+    elif (out / "run.json").exists():
+        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+    arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
+    if settings.baseline and settings.skill is not None:
+        arms.insert(0, (out.with_name(out.name + "-baseline"), None))
+    reports: list[EvalReport] = []
+    for folder, skill in arms:
+        evaluator = Evaluator(settings, suite)
+        reports.append(await evaluator.run(folder, skill, on_progress, on_event))
+    return reports
+
+
+class Evaluator:
+    """Runs a suite with one model and agent, with any skill. Used by `eval` and by the gate."""
+
+    def __init__(self, settings: EvalSettings, suite: LoadedSuite) -> None:
+        from harness.agents import open_agent
+        from harness.sandbox import select
+
+        self._settings = settings
+        self._suite = suite
+        self._sandbox: Sandbox | None = select(settings.sandbox)
+        by_user = settings.agent is not None
+        base = Path.cwd() if by_user else suite.root
+        spec = settings.agent or suite.suite.agent
+        self._agent: Agent = open_agent(spec, base=base, trusted=by_user or settings.trust)
+
+    async def run(
+        self,
+        out: Path,
+        skill: Path | None,
+        on_progress: ProgressHook | None = None,
+        on_event: EventHook | None = None,
+    ) -> EvalReport:
+        """Run the suite with `skill` in the run folder `out`.
+
+        Raises:
+            Unreachable: if every attempt was invalid because the endpoint did not answer.
+        """
+        settings = self._settings
+        if skill is not None:
+            _readable_skill(skill)
+        plan = EvalPlan(
+            suite=self._suite,
+            agent=self._agent,
+            skill=skill,
+            skill_mode=settings.skill_mode,
+            epochs=settings.epochs,
+            seed=settings.seed,
+            limit=settings.limit,
+        )
+        out.mkdir(parents=True, exist_ok=True)
+        model = open_agent_model(settings, out)
+        label = out.name
+        report = await run_eval(
+            plan,
+            out,
+            model=model,
+            sandbox=self._sandbox,
+            family=self._family,
+            concurrency=settings.concurrency,
+            on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
+            on_event=on_event,
+        )
+        _reached(out, report)
+        return report
+
+    def _family(self, task: Any) -> Any:
+        from harness.tasks import family
+
+        return family(task, sandbox=None if self._settings.trust else self._sandbox)
+
+
+def records(run: Path) -> list[ItemRecord]:
+    """The item records of a run folder."""
+    return finished_items(RunReader(run))
+
+
+def agent_model_spec(models: tuple[str, ...]) -> str:
+    """The spec for the role `agent` among `[ROLE=]SPEC` strings."""
+    from harness.models import parse_roles
+
+    return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
+
+
+def open_agent_model(settings: EvalSettings, out: Path, sampling: Sampling | None = None) -> Model:
+    """The agent's model, with the run's request cache and budget."""
+    from harness.models import Budget, CallStore, open_model
+
+    budget = Budget(
+        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
+    )
+    return open_model(
+        agent_model_spec(settings.models),
+        base_url=settings.base_url,
+        calls=CallStore(out / "calls.sqlite"),
+        budget=budget,
+        sampling=sampling or Sampling(),
+        concurrency=settings.concurrency,
+    )
+
+
+def _suite(settings: EvalSettings) -> LoadedSuite:
+    suite = load_suite(settings.suite, settings.split)
+    if settings.sample is None:
+        return suite
+    tasks = tuple(task for task in suite.tasks if task.id == settings.sample)
+    if not tasks:
+        raise BadInput(f"suite {suite.suite.name!r} has no task {settings.sample!r}")
+    return suite.model_copy(update={"tasks": tasks})
+
+
+def _readable_skill(skill: Path) -> None:
+    if not (skill / "SKILL.md").is_file():
+        raise BadInput(f"expected a skill directory with SKILL.md, found none at {str(skill)!r}")
+
+
+def _reached(out: Path, report: EvalReport) -> None:
+    if report.items and report.invalid == report.items:
+        reasons = {item.reason for item in records(out)}
+        if all("unreachable" in reason.lower() for reason in reasons):
+            raise Unreachable(sorted(reasons)[0])
