@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests share."""
+"""Fixtures that every room's tests share, and the rule that CI skips nothing unseen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+_skipped: list[tuple[str, str]] = []
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,27 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared data folder is absent")
     return folder
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember every skip with its reason."""
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        _skipped.append((report.nodeid, reason.removeprefix("Skipped: ")))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI, fail on any skip that `allowed_skips.txt` does not list."""
+    if os.environ.get("CI") != "true" or hasattr(session.config, "workerinput"):
+        return
+    unlisted = [skip for skip in _skipped if not _allowed(*skip)]
+    for test, reason in unlisted:
+        print(f"\nskip not in tests/allowed_skips.txt: {test} | {reason}")
+    if unlisted and session.exitstatus == 0:
+        session.exitstatus = 1
+
+
+def _allowed(test: str, reason: str) -> bool:
+    lines = (REPOSITORY / "tests" / "allowed_skips.txt").read_text().splitlines()
+    rules = [line.split(" | ", 1) for line in lines if line.strip() and not line.startswith("#")]
+    return any(test.startswith(rule[0]) and reason.startswith(rule[1]) for rule in rules)

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from harness.core.errors import BadInput
 from harness.core.files import write_atomic
@@ -58,17 +58,18 @@ class RunWriter(RunReader):
 
     def __init__(self, path: Path, lock: dict[str, Any]) -> None:
         path.mkdir(parents=True, exist_ok=True)
-        self._guard = (path / "writer.lock").open("w")
+        self._guard = _only_writer(path)
         try:
-            fcntl.flock(self._guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BadInput(f"another process is writing {str(path)!r}: wait or stop it") from error
-        expected = {"schema_version": SCHEMA_VERSION, **lock}
-        if (path / "run.json").exists():
-            _same_lock(path, expected)
-        else:
-            write_atomic(path / "run.json", json.dumps(expected, indent=2, sort_keys=True) + "\n")
-        super().__init__(path)
+            expected = {"schema_version": SCHEMA_VERSION, **lock}
+            if (path / "run.json").exists():
+                _same_lock(path, expected)
+            else:
+                text = json.dumps(expected, indent=2, sort_keys=True)
+                write_atomic(path / "run.json", text + "\n")
+            super().__init__(path)
+        except BaseException:
+            self._guard.close()
+            raise
         self._items = SegmentWriter(path / "items.seg")
         self._trajectories = SegmentWriter(path / "trajectories.seg")
 
@@ -92,6 +93,17 @@ class RunWriter(RunReader):
         self._items.close()
         self._trajectories.close()
         self._guard.close()
+
+
+def _only_writer(path: Path) -> IO[str]:
+    """Take the writer's lock, which the system gives back however the process ends."""
+    guard = (path / "writer.lock").open("w")
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        guard.close()
+        raise BadInput(f"another process is writing {str(path)!r}: wait or stop it") from error
+    return guard
 
 
 def _same_lock(path: Path, expected: dict[str, Any]) -> None:

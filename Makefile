@@ -1,0 +1,50 @@
+# Two commands for a fresh machine: `make demo` runs the main job, `make test` checks everything.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONSTRAINTS := constraints/cpu.txt
+DEMO_OUT ?= demo-out
+INPUTS := pyproject.toml $(CONSTRAINTS) Makefile
+
+.PHONY: demo test lint types rooms unit sbom constraints clean
+
+demo: $(VENV)/.demo
+	$(BIN)/harness demo --live --out $(DEMO_OUT)
+
+test: lint types rooms unit
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.test
+	$(BIN)/pyright
+
+rooms: $(VENV)/.test
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.test
+	$(BIN)/pytest -n 2 --dist worksteal --durations=15
+
+$(VENV)/bin/python:
+	.ci/system-packages
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/bin/python $(INPUTS)
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,rag,vqa,ray,web,dev]"
+	touch $@ $(VENV)/.demo
+
+sbom: $(VENV)/.test
+	$(BIN)/pip install --quiet cyclonedx-bom
+	$(BIN)/cyclonedx-py environment --output-reproducible --of JSON -o dist/sbom.json $(BIN)/python
+
+constraints: $(VENV)/.test
+	$(BIN)/pip freeze --exclude-editable | grep -v '^#' | sed 's/+cpu$$//' | sed 's/ @ .*//' > $(CONSTRAINTS)
+
+clean:
+	rm -rf $(VENV) dist build $(DEMO_OUT)
