@@ -152,7 +152,6 @@ class Evaluator:
             seed=settings.seed,
             limit=settings.limit,
         )
-        out.mkdir(parents=True, exist_ok=True)
         model = open_agent_model(settings, out)
         label = out.name
         report = await run_eval(
@@ -190,6 +189,7 @@ def open_agent_model(settings: EvalSettings, out: Path, sampling: Sampling | Non
     """The agent's model, with the run's request cache and budget."""
     from harness.models import Budget, CallStore, open_model
 
+    out.mkdir(parents=True, exist_ok=True)
     budget = Budget(
         usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
     )

@@ -1,0 +1,64 @@
+"""`harness --help` imports no room; every command in the table exists and has an example."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from harness.cli import INTENTS, cli
+
+ROOMS = ("models", "sandbox", "skills", "trajectories", "tasks", "agents", "evals", "evolve")
+
+
+def test_help_imports_no_room() -> None:
+    program = (
+        "import sys\nsys.argv = ['harness', '--help']\n"
+        "from harness.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('|'.join(sys.modules), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "Measure:" in done.stdout
+    loaded = set(done.stderr.strip().split("|"))
+    heavy = {"pydantic", "openai", "langgraph", "numpy", "httpx", "jinja2"}
+    assert not loaded & (heavy | {f"harness.{room}" for room in ROOMS})
+
+
+def commands(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        return [(name, command)]
+    context = click.Context(command)
+    found: list[tuple[str, click.Command]] = []
+    for child in command.list_commands(context):
+        loaded = command.get_command(context, child)
+        assert loaded is not None
+        found += commands(loaded, f"{name} {child}".strip())
+    return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands(cli, ""))
+def test_every_command_has_help_with_an_example(name: str, command: click.Command) -> None:
+    assert command.help, name
+    assert "Example:" in command.help, name
+    assert f"harness {name}" in command.help, name
+
+
+def test_every_command_of_the_table_loads() -> None:
+    context = click.Context(cli)
+    for group in INTENTS.values():
+        for name in group:
+            assert cli.get_command(context, name) is not None
+
+
+def test_an_unknown_command_is_bad_input() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "no-such"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "no-such" in done.stderr
+    assert "Traceback" not in done.stderr
