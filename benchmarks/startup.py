@@ -1,7 +1,8 @@
 """Start-up time of the command line, beside the interpreter's own.
 
 Run: python benchmarks/startup.py [--json]
-Prints medians over interleaved repeats: `python -c pass`, `harness --help`, `import langgraph.graph`.
+Prints medians over interleaved repeats: `python -c pass`, `harness --help`,
+`import langgraph.graph`.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 import click
 
 from harness.cli.lazy import LazyGroup
-from harness.core.errors import HarnessError
 
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
@@ -69,16 +69,21 @@ def main() -> None:
     except click.exceptions.Abort:
         click.echo("harness: stopped", err=True)
         sys.exit(130)
-    except HarnessError as error:
-        if debug:
-            raise
-        click.echo(f"harness: {error}", err=True)
-        sys.exit(error.exit_code)
     except BrokenPipeError:
         os._exit(0)  # the reader went away (`| head`): nothing is left to say
     except Exception as error:  # the last resort: one line instead of a traceback
         if debug:
             raise
-        name = type(error).__name__
-        click.echo(f"harness: fault of ours: {name}: {error} (--debug shows where)", err=True)
-        sys.exit(1)
+        _report(error)
+
+
+def _report(error: Exception) -> NoReturn:
+    # Imported here: the room of value types costs more than the whole of `--help`.
+    from harness.core.errors import HarnessError
+
+    if isinstance(error, HarnessError):
+        click.echo(f"harness: {error}", err=True)
+        sys.exit(error.exit_code)
+    name = type(error).__name__
+    click.echo(f"harness: fault of ours: {name}: {error} (--debug shows where)", err=True)
+    sys.exit(1)
