@@ -1,0 +1,156 @@
+"""Where a model spec leads: base URLs and a key, or an app in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput, canonical_json
+from harness.models.specs import Kind, ModelSpec
+
+if TYPE_CHECKING:
+    import openai
+
+OPENAI_URL = "https://api.openai.com/v1"
+VLLM_URL = "http://127.0.0.1:8000/v1"
+_IN_PROCESS_URL = "http://in-process/v1"
+_PREFIX_MESSAGES = 2
+"""Messages that two requests must share to profit from one server's prefix cache."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to send requests.
+
+    Attributes:
+        kind: part of the cache key.
+        model: model name on the wire.
+        urls: base URLs; more than one are balanced with prefix affinity.
+        key: API key, from the environment.
+        key_variable: the variable it comes from, for messages.
+        app: the ASGI application that answers in this process, if it is not reached by HTTP.
+        simulated: whether a simulated model answers.
+    """
+
+    kind: Kind
+    model: str
+    urls: tuple[str, ...]
+    key: str = "EMPTY"
+    key_variable: str = ""
+    app: Any = None
+    simulated: bool = False
+
+    @property
+    def official(self) -> bool:
+        """Whether this is OpenAI's own endpoint."""
+        return self.kind == "openai" and self.urls == (OPENAI_URL,)
+
+    def order(self, body: dict[str, Any]) -> list[int]:
+        """Indexes of `urls` in the order to try them for a request.
+
+        Rendezvous hashing of the first messages: requests with a common prefix meet the same
+        server, and when one is lost only its share moves.
+        """
+        prefix = canonical_json(body["messages"][:_PREFIX_MESSAGES])
+        return sorted(range(len(self.urls)), key=lambda index: _weight(self.urls[index], prefix))
+
+    def client(self, index: int, concurrency: int) -> openai.AsyncOpenAI:
+        """A client of one base URL; it never retries by itself."""
+        import openai
+
+        http: Any = None
+        if self.app is not None:
+            import httpx
+
+            transport = httpx.ASGITransport(app=self.app)
+            http = httpx.AsyncClient(transport=transport, base_url=self.urls[index])
+        elif concurrency > (openai.DEFAULT_CONNECTION_LIMITS.max_connections or 0):
+            http = openai.DefaultAsyncHttpxClient(limits=_limits(concurrency))
+        return openai.AsyncOpenAI(
+            api_key=self.key, base_url=self.urls[index], max_retries=0, http_client=http
+        )
+
+
+def _limits(concurrency: int) -> Any:
+    import openai
+
+    kind: Any = type(openai.DEFAULT_CONNECTION_LIMITS)
+    return kind(max_connections=concurrency, max_keepalive_connections=concurrency)
+
+
+def _weight(url: str, prefix: str) -> bytes:
+    return hashlib.sha256(f"{url}\n{prefix}".encode()).digest()
+
+
+def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    """Find the endpoint of a spec.
+
+    Raises:
+        BadInput: for a missing key, a base URL that is none, an unknown embedded model, profile
+            or recording.
+    """
+    return _RESOLVERS[spec.kind](spec, base_url)
+
+
+def _openai(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    urls = _urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if not key and urls == (OPENAI_URL,):
+        raise BadInput(
+            f"{spec}: OPENAI_API_KEY is not set; set it, or name another endpoint with --base-url"
+        )
+    return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
+
+
+def _vllm(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    urls = _urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
+    key = os.environ.get("VLLM_API_KEY") or "EMPTY"
+    return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY")
+
+
+def _urls(text: str) -> tuple[str, ...]:
+    urls = tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
+    for url in urls:
+        if not url.startswith(("http://", "https://")):
+            raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
+    return urls
+
+
+def _local(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    if base_url:
+        return Endpoint("local", spec.name, _urls(base_url))
+    from harness.models.embedded import app
+
+    return Endpoint("local", spec.name, (_IN_PROCESS_URL,), app=app(spec.name))
+
+
+def _simulated(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    from harness.models.simulated import app
+
+    return Endpoint("simulated", spec.name, (_IN_PROCESS_URL,), app=app(spec.name), simulated=True)
+
+
+def _replay(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    from harness.models.replay import Recording
+
+    recording = Recording(Path(spec.name))
+    return Endpoint(
+        "replay",
+        "recorded",
+        (_IN_PROCESS_URL,),
+        app=recording.app(),
+        simulated=recording.simulated,
+    )
+
+
+_RESOLVERS: dict[Kind, Callable[[ModelSpec, str | None], Endpoint]] = {
+    "openai": _openai,
+    "vllm": _vllm,
+    "local": _local,
+    "replay": _replay,
+    "simulated": _simulated,
+}

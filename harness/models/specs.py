@@ -1,0 +1,73 @@
+"""Model spec strings: the same in every command, file and run record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from harness.core import BadInput, Value
+from harness.models.types import Role
+
+Kind = Literal["openai", "vllm", "local", "replay", "simulated"]
+
+DEFAULT_SPEC = "local/smollm2-135m"
+
+_FORMS = """\
+  openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
+  vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
+  local/<name>         the embedded engine, such as local/smollm2-135m
+  replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
+  simulated/<profile>  a scripted model, such as simulated/lookup"""
+
+
+class ModelSpec(Value):
+    """Which model answers; `str()` gives the spec string back.
+
+    Attributes:
+        kind: what kind of endpoint.
+        name: model name, file (replay) or profile (simulated).
+    """
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+def parse_spec(spec: str) -> ModelSpec:
+    """Read a spec string such as `openai/gpt-4.1-mini`.
+
+    Raises:
+        BadInput: if the kind is unknown or the name is missing; the message lists the forms.
+    """
+    text = spec.strip()
+    kind, _, name = text.partition("/")
+    for known in get_args(Kind):
+        if kind == known and name:
+            return ModelSpec(kind=known, name=name)
+    raise BadInput(f"unknown model spec {spec!r}; expected one of\n{_FORMS}")
+
+
+def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
+    """Read `[ROLE=]SPEC` strings into the model of every role.
+
+    A spec without a role is the model of all roles that are not named; without one it is
+    `local/smollm2-135m`. The last string for a role counts.
+
+    Raises:
+        BadInput: for an unknown role or spec.
+    """
+    roles: tuple[Role, ...] = get_args(Role)
+    default = parse_spec(DEFAULT_SPEC)
+    named: dict[Role, ModelSpec] = {}
+    for text in specs:
+        before, equals, after = text.partition("=")
+        if not equals or "/" in before:
+            default = parse_spec(text)
+            continue
+        role = next((known for known in roles if known == before.strip()), None)
+        if role is None:
+            raise BadInput(f"unknown role in {text!r}; expected one of {', '.join(roles)}")
+        named[role] = parse_spec(after)
+    return {role: named.get(role, default) for role in roles}
