@@ -1,0 +1,158 @@
+"""Markdown structure that knows what is not text: code fences, comments, frontmatter.
+
+A `# comment` inside a fence is no heading: the official implementation took it for one and put
+rules into code blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+LineKind = Literal["text", "code", "comment", "frontmatter"]
+_FENCE = re.compile(r"^([ ]*)(?:(?:[-*+]|\d+[.)])[ ]+)?(`{3,}|~{3,})(.*)$")
+_ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_SETEXT = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
+_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)])(?: |$)")
+_NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:>|\||<|#{1,6}(?: |$)|(?:[-*_][ ]*){3,}$))")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is under it.
+
+    Attributes:
+        title: the heading's text without marks.
+        level: 1 to 6.
+        start: index (from 0) of the heading's first line.
+        content: index of the first line under the heading.
+        end: index behind the last line, where the next heading of the same or a higher level
+            starts (or the text ends).
+        path: titles from the outermost heading down to this one.
+    """
+
+    title: str
+    level: int
+    start: int
+    content: int
+    end: int
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Kind of every line; `open_fence` is the index of a fence that is never closed."""
+
+    kinds: tuple[LineKind, ...]
+    open_fence: int | None
+
+
+def scan(lines: Sequence[str]) -> Scan:
+    """Tell text from code, comments and frontmatter; fence lines themselves count as code."""
+    kinds: list[LineKind] = []
+    fence = ""
+    opened: int | None = None
+    comment = in_list = False
+    front = _frontmatter_length(lines)
+    for index, line in enumerate(lines):
+        if index < front:
+            kinds.append("frontmatter")
+        elif fence:
+            kinds.append("code")
+            if re.fullmatch(rf" *{re.escape(fence[0])}{{{len(fence)},}}[ \t]*", line):
+                fence, opened = "", None
+        elif comment or line.lstrip().startswith("<!--"):
+            kinds.append("comment")
+            comment = "-->" not in line
+        else:
+            fence = _opening_fence(line, in_list)
+            opened = index if fence else None
+            kinds.append("code" if fence else "text")
+            if _ITEM.match(line):
+                in_list = True
+            elif line.strip() and line[0] not in " \t":
+                in_list = False
+    return Scan(tuple(kinds), opened)
+
+
+def _frontmatter_length(lines: Sequence[str]) -> int:
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    for index, line in enumerate(lines[1:], 1):
+        if line.rstrip() == "---":
+            return index + 1
+    return 0
+
+
+def _opening_fence(line: str, in_list: bool) -> str:
+    match = _FENCE.match(line)
+    if not match or (match.group(2)[0] == "`" and "`" in match.group(3)):
+        return ""
+    deep = len(match.group(1)) > 3  # four spaces are an indented code block, unless in a list
+    return "" if deep and not in_list else match.group(2)
+
+
+def headings(lines: Sequence[str]) -> list[tuple[int, int, int, str]]:
+    """(first line, first line under it, level, title) of every ATX and setext heading."""
+    kinds = scan(lines).kinds
+    found: list[tuple[int, int, int, str]] = []
+    paragraph: int | None = None
+    for index, line in enumerate(lines):
+        if kinds[index] != "text" or not line.strip():
+            paragraph = None
+        elif match := _ATX.match(line):
+            found.append((index, index + 1, len(match.group(1)), (match.group(2) or "").strip()))
+            paragraph = None
+        elif paragraph is not None and (match := _SETEXT.match(line)):
+            title = " ".join(one.strip() for one in lines[paragraph:index])
+            found.append((paragraph, index + 1, 1 if match.group(1)[0] == "=" else 2, title))
+            paragraph = None
+        elif paragraph is None and not (_ITEM.match(line) or _NO_PARAGRAPH.match(line)):
+            # A line that continues a list item or a quotation starts no paragraph of its own.
+            before = lines[index - 1] if index else ""
+            lazy = bool(before.strip()) and kinds[index - 1] == "text"
+            if not (lazy and (_ITEM.match(before) or before.lstrip().startswith(">"))):
+                paragraph = index
+    return found
+
+
+def sections(text: str | Sequence[str]) -> tuple[Section, ...]:
+    """The sections of a Markdown text in order; text before the first heading is in none."""
+    lines = text.split("\n") if isinstance(text, str) else text
+    marks = headings(lines)
+    found: list[Section] = []
+    stack: list[tuple[int, str]] = []
+    for position, (start, content, level, title) in enumerate(marks):
+        while stack and stack[-1][0] >= level:
+            stack.pop()
+        stack.append((level, title))
+        later = (mark[0] for mark in marks[position + 1 :] if mark[2] <= level)
+        end = next(later, len(lines))
+        found.append(Section(title, level, start, content, end, tuple(one for _, one in stack)))
+    return tuple(found)
+
+
+def find_sections(text: str | Sequence[str], wanted: str) -> list[Section]:
+    """Sections called `wanted`: `Title`, `## Title` or a path `Outer > Inner`.
+
+    Marks in front restrict the level; case, emphasis and spaces do not count. A title that
+    itself holds ` > ` is found as a whole first.
+    """
+    match = re.match(r"^\s*(#{1,6})\s+(.*)$", wanted.strip())
+    level, title = (len(match.group(1)), match.group(2)) if match else (None, wanted)
+    everything = sections(text)
+    parts = [_plain(part.lstrip("# ")) for part in title.split(" > ")]
+    by_path = [
+        one
+        for one in everything
+        if len(parts) > 1 and [_plain(part) for part in one.path][-len(parts) :] == parts
+    ]
+    named = [one for one in everything if _plain(one.title) == _plain(title)] or by_path
+    same_level = [one for one in named if one.level == level]
+    return same_level if level and same_level else named
+
+
+def _plain(title: str) -> str:
+    return " ".join(re.sub(r"[*_`]", "", title).rstrip(":").split()).casefold()
