@@ -161,6 +161,6 @@ def _check_trial(path: str, before: Document, trial: Document, limits: Limits) -
     if lines >= limit and lines > was:
         raise Withhold(f"{path} would have {lines} lines (must stay below {limit})")
     if path == SKILL_FILE:
-        tokens, had = (count_tokens(doc.render(one)) for one in (trial, before))
-        if tokens >= limits.skill_tokens and tokens > had:
+        tokens = count_tokens(doc.render(trial))
+        if tokens >= limits.skill_tokens and tokens > count_tokens(doc.render(before)):
             raise Withhold(f"SKILL.md would have {tokens} tokens (limit {limits.skill_tokens})")

@@ -1,0 +1,143 @@
+"""`harness skill`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from harness.cli.shared import emit, json_option
+from harness.core.errors import Refused
+
+if TYPE_CHECKING:
+    from harness.skills import Exported
+
+folder_argument = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.group()
+def skill() -> None:
+    """Check, read, compare and ship skill directories."""
+
+
+@skill.command("validate")
+@folder_argument
+@click.option("--max-references", type=int, default=20, show_default=True)
+@json_option
+def validate_skill(folder: Path, max_references: int, as_json: bool) -> None:
+    """Check DIR against the rules of every known client; exit 5 if one would refuse it.
+
+    Example: harness skill validate skills/spreadsheet-basics
+    """
+    from harness.skills import Limits, load_skill, validate
+
+    problems = validate(load_skill(folder), Limits(references=max_references))
+    errors = sum(one.level == "error" for one in problems)
+    summary = f"{errors} errors, {len(problems) - errors} warnings"
+    rows = [one.model_dump(mode="json") for one in problems]
+    result = {"valid": not errors, "problems": rows}
+    emit(result, as_json, "\n".join([*map(str, problems), f"{folder}: {summary}"]))
+    if errors:
+        raise Refused(f"{folder} is not a valid skill: {summary}")
+
+
+@skill.command()
+@folder_argument
+@json_option
+def show(folder: Path, as_json: bool) -> None:
+    """Show what DIR holds and what it costs a model to load.
+
+    Example: harness skill show skills/spreadsheet-basics
+    """
+    from harness.skills import summary
+
+    result = summary(folder)
+    lines = [
+        f"{result.name}  {result.digest[:12]}  {result.description}",
+        f"catalogue {result.catalogue_tokens} tokens, SKILL.md {result.skill_tokens} tokens "
+        f"({result.tokenizer})",
+    ]
+    lines += [f"  {'  ' * (one.level - 1)}{one.title}" for one in result.outline]
+    lines += [f"  {one.path}  {one.bytes} bytes  {one.tokens} tokens" for one in result.files]
+    emit(result, as_json, "\n".join(lines))
+
+
+@skill.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@json_option
+def diff_skills(old: Path, new: Path, as_json: bool) -> None:
+    """Unified diff of two skill directories, over all their files.
+
+    Example: harness skill diff skills/spreadsheet-basics evolved/spreadsheet-basics
+    """
+    from harness.skills import diff, load_skill
+
+    text = diff(load_skill(old), load_skill(new))
+    emit({"equal": not text, "diff": text}, as_json, text.rstrip("\n") or "no differences")
+
+
+@skill.command("explain")
+@click.argument("place", metavar="FILE:LINE")
+@json_option
+def explain_line(place: str, as_json: bool) -> None:
+    """Say which edit, and which trajectories, a line of a skill comes from.
+
+    Example: harness skill explain evolved/spreadsheet-basics/SKILL.md:42
+    """
+    from harness.skills import explain_place
+
+    found = explain_place(place)
+    edit = found.edit
+    origin = (
+        "no patch wrote this line"
+        if edit is None
+        else f"{edit.op}, support {edit.support}, from {', '.join(edit.sources) or 'no source'}"
+    )
+    emit(found, as_json, f"{found.file}:{found.line}: {found.text}\n  {origin}")
+
+
+@skill.command("export")
+@folder_argument
+@click.option("--target", type=click.Choice(["agents", "claude", "zip"]), required=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Default: here.")
+@click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
+@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@json_option
+def export_skill(
+    folder: Path,
+    target: Literal["agents", "claude", "zip"],
+    out: Path,
+    force: bool,
+    check: bool,
+    as_json: bool,
+) -> None:
+    """Write DIR where clients look, or as one reproducible .skill file.
+
+    Example: harness skill export skills/spreadsheet-basics --target zip --out dist
+    """
+    from harness.skills import export, load_skill
+
+    _report([export(load_skill(folder), target, out, force=force, check=check)], as_json)
+
+
+@skill.command("install")
+@folder_argument
+@click.option("--into", type=click.Path(path_type=Path), default=Path(), help="Project folder.")
+@click.option("--force", is_flag=True, help="Overwrite copies that were edited since.")
+@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@json_option
+def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: bool) -> None:
+    """Install DIR into a project, for clients of .agents/skills and of .claude/skills.
+
+    Example: harness skill install skills/spreadsheet-basics --into my-project
+    """
+    from harness.skills import install, load_skill
+
+    _report(install(load_skill(folder), into, force=force, check=check), as_json)
+
+
+def _report(done: list[Exported], as_json: bool) -> None:
+    lines = [f"{one.diff}{one.status}: {one.path}" for one in done]
+    emit([one.model_dump(mode="json") for one in done], as_json, "\n".join(lines))
