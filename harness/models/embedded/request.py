@@ -1,0 +1,151 @@
+"""What the embedded engine accepts: a chat request, each parameter honoured or refused by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+DEFAULT_MAX_TOKENS = 1024
+"""Where a request sets none: a small model that loops must not fill its whole context."""
+
+ANY_OBJECT = '{"type":"object"}'
+
+
+class Rejected(Exception):
+    """A request that cannot be honoured.
+
+    Attributes:
+        param: the parameter at fault, as the client wrote it.
+    """
+
+    def __init__(self, param: str | None, message: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    type: Literal["text"]
+    text: str
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part]
+
+    def rendered(self) -> dict[str, str]:
+        """The form that the chat template takes."""
+        text = self.content
+        if not isinstance(text, str):
+            text = "\n".join(part.text for part in text)
+        return {"role": "system" if self.role == "developer" else self.role, "content": text}
+
+
+class _StreamOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    include_usage: bool = False
+
+
+class ChatRequest(BaseModel):
+    """Body of `POST /v1/chat/completions`.
+
+    A parameter that is not listed here is refused. Of those that are, `n`, `logprobs` and `tools`
+    are accepted with the value that asks for nothing, because clients send it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str
+    messages: list[_Message] = Field(min_length=1)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    top_k: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1)
+    stop: str | list[str] | None = None
+    seed: int | None = Field(None, ge=0)
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    repetition_penalty: float | None = Field(None, gt=0)
+    response_format: dict[str, JsonValue] | None = None
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+    user: str | None = None
+    n: Literal[1] | None = None
+    logprobs: Literal[False] | None = None
+    tools: list[JsonValue] | None = Field(None, max_length=0)
+    tool_choice: Literal["none", "auto"] | None = None
+
+    @field_validator("stop")
+    @classmethod
+    def _stops_are_not_empty(cls, value: str | list[str] | None) -> str | list[str] | None:
+        if value == "" or (isinstance(value, list) and "" in value):
+            raise ValueError("expected stop strings, found an empty one")
+        return value
+
+    @property
+    def conversation(self) -> list[dict[str, str]]:
+        """The messages as role and text."""
+        return [message.rendered() for message in self.messages]
+
+    @property
+    def limit(self) -> int:
+        """Tokens that may be generated."""
+        return self.max_completion_tokens or self.max_tokens or DEFAULT_MAX_TOKENS
+
+    @property
+    def stops(self) -> set[str]:
+        """The stop strings."""
+        return {self.stop} if isinstance(self.stop, str) else set(self.stop or ())
+
+    @property
+    def sampled(self) -> bool:
+        """Whether tokens are drawn at random; greedy decoding otherwise."""
+        return bool(self.temperature)
+
+    def schema_text(self) -> str | None:
+        """JSON schema that the answer must follow, as canonical text; None for free text.
+
+        Raises:
+            Rejected: if `response_format` is of no known form.
+        """
+        wanted = self.response_format
+        if wanted is None or wanted == {"type": "text"}:
+            return None
+        if wanted == {"type": "json_object"}:
+            return ANY_OBJECT
+        inner = wanted.get("json_schema")
+        if wanted.get("type") != "json_schema" or not isinstance(inner, dict):
+            raise Rejected(
+                "response_format",
+                f"expected type text, json_object or json_schema, found {wanted!r}",
+            )
+        if not isinstance(inner.get("schema"), dict):
+            raise Rejected(
+                "response_format.json_schema.schema",
+                f"expected a JSON schema, found {inner.get('schema')!r}",
+            )
+        return json.dumps(inner["schema"])
+
+
+def parse(body: bytes) -> ChatRequest:
+    """Read a request body.
+
+    Raises:
+        Rejected: naming the first parameter that cannot be honoured.
+    """
+    try:
+        raw: Any = json.loads(body)
+    except ValueError as error:
+        raise Rejected(None, f"the body is not JSON: {error}") from error
+    try:
+        return ChatRequest.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        if first["type"] == "extra_forbidden":
+            raise Rejected(where, f"{where}: the embedded engine has no such parameter") from error
+        raise Rejected(where, f"{where}: {first['msg']}, found {first['input']!r:.80}") from error
