@@ -1,0 +1,140 @@
+"""`harness trajectories`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.lazy import LazyGroup
+from harness.cli.shared import emit, json_option
+
+_PATH = click.Path(path_type=Path)
+_HERE = "harness.cli.trajectories"
+
+
+@click.group(
+    cls=LazyGroup,
+    intents={
+        "Commands": {
+            "import": (f"{_HERE}:import_", "Read logs of any known format into a store."),
+            "export": (f"{_HERE}:export", "Write atif, trace2skill, openai or sharegpt."),
+            "list": (f"{_HERE}:list_trajectories", "One line each."),
+            "show": (f"{_HERE}:show", "The steps of one."),
+            "replay": ("harness.cli.replay:replay", "Run the recorded code again and score it."),
+            "stats": (f"{_HERE}:stats", "Counts by outcome, steps and tokens."),
+        }
+    },
+)
+def trajectories() -> None:
+    """Import, export, look at and replay trajectories.
+
+    Example: harness trajectories import logs/ --out trajectories/
+    """
+
+
+@click.command("import")
+@click.argument("path", type=_PATH)
+@click.option("--out", type=_PATH, required=True, help="Folder of the store; may exist.")
+@click.option("--format", "source_format", default="auto", show_default=True)
+@click.option("--no-redact", is_flag=True, help="Keep API keys and the like as they are.")
+@json_option
+def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json: bool) -> None:
+    """Read PATH (official logs, ATIF, OpenAI, ShareGPT, recorded runs) into a store.
+
+    Example: harness trajectories import logs/ --out trajectories/
+    """
+    from harness.trajectories import import_trajectories
+
+    report = import_trajectories(path, out, source_format, redact=not no_redact)
+    text = (
+        f"{report.imported} trajectories ({report.source_format}) -> {report.store}; "
+        f"{report.secrets} secrets redacted in {report.redacted}, {report.renamed} renamed"
+    )
+    emit(report, as_json, text)
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@click.option("--format", "target", required=True, help="atif, trace2skill, openai or sharegpt.")
+@click.option("--out", type=_PATH, required=True, help="Folder to write into.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["md", "jsonl"]),
+    help="Form of trace2skill logs. Default: the one they came from.",
+)
+@json_option
+def export(path: Path, target: str, out: Path, log_format: str | None, as_json: bool) -> None:
+    """Write the trajectories of PATH in another format.
+
+    Example: harness trajectories export trajectories/ --format openai --out exported/
+    """
+    from harness.trajectories import export_trajectories
+
+    form = "jsonl" if log_format == "jsonl" else "md" if log_format == "md" else None
+    report = export_trajectories(path, out, target, form)
+    text = f"{report.exported} trajectories in {report.files} files ({target}) -> {report.out}"
+    if report.sidecars:
+        text += f"\n{report.sidecars} logs are ambiguous without the side-car beside them"
+    if report.redacted:
+        text += f"\n{report.redacted} differ from their source: secrets were redacted on import"
+    emit(report, as_json, text)
+
+
+@click.command("list")
+@click.argument("path", type=_PATH)
+@click.option("--outcome", help="Only pass, fail, invalid or unlabelled.")
+@json_option
+def list_trajectories(path: Path, outcome: str | None, as_json: bool) -> None:
+    """List the trajectories of PATH.
+
+    Example: harness trajectories list trajectories/ --outcome fail
+    """
+    from harness.trajectories import open_trajectories
+
+    rows = [
+        {
+            "id": item.trajectory_id,
+            "outcome": item.harness.get("outcome") or "unlabelled",
+            "steps": len(item.steps),
+            "agent": item.agent.name,
+            "model": item.agent.model_name,
+        }
+        for item in open_trajectories(path)
+    ]
+    rows = [row for row in rows if outcome in (None, row["outcome"])]
+    text = "\n".join(
+        f"{row['id']}  {row['outcome']}  {row['steps']} steps  {row['agent']}" for row in rows
+    )
+    emit(rows, as_json, text or "none")
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@click.argument("trajectory_id")
+@click.option("--step", type=int, help="Only this step.")
+@click.option("--width", default=400, show_default=True, help="Characters of a text; 0 for all.")
+@json_option
+def show(path: Path, trajectory_id: str, step: int | None, width: int, as_json: bool) -> None:
+    """Show one trajectory of PATH, step by step.
+
+    Example: harness trajectories show trajectories/ 90-1 --step 3 --width 0
+    """
+    from harness.trajectories import describe, dump, find_trajectory
+
+    found = find_trajectory(path, trajectory_id)
+    emit(dump(found), as_json, describe(found, step, width))
+
+
+@click.command()
+@click.argument("path", type=_PATH)
+@json_option
+def stats(path: Path, as_json: bool) -> None:
+    """Count the trajectories of PATH by outcome, steps and tokens.
+
+    Example: harness trajectories stats trajectories/
+    """
+    from harness.trajectories import collect_stats, open_trajectories
+
+    found = collect_stats(open_trajectories(path))
+    emit(found, as_json, "\n".join(f"{name}: {value}" for name, value in found))

@@ -1,0 +1,186 @@
+"""Which format a path holds, and how it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from harness.core import BadInput, Trajectory
+from harness.core.jsonl import read_rows
+from harness.core.segments import read_segment
+from harness.trajectories.official_folder import is_log, log_files, read_logs, read_scores
+from harness.trajectories.openai_messages import from_openai
+from harness.trajectories.recorded import is_recorded, read_recorded
+from harness.trajectories.sharegpt import from_sharegpt
+
+FORMATS = {
+    "store": "folder with trajectories.seg: a store of ours, or a run folder",
+    "atif": "ATIF document (.json), JSONL of documents, or a folder of them",
+    "trace2skill": "official Trace2Skill logs (.md, .jsonl), or a folder of them",
+    "recorded": "JSONL of recorded spreadsheet conversations with labels T+ and T-",
+    "openai": "JSONL with 'messages' in every row",
+    "sharegpt": "JSONL with 'conversations' in every row",
+}
+EVALUATION = "eval_official_results.json"
+
+
+def open_trajectories(path: Path, source_format: str = "auto") -> Iterator[Trajectory]:
+    """Read trajectories one at a time, whatever form they lie in.
+
+    Args:
+        path: a store or run folder, an ATIF file or folder, official logs, or a JSONL file.
+        source_format: one of :data:`FORMATS`, or `auto` to look.
+
+    Raises:
+        BadInput: if the path is missing, its format is unknown, or a record is malformed (file
+            and line are named).
+    """
+    known = detect_format(path) if source_format == "auto" else source_format
+    if known not in _READERS:
+        raise BadInput(f"unknown format {known!r}; known are:\n{_known()}")
+    if not path.exists():
+        raise BadInput(f"expected trajectories, found nothing at {str(path)!r}")
+    return _READERS[known](path)
+
+
+def detect_format(path: Path) -> str:
+    """Name of the format of `path`.
+
+    Raises:
+        BadInput: if nothing is there or no format fits; the known ones are listed.
+    """
+    if not path.exists():
+        raise BadInput(f"expected trajectories, found nothing at {str(path)!r}")
+    found = _detect_folder(path) if path.is_dir() else _detect_file(path)
+    if found is None:
+        raise BadInput(f"cannot tell what {str(path)!r} holds; known formats are:\n{_known()}")
+    return found
+
+
+def _known() -> str:
+    return "\n".join(f"  {name}: {what}" for name, what in FORMATS.items())
+
+
+def _detect_folder(path: Path) -> str | None:
+    if (path / "trajectories.seg").is_file() or (path / "run.json").is_file():
+        return "store"
+    if log_files(path):
+        return "trace2skill"
+    return "atif" if next(_atif_files(path), None) else None
+
+
+def _detect_file(path: Path) -> str | None:
+    if path.name == "trajectories.seg":
+        return "store"
+    if path.suffix in (".md", ".jsonl") and is_log(path):
+        return "trace2skill"
+    if path.suffix == ".json":
+        return "atif" if _is_atif(_read_json(path)) else None
+    if path.suffix != ".jsonl":
+        return None
+    row = next(islice(read_rows(path), 1), (0, dict[str, Any]()))[1]
+    if _is_atif(row):
+        return "atif"
+    if is_recorded(row):
+        return "recorded"
+    return next(
+        (
+            name
+            for key, name in (("messages", "openai"), ("conversations", "sharegpt"))
+            if key in row
+        ),
+        None,
+    )
+
+
+def _is_atif(document: Any) -> bool:
+    if isinstance(document, list) and document:
+        return _is_atif(document[0])
+    return isinstance(document, dict) and str(
+        document.get("schema_version", "")  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # raw JSON
+    ).startswith("ATIF-v")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _atif_files(path: Path) -> Iterator[Path]:
+    for file in sorted([*path.rglob("*.json"), *path.rglob("*.jsonl")]):
+        if file.is_file() and b'"ATIF-v' in _head(file):
+            yield file
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as handle:
+        return handle.read(4096)
+
+
+def _read_atif(path: Path) -> Iterator[Trajectory]:
+    for file in list(_atif_files(path)) if path.is_dir() else [path]:
+        if file.suffix == ".jsonl":
+            for number, row in read_rows(file):
+                yield _document(row, f"{file}:{number}")
+            continue
+        document = _read_json(file)
+        many = cast("list[Any]", document) if isinstance(document, list) else [document]
+        for number, item in enumerate(many):
+            yield _document(item, f"{file}[{number}]" if len(many) > 1 else str(file))
+
+
+def _document(row: Any, where: str) -> Trajectory:
+    try:
+        return Trajectory.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "document"
+        raise BadInput(f"{where}: not ATIF v1.8: {field}: {first['msg']}") from error
+
+
+def _read_store(path: Path) -> Iterator[Trajectory]:
+    segment = path / "trajectories.seg" if path.is_dir() else path
+    for number, record in enumerate(read_segment(segment), start=1):
+        yield _document(record, f"{segment}, record {number}")
+
+
+def _read_trace2skill(path: Path) -> Iterator[Trajectory]:
+    folder = path if path.is_dir() else path.parent
+    for candidate in (folder / EVALUATION, folder / "outputs" / EVALUATION):
+        if candidate.is_file():
+            return read_logs(path, read_scores(candidate))
+    return read_logs(path)
+
+
+def _rows(
+    convert: Callable[[dict[str, Any], str, str], Trajectory],
+) -> Callable[[Path], Iterator[Trajectory]]:
+    def read(path: Path) -> Iterator[Trajectory]:
+        for number, row in read_rows(path):
+            where = f"{path}:{number}"
+            try:
+                yield convert(row, where, f"{path.stem}-{number}")
+            except ValidationError as error:
+                first = error.errors()[0]
+                raise BadInput(f"{where}: {first['loc']}: {first['msg']}") from error
+
+    return read
+
+
+_READERS: dict[str, Callable[[Path], Iterator[Trajectory]]] = {
+    "store": _read_store,
+    "atif": _read_atif,
+    "trace2skill": _read_trace2skill,
+    "recorded": read_recorded,
+    "openai": _rows(from_openai),
+    "sharegpt": _rows(from_sharegpt),
+}

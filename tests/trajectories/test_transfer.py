@@ -1,0 +1,189 @@
+"""Import and export of every format, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import cli
+from harness.core import BadInput
+from harness.trajectories import (
+    TrajectoryStore,
+    collect_stats,
+    detect_format,
+    export_trajectories,
+    from_openai,
+    import_trajectories,
+    open_trajectories,
+    to_openai,
+)
+
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "bash", "arguments": '{"command": "ls"}'},
+}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "be brief"},
+    {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url"}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
+    {"role": "assistant", "content": "one file", "reasoning_content": "easy"},
+]
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_official_folder_goes_through_a_store_unchanged(shared: Path, tmp_path: Path) -> None:
+    source = shared / "fixtures/trace2skill_official/logs"
+    report = import_trajectories(source, tmp_path / "store")
+    assert (report.source_format, report.imported, report.secrets) == ("trace2skill", 4, 0)
+    export_trajectories(tmp_path / "store", tmp_path / "out", "trace2skill")
+    written = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    assert written == {p.name: p.read_bytes() for p in source.iterdir()}
+
+
+def test_official_folder_through_atif_files(shared: Path, tmp_path: Path) -> None:
+    source = shared / "fixtures/trace2skill_official/logs_jsonl"
+    export_trajectories(source, tmp_path / "atif", "atif")
+    assert detect_format(tmp_path / "atif") == "atif"
+    export_trajectories(tmp_path / "atif", tmp_path / "out", "trace2skill")
+    for file in source.rglob("*.jsonl"):
+        assert (tmp_path / "out" / file.relative_to(source)).read_bytes() == file.read_bytes()
+
+
+def test_recorded_conversations(shared: Path, tmp_path: Path) -> None:
+    source = shared / "data/dev/spreadsheet_trajectories_qwen35_122b.jsonl"
+    assert import_trajectories(source, tmp_path / "s").imported == 113
+    store = TrajectoryStore(tmp_path / "s")
+    stats = collect_stats(store)
+    assert stats.outcomes == {"pass": 52, "fail": 61}
+    assert stats.tool_calls.keys() == {"python"}
+    first = store.get("17-35")
+    assert first.agent.model_name == "qwen3.5-122b-a10b"
+    assert first.harness["outcome"] == "pass"
+    task = first.harness["task"]
+    assert isinstance(task, dict)
+    assert task["answer_sheet"] == "FILTER 5b"
+    assert task["instruction_type"] == "Sheet-Level Manipulation"
+    row = json.loads(source.read_text("utf-8").splitlines()[0])
+    said: list[object] = []
+    for step in first.steps:
+        said.append(step.message)
+        said += [result.content for result in step.observation.results] if step.observation else []
+    assert said == row["trajectory"]["conversation"]
+    assert "_replay" not in json.dumps(first.model_dump(mode="json"))
+
+
+def test_openai_rows_come_back(tmp_path: Path) -> None:
+    row = {"id": "x", "messages": CHAT, "task_id": "t", "outcome": "fail", "seed": 7}
+    source = _write(tmp_path / "in.jsonl", [row])
+    made = next(open_trajectories(source))
+    assert [step.source for step in made.steps] == ["system", "user", "agent", "agent"]
+    assert made.steps[2].observation is not None
+    assert made.steps[2].observation.results[0].source_call_id == "c1"
+    export_trajectories(source, tmp_path / "out", "openai")
+    assert json.loads((tmp_path / "out/openai.jsonl").read_text("utf-8")) == row
+
+
+def test_openai_arguments_that_are_no_object_come_back() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{broken"}}
+    row: dict[str, Any] = {
+        "id": "x",
+        "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}],
+    }
+    assert to_openai(from_openai(row, "here", "x")) == row
+
+
+def test_sharegpt_rows_come_back(tmp_path: Path) -> None:
+    turns = [
+        {"from": "system", "value": "s"},
+        {"from": "human", "value": "q"},
+        {"from": "function_call", "value": "{}"},
+        {"from": "observation", "value": "o"},
+        {"from": "gpt", "value": "a"},
+    ]
+    source = _write(tmp_path / "in.jsonl", [{"id": "x", "conversations": turns}])
+    assert detect_format(source) == "sharegpt"
+    export_trajectories(source, tmp_path / "out", "sharegpt")
+    row = json.loads((tmp_path / "out/sharegpt.jsonl").read_text("utf-8"))
+    assert row == {"id": "x", "conversations": turns}
+
+
+def test_secrets_are_replaced_counted_and_can_be_kept(tmp_path: Path) -> None:
+    secret = "sk-" + "a1" * 12
+    rows = [{"messages": [{"role": "user", "content": f"key {secret}"}]}]
+    source = _write(tmp_path / "in.jsonl", rows)
+    report = import_trajectories(source, tmp_path / "clean")
+    assert (report.redacted, report.secrets) == (1, 1)
+    found = next(open_trajectories(tmp_path / "clean"))
+    assert found.steps[0].message == "key [REDACTED]"
+    assert found.harness["redactions"] == 1
+    assert export_trajectories(tmp_path / "clean", tmp_path / "o", "openai").redacted == 1
+    import_trajectories(source, tmp_path / "raw", redact=False)
+    assert next(open_trajectories(tmp_path / "raw")).steps[0].message == f"key {secret}"
+
+
+def test_ids_that_are_taken_get_a_suffix(tmp_path: Path) -> None:
+    rows = [{"id": "x", "messages": [{"role": "user", "content": str(n)}]} for n in range(3)]
+    source = _write(tmp_path / "in.jsonl", rows)
+    assert import_trajectories(source, tmp_path / "s").renamed == 2
+    assert TrajectoryStore(tmp_path / "s").ids == ["x", "x#2", "x#3"]
+
+
+def test_other_agents_as_official_logs(tmp_path: Path) -> None:
+    messages = [{**CHAT[0]}, {"role": "user", "content": "q"}, *CHAT[2:]]
+    source = _write(tmp_path / "in.jsonl", [{"id": "a/../b", "messages": messages}])
+    export_trajectories(source, tmp_path / "out", "trace2skill")
+    files = list((tmp_path / "out").iterdir())
+    assert [file.name for file in files] == ["unknown_agent_a_.._b.md"]
+    text = files[0].read_text("utf-8")
+    assert 'Action:\n{"name": "bash", "arguments": {"command": "ls"}}' in text
+    assert "Observation:\n```\na.txt\n```" in text
+    assert len(next(open_trajectories(files[0])).steps) == 4
+
+
+def test_a_malformed_line_is_named(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", [{"messages": CHAT}])
+    source.write_text(source.read_text("utf-8") + "{oops\n", "utf-8")
+    with pytest.raises(BadInput, match=r"in\.jsonl:2: expected one JSON object"):
+        list(open_trajectories(source))
+
+
+def test_unknown_formats_list_the_known(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", [{"what": 1}])
+    with pytest.raises(BadInput, match=r"(?s)known formats.*atif.*trace2skill.*sharegpt"):
+        detect_format(source)
+    with pytest.raises(BadInput, match="unknown format 'x'"):
+        open_trajectories(source, "x")
+    with pytest.raises(BadInput, match="found nothing"):
+        open_trajectories(tmp_path / "absent")
+    with pytest.raises(BadInput, match="got 'csv'"):
+        export_trajectories(source, tmp_path / "out", "csv")
+
+
+def test_command_line(tmp_path: Path) -> None:
+    row = {"id": "x", "messages": CHAT, "outcome": "fail"}
+    source = _write(tmp_path / "in.jsonl", [row])
+    run = CliRunner()
+
+    def call(*words: str) -> str:
+        done = run.invoke(cli, ["trajectories", *words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    store = str(tmp_path / "store")
+    assert json.loads(call("import", str(source), "--out", store, "--json"))["imported"] == 1
+    assert json.loads(call("stats", store, "--json"))["outcomes"] == {"fail": 1}
+    assert json.loads(call("list", store, "--json", "--outcome", "fail"))[0]["id"] == "x"
+    assert "call bash" in call("show", store, "x")
+    assert "one file" not in call("show", store, "x", "--step", "1")
+    call("export", store, "--format", "sharegpt", "--out", str(tmp_path / "out"))
+    assert (tmp_path / "out/sharegpt.jsonl").is_file()
