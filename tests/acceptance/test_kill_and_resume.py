@@ -1,0 +1,93 @@
+"""Bar 5: kill -9 at ten random moments, then resume: the same results, nothing paid twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.core.rundir import RunReader
+from harness.evals.runner import finished_items
+from tests.acceptance.conftest import ChatServer, Harness
+
+CONCURRENCY = 4
+
+
+def start(suite: Path, out: Path, server: ChatServer, *more: str) -> subprocess.Popen[str]:
+    command = [
+        sys.executable, "-m", "harness", "eval", str(suite), *more,
+        "--model", "openai/test", "--base-url", server.url, "--concurrency", str(CONCURRENCY),
+        "--sandbox", "none", "--json",
+    ]  # fmt: skip
+    return subprocess.Popen(
+        command,
+        cwd=out.parent,
+        env={**os.environ, "OPENAI_API_KEY": "test"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def results(run: Path) -> dict[str, tuple[str, str | None]]:
+    return {item.id: (item.outcome, item.answer) for item in finished_items(RunReader(run))}
+
+
+@pytest.mark.slow
+def test_kill_at_ten_random_moments(
+    suite: Path, tmp_path: Path, chat_server: ChatServer, harness: Harness
+) -> None:
+    chat_server.delay_s = 0.05
+    whole = start(suite, tmp_path / "whole", chat_server, "--out", str(tmp_path / "whole"))
+    out, err = whole.communicate(timeout=120)
+    assert whole.returncode == 0, err
+    assert json.loads(out)["items"] == 30
+    chat_server.requests.clear()
+    chat_server.delay_s = 0.4
+
+    rng = random.Random(5)
+    run = tmp_path / "killed"
+    kills = 0
+    while kills < 10:
+        more = ("--resume", str(run)) if (run / "run.json").exists() else ("--out", str(run))
+        process = start(suite, run, chat_server, *more)
+        seen = len(chat_server.requests)
+        while len(chat_server.requests) == seen and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(rng.uniform(0.0, 0.5))
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+    assert kills == 10, "the run ended before it was killed ten times"
+
+    last = start(suite, run, chat_server, "--resume", str(run))
+    _, err = last.communicate(timeout=120)
+    assert last.returncode == 0, err
+    assert results(run) == results(tmp_path / "whole")
+    sent = Counter(json.dumps(body, sort_keys=True) for body in chat_server.requests)
+    repeats = sum(count - 1 for count in sent.values())
+    # What was in flight at a kill is sent again; everything else is answered from the cache.
+    assert repeats <= kills * CONCURRENCY
+    assert len(sent) == 30
+
+
+def test_a_finished_run_resumes_to_itself(
+    suite: Path, tmp_path: Path, chat_server: ChatServer
+) -> None:
+    run = tmp_path / "run"
+    for more in (("--out", str(run)), ("--resume", str(run))):
+        process = start(suite, run, chat_server, *more)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert len(chat_server.requests) == 30
