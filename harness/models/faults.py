@@ -86,7 +86,6 @@ def _no_answer(error: openai.APIError, where: str) -> Fault:
 
 def _message(error: openai.APIStatusError) -> str:
     """What the server said, without secrets."""
-    text = None
-    if isinstance(error.body, dict):
-        text = cast("dict[str, Any]", error.body).get("message")
+    body: Any = error.body
+    text = body.get("message") if hasattr(body, "get") else None
     return redact(str(text or error.response.text))[:2000] or "(no message)"

@@ -27,8 +27,8 @@ def export_calls(store: CallStore, path: Path) -> int:
     lines = [canonical_json(call.model_dump(mode="json")) + "\n" for call in calls]
     data = "".join(lines).encode()
     if path.suffix == ".zst":
-        settings = zstandard.ZstdCompressionParameters.from_level(
-            19, window_log=27, enable_ldm=True
+        settings = zstandard.ZstdCompressionParameters(
+            compression_level=19, window_log=27, enable_ldm=True
         )
         data = zstandard.ZstdCompressor(compression_params=settings).compress(data)
     write_atomic(path, data)
@@ -106,7 +106,8 @@ def _shared_messages(one: dict[str, Any], other: dict[str, Any]) -> int:
 def _differences(asked: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for name in sorted(asked.keys() | recorded.keys()):
-        one, other = asked.get(name), recorded.get(name)
+        one: Any = asked.get(name)
+        other: Any = recorded.get(name)
         if one == other:
             continue
         if name != "messages":

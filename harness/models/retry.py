@@ -65,11 +65,13 @@ def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float
 
 def quota_pause_s(headers: Mapping[str, str]) -> float:
     """Seconds until a used-up quota (`x-ratelimit-remaining-*: 0`) is refilled."""
-    pauses = [0.0]
-    for what in ("requests", "tokens"):
-        if headers.get(f"x-ratelimit-remaining-{what}", "").strip() == "0":
-            pauses.append(duration_s(headers.get(f"x-ratelimit-reset-{what}", "")) or 0.0)
-    return max(pauses)
+    used_up = [
+        what
+        for what in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{what}", "").strip() == "0"
+    ]
+    waits = [duration_s(headers.get(f"x-ratelimit-reset-{what}", "")) for what in used_up]
+    return max((wait for wait in waits if wait), default=0.0)
 
 
 class RateGate:
@@ -84,5 +86,5 @@ class RateGate:
 
     async def wait(self) -> None:
         """Return once calls may be sent."""
-        while (left := self._opens_at - time.monotonic()) > 0:
+        while (left := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
             await asyncio.sleep(left)

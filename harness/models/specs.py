@@ -12,6 +12,8 @@ Kind = Literal["openai", "vllm", "local", "replay", "simulated"]
 
 DEFAULT_SPEC = "local/smollm2-135m"
 
+_ROLES: tuple[Role, ...] = get_args(Role)
+
 _FORMS = """\
   openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
   vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
@@ -58,7 +60,7 @@ def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
     Raises:
         BadInput: for an unknown role or spec.
     """
-    roles: tuple[Role, ...] = get_args(Role)
+    roles = _ROLES
     default = parse_spec(DEFAULT_SPEC)
     named: dict[Role, ModelSpec] = {}
     for text in specs:
@@ -66,7 +68,7 @@ def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
         if not equals or "/" in before:
             default = parse_spec(text)
             continue
-        role = next((known for known in roles if known == before.strip()), None)
+        role: Role | None = next((known for known in roles if known == before.strip()), None)
         if role is None:
             raise BadInput(f"unknown role in {text!r}; expected one of {', '.join(roles)}")
         named[role] = parse_spec(after)

@@ -79,8 +79,9 @@ def prompt_bound(body: Body) -> int:
             parts = cast("list[Mapping[str, Any]]", content)
             kept = [part for part in parts if "image_url" not in part]
             images += len(parts) - len(kept)
-            message = {**message, "content": kept}
-        total += _MESSAGE_TOKENS + len(canonical_json(message).encode())
+            content = kept
+        text = canonical_json({**message, "content": content})
+        total += _MESSAGE_TOKENS + len(text.encode())
     for name in ("tools", "response_format"):
         if name in body:
             total += _TOOLS_TOKENS + len(canonical_json(body[name]).encode())

@@ -1,0 +1,115 @@
+"""Profiles: which failure modes are planted in a simulated model, and what cures them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from harness.core import BadInput, Value
+
+Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
+_FOLDER = Path(__file__).parent / "profiles"
+
+
+class FailureMode(Value):
+    """One planted failure.
+
+    Attributes:
+        name: for reports.
+        defect: what goes wrong: the answer is a `sentence`, carries a `unit` nobody asked for, has
+            `no_final_line`; a spreadsheet script handles the `first_row` as data, writes
+            `stale_values` (formulas nobody computed) or writes to the `wrong_sheet`.
+        prevalence: share of tasks that have it, drawn by a hash of the task.
+        trigger: regex that the task must match.
+        remedy: regexes that must all match in one line of the skill to switch it off.
+        cause: regexes one of which must match in a line of the skill to switch it on at all: a
+            line that hurts. Empty for a failure that is there without any skill.
+        symptom: regex by which the simulated analyst recognises it in the log of a failed run.
+        lesson: what the simulated analyst then proposes.
+    """
+
+    name: str
+    defect: Defect
+    prevalence: float = Field(ge=0, le=1)
+    trigger: str = ""
+    remedy: tuple[str, ...] = ()
+    cause: tuple[str, ...] = ()
+    symptom: str = ""
+    lesson: str = ""
+
+    @field_validator("trigger", "symptom", "remedy", "cause")
+    @classmethod
+    def _compiles(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for pattern in (value,) if isinstance(value, str) else value:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"no regular expression: {pattern!r} ({error})") from error
+        return value
+
+    def strikes(self, task: str, skill: str, seed: int) -> bool:
+        """Whether the failure shows in an attempt at `task` with the text `skill` in view."""
+        if draw("mode", self.name, task, seed) >= self.prevalence:
+            return False
+        if not _found(self.trigger, task):
+            return False
+        lines = skill.splitlines()
+        if self.cause and not any(_found(cause, line) for cause in self.cause for line in lines):
+            return False
+        cured = any(all(_found(part, line) for part in self.remedy) for line in lines)
+        return not (self.remedy and cured)
+
+
+class Profile(Value):
+    """A simulated model.
+
+    Attributes:
+        name: reported as `simulated-<name>`.
+        seed: of the draws that decide which tasks have which failure.
+        noise: share of requests that go wrong for no reason, drawn from the request and its seed.
+        modes: the planted failures.
+    """
+
+    name: str
+    about: str = ""
+    seed: int = 41
+    noise: float = Field(default=0.0, ge=0, le=1)
+    modes: tuple[FailureMode, ...] = ()
+
+    def defects(self, task: str, skill: str) -> set[Defect]:
+        """What goes wrong in an attempt at `task` with the text `skill` in view."""
+        return {mode.defect for mode in self.modes if mode.strikes(task, skill, self.seed)}
+
+
+def draw(*parts: object) -> float:
+    """A number in [0, 1) that is always the same for the same parts."""
+    text = "\x1f".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
+
+
+def load_profile(name: str) -> Profile:
+    """Load a packaged profile by name, or one of the user's by the path of its JSON file.
+
+    Raises:
+        BadInput: if there is none, or it is malformed.
+    """
+    path = Path(name) if name.endswith(".json") else _FOLDER / f"{name}.json"
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in _FOLDER.glob("*.json")))
+        raise BadInput(
+            f"no simulated profile {name!r}; expected one of {known}, or the path of a .json file"
+        )
+    try:
+        return Profile.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "profile"
+        raise BadInput(f"{path}: {field}: {first['msg']}, got {first['input']!r:.80}") from error
+
+
+def _found(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.IGNORECASE) is not None
