@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 LineKind = Literal["text", "code", "comment", "frontmatter"]
@@ -51,6 +52,11 @@ class Scan:
 
 def scan(lines: Sequence[str]) -> Scan:
     """Tell text from code, comments and frontmatter; fence lines themselves count as code."""
+    return _scan(tuple(lines))
+
+
+@lru_cache(maxsize=256)
+def _scan(lines: tuple[str, ...]) -> Scan:
     kinds: list[LineKind] = []
     fence = ""
     opened: int | None = None
@@ -94,8 +100,13 @@ def _opening_fence(line: str, in_list: bool) -> str:
     return "" if deep and not in_list else match.group(2)
 
 
-def headings(lines: Sequence[str]) -> list[tuple[int, int, int, str]]:
+def headings(lines: Sequence[str]) -> tuple[tuple[int, int, int, str], ...]:
     """(first line, first line under it, level, title) of every ATX and setext heading."""
+    return _headings(tuple(lines))
+
+
+@lru_cache(maxsize=256)  # the same document is looked at several times per edit
+def _headings(lines: tuple[str, ...]) -> tuple[tuple[int, int, int, str], ...]:
     kinds = scan(lines).kinds
     found: list[tuple[int, int, int, str]] = []
     paragraph: int | None = None
@@ -115,7 +126,7 @@ def headings(lines: Sequence[str]) -> list[tuple[int, int, int, str]]:
             lazy = bool(before.strip()) and kinds[index - 1] == "text"
             if not (lazy and (_ITEM.match(before) or before.lstrip().startswith(">"))):
                 paragraph = index
-    return found
+    return tuple(found)
 
 
 def sections(text: str | Sequence[str]) -> tuple[Section, ...]:

@@ -35,7 +35,7 @@ deep text
 SKILL = replace(
     new_skill("a-skill", "Use when testing.", BODY), files={"references/dates.md": b"# Dates\n"}
 )
-OPS = [
+OPS = (
     "insert_after",
     "insert_before",
     "append_to_section",
@@ -44,7 +44,7 @@ OPS = [
     "delete_section",
     "create",
     "delete_file",
-]
+)
 FRAGMENTS = (
     "- check one",
     "- check two",
@@ -88,7 +88,7 @@ FILES = st.sampled_from(
         "x/y/../../../out.md",
     ]
 )
-EDITS = st.builds(
+WILD = st.builds(
     Edit,
     file=st.one_of(FILES, st.text(max_size=8)),
     op=st.sampled_from(OPS),
@@ -99,6 +99,43 @@ EDITS = st.builds(
     after_section=TEXT,
     support=st.integers(0, 3),
 )
+# Edits that mostly fit, so that they meet each other.
+SECTIONS = st.sampled_from(["Checks", "## Checks", "Deeper", "Checks > Deeper", "Notes", "Basics"])
+ANCHORS = st.sampled_from(
+    ["- check one", "- check two", "x = 1", "deep text", "two", "- new", "### Sub", "See [dates]"]
+)
+CONTENT = st.sampled_from(
+    [
+        "- new",
+        "- new\n- newer",
+        "### Sub\n\ntext",
+        "# Checks\n\n- in checks",
+        "## Notes\n- noted",
+        "A paragraph.",
+        "Setext\n------\n\ntext",
+        "- [money](references/money.md)",
+        "- see `references/dates.md`",
+        "deep text",
+        "- check one",
+        "```python\n# Checks\n```",
+        "| a | b |\n|---|---|",
+        "---",
+        "```\nopen",
+        "    indented",
+    ]
+)
+FITTING = st.builds(
+    Edit,
+    file=st.sampled_from(["SKILL.md"] * 6 + ["references/dates.md", "references/money.md"]),
+    op=st.sampled_from(OPS),
+    target_section=st.one_of(SECTIONS, st.just("")),
+    target_text=ANCHORS,
+    content=CONTENT,
+    old_text=ANCHORS,
+    after_section=st.one_of(SECTIONS, st.just("")),
+    support=st.integers(0, 3),
+)
+EDITS = st.one_of(FITTING, FITTING, FITTING, WILD)
 
 
 @settings(max_examples=250, deadline=None)
@@ -136,17 +173,17 @@ def test_the_recorded_patches_of_a_real_model(shared: Path) -> None:
     edits: list[Edit] = []
     rows = (shared / "data/dev/spreadsheet_skill_patches.jsonl").read_text("utf-8").splitlines()
     for row in map(json.loads, rows):
-        for raw in row.get("edits", []):
-            edits.append(
-                Edit(
-                    file=raw["file"],
-                    op="add_section",
-                    target_section=raw["target"],
-                    content=raw["content"],
-                    sources=(row["trajectory_id"],),
-                    support=1,
-                )
+        edits += [
+            Edit(
+                file=raw["file"],
+                op="add_section",
+                target_section=raw["target"],
+                content=raw["content"],
+                sources=(row["trajectory_id"],),
+                support=1,
             )
+            for raw in row.get("edits", [])
+        ]
     patch = Patch(edits=tuple(edits))
     result = apply_patch(SKILL, patch)
     assert result.rolled_back == ""

@@ -1,0 +1,50 @@
+"""The command group, as a user drives it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.skill import skill
+from harness.core import Refused
+
+
+def call(*arguments: str) -> str:
+    result = CliRunner().invoke(skill, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_validate_and_show(repository: Path) -> None:
+    folder = str(repository / "skills/spreadsheet-basics")
+    assert json.loads(call("validate", folder, "--json")) == {"valid": True, "problems": []}
+    shown = json.loads(call("show", folder, "--json"))
+    assert shown["skill_tokens"] < 1000
+    assert "Look" in call("show", folder)
+
+
+def test_an_invalid_skill_exits_5_with_places(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: Bad\ndescription: d\n---\n# T\n")
+    result = CliRunner().invoke(skill, ["validate", str(tmp_path)])
+    assert isinstance(result.exception, Refused)
+    assert result.exception.exit_code == 5
+    assert "error: SKILL.md:2: name 'Bad'" in result.stdout
+
+
+def test_install_export_and_diff(repository: Path, tmp_path: Path) -> None:
+    folder = str(repository / "skills/spreadsheet-basics")
+    call("install", folder, "--into", str(tmp_path))
+    again = json.loads(call("install", folder, "--into", str(tmp_path), "--json"))
+    assert {one["status"] for one in again} == {"unchanged"}
+    call("export", folder, "--target", "zip", "--out", str(tmp_path))
+    assert (tmp_path / "spreadsheet-basics.skill").is_file()
+    copy = str(tmp_path / ".agents/skills/spreadsheet-basics")
+    assert json.loads(call("diff", folder, copy, "--json"))["equal"] is True
+
+
+@pytest.mark.parametrize("command", ["validate", "show", "diff", "explain", "export", "install"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    assert f"Example: harness skill {command}" in call(command, "--help")

@@ -1,0 +1,93 @@
+"""Every line of a skill can name the trajectories that it comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput, Edit, Patch
+from harness.skills import (
+    Provenance,
+    Skill,
+    apply_patch,
+    explain,
+    explain_place,
+    new_skill,
+    provenance_of,
+    provenance_path,
+    read_provenance,
+    write_provenance,
+    write_skill,
+)
+
+START = new_skill("a-skill", "d", "\n# A\n\n## Checks\n\n- old\n\n## Writing\n\n- write\n")
+
+
+def learned(content: str, section: str, source: str) -> Patch:
+    edit = Edit(
+        file="SKILL.md",
+        op="append_to_section",
+        target_section=section,
+        content=content,
+        sources=(source,),
+        support=1,
+    )
+    return Patch(edits=(edit,))
+
+
+def sources(skill: Skill, provenance: Provenance) -> dict[str, tuple[str, ...]]:
+    lines = skill.text.removesuffix("\n").split("\n")
+    found = [explain(provenance, skill, "SKILL.md", n + 1) for n in range(len(lines))]
+    return {one.text: one.edit.sources for one in found if one.edit and one.text}
+
+
+def test_origins_survive_a_second_round_above_them() -> None:
+    first = apply_patch(START, learned("- w1", "Writing", "t1"))
+    one = provenance_of(first, START)
+    assert sources(first.skill, one) == {"- w1": ("t1",)}
+    second = apply_patch(first.skill, learned("- c1\n- c2", "Checks", "t2"))
+    two = provenance_of(second, first.skill, one)
+    assert sources(second.skill, two) == {"- w1": ("t1",), "- c1": ("t2",), "- c2": ("t2",)}
+    assert (two.parent, two.skill) == (START.digest, second.skill.digest)
+
+
+def test_a_rerun_keeps_the_origins() -> None:
+    patch = learned("- w1", "Writing", "t1")
+    first = apply_patch(START, patch)
+    one = provenance_of(first, START)
+    again = apply_patch(first.skill, patch)
+    assert provenance_of(again, first.skill, one) == one
+
+
+def test_it_lies_beside_the_skill_and_is_found_from_a_place(tmp_path: Path) -> None:
+    result = apply_patch(START, learned("- w1", "Writing", "t1"))
+    root = tmp_path / "a-skill"
+    write_skill(result.skill, root)
+    assert write_provenance(provenance_of(result, START), root) == provenance_path(root)
+    assert not list(root.rglob("*.json"))
+    number = result.skill.text.split("\n").index("- w1") + 1
+    found = explain_place(f"{root}/SKILL.md:{number}")
+    assert found.edit is not None
+    assert found.edit.sources == ("t1",)
+    assert explain_place(f"{root}/SKILL.md:1").edit is None
+
+
+@pytest.mark.parametrize("place", ["SKILL.md", "SKILL.md:x", ":3"])
+def test_malformed_places(place: str) -> None:
+    with pytest.raises(BadInput, match="FILE:LINE"):
+        explain_place(place)
+
+
+def test_missing_and_damaged_provenance(tmp_path: Path) -> None:
+    root = tmp_path / "a-skill"
+    write_skill(START, root)
+    with pytest.raises(BadInput, match="no provenance"):
+        read_provenance(root)
+    provenance_path(root).write_text('{"skill": 1}')
+    with pytest.raises(BadInput, match="no provenance file"):
+        read_provenance(root)
+    result = apply_patch(START, learned("- w1", "Writing", "t1"))
+    write_provenance(provenance_of(result, START), root)
+    with pytest.raises(BadInput, match="lines 1 to"):
+        explain_place(f"{root}/SKILL.md:999")
