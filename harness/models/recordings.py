@@ -140,10 +140,10 @@ def _lines(path: Path) -> Iterator[str]:
         raise BadInput(f"expected recorded calls, found no file at {str(path)!r}")
     try:
         with path.open("rb") as raw:
+            source: Any = raw
             if path.suffix == ".zst":
-                reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(raw)
-                yield from io.TextIOWrapper(reader, "utf-8")
-            else:
-                yield from io.TextIOWrapper(raw, "utf-8")
+                source = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(raw)
+            with io.TextIOWrapper(source, "utf-8") as text:
+                yield from text
     except (UnicodeDecodeError, zstandard.ZstdError) as error:
         raise BadInput(f"{str(path)!r} is not a recording: {error}") from error

@@ -30,12 +30,6 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
-    def column(self, words: set[str]) -> int | None:
-        """The column whose name shares most words with `words`."""
-        scores = [len(content_words(name) & words) for name in self.header]
-        best = max(scores, default=0)
-        return scores.index(best) if best else None
-
 
 def content_words(text: str) -> set[str]:
     """Lower-case words without function words, plural marks cut off."""
@@ -89,7 +83,7 @@ def _from_table(question: str, table: Table) -> str | None:
         return _sum(table, chosen or list(table.rows), words, "average" in asked)
     extreme = re.search(r"\b(largest|highest|most|greatest|smallest|lowest|least|latest)\b", asked)
     if extreme:
-        return _extreme(table, words, extreme[1] in ("smallest", "lowest", "least"))
+        return _extreme(table, asked, extreme[1] in ("smallest", "lowest", "least"))
     if not chosen:
         return None
     row = chosen[0]
@@ -116,9 +110,17 @@ def _numeric_column(table: Table, words: set[str]) -> int | None:
         index
         for index in range(len(table.header))
         if all(_number(row[index]) is not None for row in table.rows)
+        and not _is_counter([row[index] for row in table.rows])
     ]
     named = [index for index in numeric if content_words(table.header[index]) & words]
     return (named or numeric[-1:] or [None])[0]
+
+
+def _is_counter(cells: list[str]) -> bool:
+    """Whether a column only numbers its rows."""
+    if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
+        return False
+    return [int(cell) - int(cells[0]) for cell in cells] == list(range(len(cells)))
 
 
 def _sum(table: Table, rows: list[tuple[str, ...]], words: set[str], average: bool) -> str | None:
@@ -129,23 +131,31 @@ def _sum(table: Table, rows: list[tuple[str, ...]], words: set[str], average: bo
     return f"{round(total / len(rows) if average else total, 2):g}"
 
 
-def _extreme(table: Table, words: set[str], smallest: bool) -> str | None:
-    by = _numeric_column(table, words)
+def _extreme(table: Table, asked: str, smallest: bool) -> str | None:
+    by = _numeric_column(table, content_words(asked))
     if by is None:
         return None
     sign = -1 if smallest else 1
     row = max(table.rows, key=lambda row: sign * (_number(row[by]) or 0.0))
-    others = Table((*table.header[:by], "", *table.header[by + 1 :]), ())
-    return row[others.column(words) or (0 if by else 1)]
+    others = [index for index in range(len(table.header)) if index != by]
+    named = {index: asked.find(table.header[index].lower()) for index in others}
+    first = min(others, key=lambda index: (named[index] < 0, named[index], index))
+    return row[first]
 
 
 def _from_passage(question: str, passage: str) -> str:
     words = content_words(question)
     sentences = re.split(r"(?<=[.!?])\s+|\n+", passage)
-    best = max(sentences, key=lambda sentence: len(content_words(sentence) & words), default="")
-    spans = [span for pattern in _patterns(question) for span in pattern.findall(best)]
-    fresh = [span for span in spans if not content_words(span) <= words]
-    if fresh:
+
+    def spans(sentence: str) -> list[str]:
+        found = [span for pattern in _patterns(question) for span in pattern.findall(sentence)]
+        return [span for span in found if content_words(span) and not content_words(span) <= words]
+
+    def fit(sentence: str) -> float:
+        return len(content_words(sentence) & words) + (0.5 if spans(sentence) else 0.0)
+
+    best = max(sentences, key=fit, default="")
+    if fresh := spans(best):
         return max(fresh, key=len) if _patterns(question) == (_NAME,) else fresh[0]
     matches = [m for m in _WORD.finditer(best) if content_words(m[0]) & words]
     rest = best[matches[-1].end() :] if matches else best

@@ -11,7 +11,9 @@ import re
 from harness.models.simulated.profile import Defect
 
 _BOOK = re.compile(r"[\w./-]+\.xlsx\b")
-_CELL = re.compile(r"(?:'?(?P<sheet>[\w -]+?)'?!)?\b(?P<cell>[A-Z]{1,2}[1-9]\d{0,4})\b")
+_CELL = re.compile(
+    r"(?:'(?P<quoted>[^'!]+)'!|(?P<plain>[\w-]+)!)?\b(?P<cell>[A-Z]{1,2}[1-9]\d{0,4})\b"
+)
 _OPERATIONS = (
     ("average", r"\b(average|mean)\b"),
     ("count", r"\b(count|how many|number of)\b"),
@@ -105,7 +107,8 @@ def _target(task: str) -> tuple[str, str]:
     if not found:
         return "", "A1"
     last = found[-1]
-    return (last["sheet"] or _named_sheet(task)).strip(), last["cell"]
+    sheet = last["quoted"] or last["plain"] or _named_sheet(task)
+    return sheet.strip(), last["cell"]
 
 
 def _named_sheet(task: str) -> str:
