@@ -1,0 +1,84 @@
+"""`harness corpora`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.shared import emit, json_option
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def corpora() -> None:
+    """List, show, pull and generate task sets.
+
+    Example: harness corpora generate ledger --out ledger/
+    """
+
+
+@corpora.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the corpora.
+
+    Example: harness corpora list
+    """
+    from harness.corpora import list_corpora
+
+    found = list_corpora()
+    lines = [f"{c.name}  {c.kind}  {c.tasks} tasks  {c.licence}  {c.title}" for c in found]
+    emit([corpus.model_dump(mode="json") for corpus in found], as_json, "\n".join(lines))
+
+
+@corpora.command()
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show the facts and the card of corpus NAME.
+
+    Example: harness corpora show ledger
+    """
+    from harness.corpora import show as show_corpus
+
+    corpus, card = show_corpus(name)
+    facts = "\n".join(f"{key}: {value}" for key, value in corpus if value)
+    text = f"{facts}\n\n{card}" if card else facts
+    emit({**corpus.model_dump(mode="json"), "card": card}, as_json, text)
+
+
+@corpora.command()
+@click.argument("name")
+@click.option("--out", type=_PATH, required=True, help="Folder to write into.")
+@click.option("--split", default="all", show_default=True, help="train, selection, test or all.")
+@click.option("--limit", type=int, help="Only so many tasks of each split.")
+@json_option
+def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool) -> None:
+    """Generate corpus NAME; the same bytes every time.
+
+    Example: harness corpora generate ledger --out ledger/ --split train
+    """
+    from harness.corpora import generate as generate_corpus
+
+    made = generate_corpus(name, out, split, limit)
+    lines = [f"{made.files[known]}: {count} tasks" for known, count in made.tasks.items()]
+    emit(made, as_json, "\n".join(lines))
+
+
+@corpora.command()
+@click.argument("name")
+@click.option("--out", type=_PATH, required=True, help="New folder to unpack into.")
+@click.option("--sha256", help="Digest of the archive, where the manifest pins none.")
+@click.option("--url", help="Another place to fetch the archive from.")
+@json_option
+def pull(name: str, out: Path, sha256: str | None, url: str | None, as_json: bool) -> None:
+    """Fetch public corpus NAME, verify its checksum and unpack it.
+
+    Example: harness corpora pull spreadsheetbench-verified-400 --out sb400/ --sha256 DIGEST
+    """
+    from harness.corpora import pull as pull_corpus
+
+    done = pull_corpus(name, out, sha256, url)
+    emit(done, as_json, f"{done.out}: {done.fetched_bytes:,} bytes, SHA-256 {done.sha256}")

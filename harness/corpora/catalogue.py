@@ -1,0 +1,128 @@
+"""Which corpora there are: our own generator, and manifests of public sets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from harness.core import BadInput, Value, assets
+from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
+
+SPLITS = (*PER_STRATUM, "all")
+
+
+class Corpus(Value):
+    """A set of tasks that can be had.
+
+    Attributes:
+        name: as in commands.
+        title: one line for people.
+        kind: `generated` by us on demand, or `public`, to be pulled.
+        licence: of the data.
+        tasks: number of tasks.
+        homepage: where a public set is described.
+        url: archive of a public set.
+        sha256: of the archive; None where none is pinned, and the user must give one.
+        note: what a user must know.
+    """
+
+    name: str
+    title: str
+    kind: Literal["generated", "public"]
+    licence: str
+    tasks: int = Field(ge=1)
+    homepage: str | None = None
+    url: str | None = None
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    note: str = ""
+
+
+class Generated(Value):
+    """What :func:`generate` wrote: task files by split, and how many tasks each holds."""
+
+    corpus: str
+    out: str
+    tasks: dict[str, int]
+    files: dict[str, str]
+
+
+_LEDGER = Corpus(
+    name="ledger",
+    title="Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
+    kind="generated",
+    licence="CC0-1.0",
+    tasks=sum(split_size(split) for split in PER_STRATUM),
+    note="harness corpora generate ledger --out DIR",
+)
+
+
+def list_corpora() -> list[Corpus]:
+    """All corpora: ours first, then the public ones by name.
+
+    Raises:
+        BadInput: if a manifest is malformed (the file is named).
+    """
+    folder = assets.find("corpora/manifests")
+    return [_LEDGER, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
+
+
+def find_corpus(name: str) -> Corpus:
+    """The corpus of that name.
+
+    Raises:
+        BadInput: if there is none; the known names are listed.
+    """
+    known = {corpus.name: corpus for corpus in list_corpora()}
+    if name not in known:
+        raise BadInput(f"no corpus {name!r}; known are {', '.join(known)}")
+    return known[name]
+
+
+def show(name: str) -> tuple[Corpus, str]:
+    """A corpus and its card in Markdown (empty for a public set, whose homepage describes it).
+
+    Raises:
+        BadInput: as :func:`find_corpus`.
+    """
+    corpus = find_corpus(name)
+    card = assets.root() / "corpora" / name / "README.md"
+    return corpus, card.read_text("utf-8") if card.is_file() else ""
+
+
+def generate(name: str, out: Path, split: str = "all", limit: int | None = None) -> Generated:
+    """Write a generated corpus: `<split>.jsonl` and workbooks, the same bytes every time.
+
+    Args:
+        name: `ledger`.
+        out: folder to write into.
+        split: train, selection, test or all.
+        limit: only so many tasks of each split.
+
+    Raises:
+        BadInput: if the corpus is not a generated one, or the split is unknown.
+    """
+    corpus = find_corpus(name)
+    if corpus.kind != "generated":
+        raise BadInput(f"{name!r} is a public set: `harness corpora pull {name}` fetches it")
+    if split not in SPLITS:
+        raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
+    chosen: list[Split] = [known for known in PER_STRATUM if split in ("all", known)]
+    counts = {known: len(write_split(known, out, limit)) for known in chosen}
+    files = {known: str(out / f"{known}.jsonl") for known in chosen}
+    return Generated(corpus=name, out=str(out), tasks=counts, files=files)
+
+
+def read_manifest(path: Path) -> Corpus:
+    """Read the manifest of a public set.
+
+    Raises:
+        BadInput: if the file is no manifest.
+    """
+    try:
+        return Corpus.model_validate({"kind": "public", **json.loads(path.read_text("utf-8"))})
+    except (OSError, ValueError, TypeError) as error:
+        detail = error.errors()[0] if isinstance(error, ValidationError) else error
+        raise BadInput(f"{path}: not a corpus manifest: {detail}") from error
