@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +32,8 @@ def strict(skill: Skill) -> Skill:
 def write_skill(skill: Skill, path: Path | str, backup: Path | None = None) -> Path | None:
     """Write `skill` to the directory `path`, replacing what was there in one step.
 
-    The new directory is built under a hidden name beside it and swapped in by renames; a skill
-    that was there is moved to `backup` (a folder outside the folder of skills) or dropped.
+    The new directory is built under a hidden name beside it and swapped in; a skill that
+    was there is moved to `backup` (a folder outside the folder of skills) or dropped.
     Nothing is ever left beside the skill.
 
     Returns:
@@ -61,18 +63,32 @@ def _swap(skill: Skill, target: Path, backup: Path | None) -> Path | None:
         built, old = Path(folder) / "new", Path(folder) / "old"
         _write_files(skill, built)
         kept: Path | None = None
-        if target.exists():
-            if backup is not None:
-                kept = _free_name(backup)
-                shutil.copytree(target, kept, symlinks=True)
-            target.rename(old)
-        try:
+        if not target.exists():
             built.rename(target)
-        except OSError:
-            if old.exists():
+            return None
+        if backup is not None:
+            kept = _free_name(backup)
+            shutil.copytree(target, kept, symlinks=True)
+        if not _exchange(built, target):
+            target.rename(old)
+            try:
+                built.rename(target)
+            except OSError:
                 old.rename(target)
-            raise
+                raise
         return kept
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two directories in one step where the kernel can (Linux); False where it cannot.
+
+    Two renames would leave a moment in which a kill finds no skill at all.
+    """
+    call = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if call is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def _free_name(backup: Path) -> Path:

@@ -132,3 +132,29 @@ def test_the_name_must_be_the_directory(tmp_path: Path) -> None:
 def test_no_skill_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"SKILL\.md"):
         load_skill(tmp_path / "absent")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps directories in one step")
+def test_a_reader_never_misses_the_skill_while_it_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "a-skill"
+    write_skill(new_skill("a-skill", "first"), target)
+    watch = (
+        "import sys, pathlib\n"
+        "path, missed = pathlib.Path(sys.argv[1]), 0\n"
+        "print('ready', flush=True)\n"
+        "while not (path / 'stop').exists():\n"
+        "    missed += not path.exists()\n"
+        "print(missed)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", watch, str(target)], stdout=subprocess.PIPE, text=True
+    ) as watcher:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline() == "ready\n"
+        try:
+            for number in range(100):
+                write_skill(new_skill("a-skill", f"version {number}"), target)
+        finally:
+            (target / "stop").touch()
+        missed = watcher.stdout.readline()
+    assert missed == "0\n"

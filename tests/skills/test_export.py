@@ -66,8 +66,9 @@ def test_somebody_elses_skill_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_the_zip_is_the_same_bytes_every_time(tmp_path: Path) -> None:
-    shuffled = replace(SKILL, files=dict(reversed(SKILL.files.items())))
-    assert pack(SKILL) == pack(shuffled)
+    more = {"scripts/a.sh": b"#!/bin/sh\n", "assets/z.txt": b"z", "assets/b.txt": b"b"}
+    shuffled = {path: more[path] for path in sorted(more, reverse=True)}
+    assert pack(replace(SKILL, files=more)) == pack(replace(SKILL, files=shuffled))
     assert export(SKILL, "zip", tmp_path).status == "written"
     assert export(SKILL, "zip", tmp_path).status == "unchanged"
     with zipfile.ZipFile(io.BytesIO((tmp_path / "a-skill.skill").read_bytes())) as archive:
