@@ -1,0 +1,126 @@
+"""A small seccomp filter, as BPF bytes: what neither mounts nor Landlock can refuse.
+
+Format: `struct sock_filter` of linux/filter.h; data layout: `struct seccomp_data`.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from typing import Literal
+
+_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# name -> (x86_64, aarch64) system call numbers; -1: the architecture has none.
+_NUMBERS = {
+    "socket": (41, 198),
+    "clone": (56, 220),
+    "clone3": (435, 435),
+    "prlimit64": (302, 261),
+    "shmget": (29, 194),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "io_uring_setup": (425, 425),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "fsopen": (430, 430),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "chmod": (90, -1),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, -1),
+    "fchown": (93, 55),
+    "lchown": (94, -1),
+    "fchownat": (260, 54),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setpriority": (141, 140),
+    "sched_setaffinity": (203, 122),
+    "sched_setscheduler": (144, 119),
+}
+_ALWAYS = (
+    "shmget memfd_create memfd_secret io_uring_setup ptrace process_vm_readv process_vm_writev "
+    "unshare setns mount umount2 pivot_root fsopen move_mount open_tree add_key request_key "
+    "keyctl bpf perf_event_open userfaultfd"
+).split()
+# Landlock has no right for these. They report success and do nothing, because copying a file
+# (shutil.copy) sets its mode and must not fail.
+_SILENT = "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat".split()
+_XATTR = "setxattr lsetxattr fsetxattr".split()
+_OTHERS = "prlimit64 setpriority sched_setaffinity sched_setscheduler".split()
+_CLONE_NEWUSER = 0x10000000
+
+_LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+
+
+def supported() -> bool:
+    """Whether the numbers of this processor are known."""
+    return platform.machine() in _ARCH
+
+
+def program(kind: Literal["namespaces", "landlock"]) -> bytes:
+    """The filter: `landlock` also refuses every socket and every change of file metadata."""
+    machine = platform.machine()
+    column = 0 if machine == "x86_64" else 1
+    out = [
+        _op(_LOAD, 4),
+        _op(_JEQ, _ARCH[machine], 1, 0),
+        _op(_RET, _KILL),
+        _op(_LOAD, 0),
+    ]
+    if machine == "x86_64":  # the x32 call table would pass by the numbers below
+        out += [_op(_JGE, 0x40000000, 0, 1), _op(_RET, _KILL)]
+
+    def refuse(name: str, error: int) -> None:
+        number = _NUMBERS[name][column]
+        if number >= 0:
+            out.extend([_op(_JEQ, number, 0, 1), _op(_RET, _ERRNO | error)])
+
+    for name in _ALWAYS:
+        refuse(name, errno.EPERM)
+    refuse("clone3", errno.ENOSYS)  # its flags lie in memory; libc falls back to clone
+    out += _refuse_argument(_NUMBERS["clone"][column], 0, _JSET, _CLONE_NEWUSER)
+    if kind == "landlock":
+        for name in ("socket", *_XATTR):
+            refuse(name, errno.EPERM)
+        for name in _SILENT:
+            refuse(name, 0)
+        for name in _OTHERS:  # only on oneself
+            argument = 1 if name == "setpriority" else 0
+            out += _refuse_argument(_NUMBERS[name][column], argument, _JEQ, 0, negate=True)
+    out.append(_op(_RET, _ALLOW))
+    return b"".join(out)
+
+
+def _op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, jump_true, jump_false, k)
+
+
+def _refuse_argument(
+    number: int, argument: int, test: int, value: int, *, negate: bool = False
+) -> list[bytes]:
+    """EPERM if the low word of an argument passes the test (or fails it, if `negate`)."""
+    jumps = (1, 0) if negate else (0, 1)
+    return [
+        _op(_JEQ, number, 0, 4),
+        _op(_LOAD, 16 + 8 * argument),
+        _op(test, value, *jumps),
+        _op(_RET, _ERRNO | errno.EPERM),
+        _op(_LOAD, 0),
+    ]
