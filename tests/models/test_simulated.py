@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 
 from harness.core import BadInput
+from harness.core.prompts import render
 from harness.models import CallStore, Message, Sampling, open_model
 from harness.models.simulated import load_profile
 from harness.models.simulated.lookup import look_up
@@ -160,6 +161,30 @@ def test_the_analyst_proposes_what_the_log_shows_and_the_merger_counts() -> None
     merge = "Merge the edits of these patches into one JSON patch.\n" + f"{reply}\n" * 3
     merged = json.loads(respond(profile, body(merge))["choices"][0]["message"]["content"])
     assert len(merged["edits"]) == 2
+
+
+def test_it_answers_the_prompts_of_the_evolution_loop() -> None:
+    profile = load_profile("lookup")
+
+    def reply(prompt: str) -> dict[str, Any]:
+        message = respond(profile, body(prompt))["choices"][0]["message"]
+        return json.loads(message["content"])
+
+    transcript = "Question\nFinal answer: The answer to the question is 4 units."
+    prompt = render("analyst_error", task="How many?", transcript=transcript, skill="", max_items=3)
+    record = reply(prompt)
+    assert [item["lesson"] for item in record["memory_items"]] == LESSONS[:2]
+    assert all(quote in transcript for quote in record["evidence"])
+    prompt = render("patch_map", record=json.dumps({"items": record["memory_items"]}), skill="## A")
+    edits = reply(prompt)["edits"]
+    assert [(edit["op"], edit["target_section"]) for edit in edits] == [
+        ("append_to_section", "## A")
+    ] * 2
+    rows = [{"id": f"e{n}", "support": n + 1, "edit": json.dumps(edits[n % 2])} for n in range(4)]
+    merged = reply(render("patch_merge", edits=rows))["edits"]
+    assert [edit["from"] for edit in merged] == [["e1", "e3"], ["e0", "e2"]]
+    prompt = render("analyst_success", task="x", transcript="fine", skill="", max_items=3)
+    assert reply(prompt)["evidence"] == ["fine"]
 
 
 @pytest.mark.parametrize(

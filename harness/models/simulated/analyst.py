@@ -11,12 +11,19 @@ from harness.models.simulated.profile import FailureMode, Profile
 
 _IDLE = "Read the task twice before you start."
 _PATCH_WORDS = ('"edits"', "changelog_entries", "JSON patch")
+_NUMBERED = re.compile(r"^(\S+) \(support (\d+)\): (\{.*\})$", re.MULTILINE)
 _HEADING = re.compile(r"^## (?!.*\b(?:Failure|Success|Log|Task|Title|Step)\b).+$", re.MULTILINE)
 
 
 def analysis(profile: Profile, view: Conversation) -> str | None:
     """A reply to an analyst's or a merger's request; None if the request is neither."""
     text = view.instructions
+    if '"memory_items"' in text:
+        return json.dumps(_record(profile, view.task))
+    if numbered := _NUMBERED.findall(view.task):
+        return json.dumps(_merged_by_id(numbered))
+    if record := _part(view.task, "record"):
+        return json.dumps(_mapped(record, _part(view.task, "skill")))
     if any(word in text for word in _PATCH_WORDS):
         patches = _patches(view.task)
         return json.dumps(_merged(patches) if len(patches) > 1 else _patch(profile, view))
@@ -24,6 +31,76 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
         if f"{kind} Memory Item" in text:
             return _report(profile, view, kind)
     return None
+
+
+def _part(text: str, tag: str) -> str:
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _record(profile: Profile, task: str) -> dict[str, Any]:
+    """What one log shows, with the lines that show it."""
+    log = _part(task, "transcript")
+    failed = '"error"' in task
+    modes = _recognised(profile, log) if failed else []
+    shown = [found[0] for mode in modes if (found := re.search(mode.symptom, log))]
+    first = next((line.strip() for line in log.splitlines() if line.strip()), "")
+    lessons = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
+    cause = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
+    return {
+        "analyst_type": "error" if failed else "success",
+        "root_cause" if failed else "success_surface": f"The log shows: {cause}.",
+        "evidence": shown or [first[:100]],
+        "memory_items": [
+            {"title": name, "lesson": lesson, "generalization": "every task of this kind"}
+            for name, lesson in lessons
+        ],
+    }
+
+
+def _mapped(record: str, skill: str) -> dict[str, Any]:
+    """One edit for each lesson of a record that the skill does not say yet."""
+    raw: dict[str, Any] = json.loads(record)
+    items: list[dict[str, Any]] = raw.get("items") or raw.get("memory_items") or []
+    lessons = [(str(item.get("title", "")), str(item.get("lesson", ""))) for item in items]
+    new = [one for one in lessons if one[1] not in skill] or lessons
+    return {
+        "reasoning": f"{len(new)} lessons of one record.",
+        "edits": [
+            _edit(f"- **{title.strip().capitalize()}**: {lesson}", skill) for title, lesson in new
+        ],
+        "changelog_entries": [lesson for _, lesson in new],
+    }
+
+
+def _edit(content: str, skill: str) -> dict[str, Any]:
+    heading = _HEADING.search(skill)
+    return {
+        "file": "SKILL.md",
+        "op": "append_to_section" if heading else "add_section",
+        "target_section": heading[0].strip() if heading else "## Lessons",
+        "content": content,
+    }
+
+
+def _merged_by_id(numbered: list[tuple[str, str, str]]) -> dict[str, Any]:
+    """Edits of the same content become one, which names the ids of all of them."""
+    groups: dict[str, tuple[int, list[str], dict[str, Any]]] = {}
+    for name, support, text in numbered:
+        edit: dict[str, Any] = json.loads(text)
+        content = str(edit.get("content", "")).strip()
+        count, names, kept = groups.get(content, (0, [], edit))
+        groups[content] = (count + int(support), [*names, name], kept)
+    ranked = sorted(groups.values(), key=lambda group: (-group[0], group[1][0]))
+    fields = ("file", "op", "target_section", "target_text", "content", "old_text", "after_section")
+    return {
+        "reasoning": f"{len(groups)} distinct edits among {len(numbered)}.",
+        "edits": [
+            {"from": names} | {name: edit[name] for name in fields if edit.get(name)}
+            for _, names, edit in ranked
+        ],
+        "changelog_entries": [str(edit.get("content", "")).lstrip("- ") for *_, edit in ranked],
+    }
 
 
 def _recognised(profile: Profile, log: str) -> list[FailureMode]:
@@ -37,16 +114,7 @@ def _recognised(profile: Profile, log: str) -> list[FailureMode]:
 def _patch(profile: Profile, view: Conversation) -> dict[str, Any]:
     modes = _recognised(profile, view.task)
     lessons = [mode.lesson for mode in modes] or [_IDLE]
-    heading = _HEADING.search(view.task)
-    edits = [
-        {
-            "file": "SKILL.md",
-            "op": "append_to_section" if heading else "add_section",
-            "target_section": heading[0].strip() if heading else "## Lessons",
-            "content": f"- {lesson}",
-        }
-        for lesson in lessons
-    ]
+    edits = [_edit(f"- {lesson}", view.task) for lesson in lessons]
     names = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
     return {"reasoning": f"The log shows: {names}.", "edits": edits, "changelog_entries": lessons}
 
