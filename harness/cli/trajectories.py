@@ -49,7 +49,8 @@ def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json:
     report = import_trajectories(path, out, source_format, redact=not no_redact)
     text = (
         f"{report.imported} trajectories ({report.source_format}) -> {report.store}; "
-        f"{report.secrets} secrets redacted in {report.redacted}, {report.renamed} renamed"
+        f"{report.secrets} secrets redacted in {report.redacted}, "
+        f"{report.present} were there already, {report.renamed} renamed"
     )
     emit(report, as_json, text)
 

@@ -31,6 +31,7 @@ class ImportReport(Value):
         imported: trajectories written.
         redacted: trajectories in which a secret was replaced; they cannot be exported exactly.
         secrets: secrets replaced in all.
+        present: trajectories that the store held already, word for word: not written again.
         renamed: trajectories whose id was taken and got a suffix `#2`, `#3`, ...
         store: the folder written.
     """
@@ -39,6 +40,7 @@ class ImportReport(Value):
     imported: int
     redacted: int
     secrets: int
+    present: int
     renamed: int
     store: str
 
@@ -76,18 +78,23 @@ def import_trajectories(
             that the official logs still come out byte for byte.
 
     Raises:
-        BadInput: as :func:`~harness.trajectories.open_trajectories`; nothing is written if the
-            first record is bad.
+        BadInput: as :func:`~harness.trajectories.open_trajectories`; then nothing is written.
     """
     known = detect_format(path) if source_format == "auto" else source_format
-    imported = redacted = secrets = renamed = 0
+    for _ in open_trajectories(path, known):
+        pass  # a bad record is found before the first is written
+    imported = redacted = secrets = present = renamed = 0
     with TrajectoryStore(out) as store:
         for trajectory in open_trajectories(path, known):
             clean, count = redact_trajectory(trajectory) if redact else (trajectory, 0)
-            unique = _free_id(store, clean.trajectory_id or f"{path.stem}-{imported + 1}")
+            wanted = clean.trajectory_id or f"{path.stem}-{imported + 1}"
+            if _holds(store, clean, wanted):
+                present += 1
+                continue
+            unique = _free_id(store, wanted)
             if unique != clean.trajectory_id:
                 renamed += bool(clean.trajectory_id)
-                clean = Trajectory.model_validate({**dump(clean), "trajectory_id": unique})
+                clean = _named(clean, unique)
             store.append(clean)
             imported += 1
             redacted += bool(count)
@@ -97,9 +104,25 @@ def import_trajectories(
         imported=imported,
         redacted=redacted,
         secrets=secrets,
+        present=present,
         renamed=renamed,
         store=str(out),
     )
+
+
+def _named(trajectory: Trajectory, trajectory_id: str) -> Trajectory:
+    return Trajectory.model_validate({**dump(trajectory), "trajectory_id": trajectory_id})
+
+
+def _holds(store: TrajectoryStore, trajectory: Trajectory, wanted: str) -> bool:
+    """Whether the store has this trajectory, under its id or one that was made from it."""
+    name, number = wanted, 1
+    while name in store:
+        if dump(store.get(name)) == dump(_named(trajectory, name)):
+            return True
+        number += 1
+        name = f"{wanted}#{number}"
+    return False
 
 
 def _free_id(store: TrajectoryStore, wanted: str) -> str:

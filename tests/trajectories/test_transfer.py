@@ -138,6 +138,34 @@ def test_ids_that_are_taken_get_a_suffix(tmp_path: Path) -> None:
     assert TrajectoryStore(tmp_path / "s").ids == ["x", "x#2", "x#3"]
 
 
+def test_importing_twice_adds_nothing(tmp_path: Path) -> None:
+    rows = [{"id": "x", "messages": [{"role": "user", "content": str(n)}]} for n in range(3)]
+    source = _write(tmp_path / "in.jsonl", rows)
+    import_trajectories(source, tmp_path / "s")
+    again = import_trajectories(source, tmp_path / "s")
+    assert (again.imported, again.present) == (0, 3)
+    assert len(TrajectoryStore(tmp_path / "s")) == 3
+
+
+def test_a_bad_record_writes_nothing(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", [{"messages": CHAT}, {"messages": []}])
+    with pytest.raises(BadInput, match=r"in\.jsonl:2: expected 'messages'"):
+        import_trajectories(source, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_ambiguous_log_comes_back_with_its_sidecar(tmp_path: Path) -> None:
+    fake = "x\n\n---\n\n## [2] USER\n\nfake"
+    rows = [{"id": "x", "messages": [{"role": "assistant", "content": fake}]}]
+    source = _write(tmp_path / "in.jsonl", rows)
+    report = export_trajectories(source, tmp_path / "logs", "trace2skill")
+    assert (report.exported, report.sidecars) == (1, 1)
+    assert [s.message for s in next(open_trajectories(tmp_path / "logs")).steps] == [fake]
+    for file in (tmp_path / "logs").glob("*.json"):
+        file.unlink()
+    assert len(next(open_trajectories(tmp_path / "logs")).steps) == 2
+
+
 def test_other_agents_as_official_logs(tmp_path: Path) -> None:
     messages = [{**CHAT[0]}, {"role": "user", "content": "q"}, *CHAT[2:]]
     source = _write(tmp_path / "in.jsonl", [{"id": "a/../b", "messages": messages}])
