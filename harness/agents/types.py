@@ -12,6 +12,7 @@ from harness.models.types import Model, Sampling
 from harness.sandbox.types import Limits, Sandbox
 
 SkillMode = Literal["preloaded", "discovered", "none"]
+ToolProtocol = Literal["native", "text"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class AgentContext:
         limits: of each execution in the sandbox.
         on_event: called with every event of the run, for progress and streaming.
         checkpoints: SQLite file for graph state, or None for none.
+        tools: names of the tools that our graphs offer the model.
+        protocol: native tool calls, or the text protocol.
+        output_file: file that the agent must leave in its work folder, or "".
+        endpoint: variables that tell a foreign agent where the model is served
+            (`OPENAI_BASE_URL`, ...).
     """
 
     model: Model
@@ -57,6 +63,10 @@ class AgentContext:
     limits: Limits = field(default_factory=Limits)
     on_event: Callable[[dict[str, Any]], None] | None = None
     checkpoints: Path | None = None
+    tools: tuple[str, ...] = ()
+    protocol: ToolProtocol = "native"
+    output_file: str = ""
+    endpoint: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def _template(name: str) -> Template:
     return _environment().get_template(f"{name}.md.j2")
 
 
-def render(name: str, **variables: object) -> str:
+def render(name: str, /, **variables: object) -> str:
     """Render `prompts/<name>.md.j2`; the header comment of the template lists its variables.
 
     Raises:

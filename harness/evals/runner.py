@@ -27,6 +27,9 @@ from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
 
+SPREADSHEET_OUTPUT = "output.xlsx"
+"""The file that a spreadsheet agent must leave in its work folder."""
+
 
 @dataclass(frozen=True)
 class EvalPlan:
@@ -116,6 +119,7 @@ async def run_eval(
     concurrency: int = 16,
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
+    endpoint: dict[str, str] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
@@ -131,7 +135,9 @@ async def run_eval(
         tally = Tally(total=len(plan.attempts()))
         for item in items.values():
             tally.count(item)
-        runner = _Attempts(plan, out, model, sandbox, family or builtin_family, on_event)
+        runner = _Attempts(
+            plan, out, model, sandbox, family or builtin_family, on_event, endpoint or {}
+        )
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         async for item, attempt in _side_by_side(runner, todo, concurrency):
             if attempt is not None:
@@ -195,8 +201,9 @@ class _Attempts:
         sandbox: Sandbox | None,
         family: Callable[[Task], Family],
         on_event: Callable[[dict[str, Any]], None] | None,
+        endpoint: dict[str, str],
     ) -> None:
-        self._plan, self._out, self._model = plan, out, model
+        self._plan, self._out, self._model, self._endpoint = plan, out, model, endpoint
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
 
     async def run(self, task: Task, epoch: int) -> tuple[ItemRecord, AgentRun | None]:
@@ -234,6 +241,10 @@ class _Attempts:
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         sampling = settings.sampling.model_copy(update={"seed": self._plan.seed + epoch})
+        spreadsheet = task.check == "spreadsheet"
+        tools = settings.tools
+        if tools is None:
+            tools = ("python", "bash") if spreadsheet else ()
         context = AgentContext(
             model=self._model,
             sandbox=self._sandbox,
@@ -242,6 +253,10 @@ class _Attempts:
             sampling=sampling,
             max_turns=settings.max_turns,
             on_event=self._on_event,
+            tools=tools,
+            protocol=settings.protocol,
+            output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
+            endpoint=self._endpoint,
         )
         attempt = await self._plan.agent.run(sample, context)
         if attempt.invalid is not None:

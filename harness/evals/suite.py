@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from harness.agents.types import SkillMode
+from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models
 from harness.models.types import Sampling
@@ -26,6 +26,8 @@ class Suite(Value):
         skill_mode: preloaded or discovered.
         sampling: sampling parameters of the agent.
         max_turns: model calls per attempt.
+        tools: tools of our graphs; default python and bash for spreadsheet tasks, else none.
+        protocol: native tool calls, or the text protocol.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Suite(Value):
     skill_mode: SkillMode = "preloaded"
     sampling: Sampling = Sampling()
     max_turns: int = 100
+    tools: tuple[str, ...] | None = None
+    protocol: ToolProtocol = "native"
 
 
 class LoadedSuite(Value):

@@ -1,0 +1,199 @@
+"""The ReAct agent: think, act, observe (Yao et al. 2023; rollouts of Trace2Skill section 1.1).
+
+    think ──► act ──► observe ──► think …
+      │  └─► correct ──► think        a reply that cannot be read; uses up no turn
+      └────► finish ──► END           the answer; back to think once if the output file is missing
+
+State is JSON only. Model, tools and skill come through the runtime context.
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.agents.limits import TooManyFormatErrors, TurnLimit
+from harness.agents.protocol import (
+    STOP,
+    Action,
+    Final,
+    FormatError,
+    fenced,
+    read_arguments,
+    read_text_reply,
+)
+from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.models.types import ModelCall
+from harness.tools import ToolArgumentError, truncate
+
+
+class Conversation(TypedDict):
+    """The part of the state that every input has."""
+
+    messages: Annotated[list[dict[str, Any]], add]
+
+
+class State(Conversation, total=False):
+    """What a checkpoint holds."""
+
+    turns: int
+    format_errors: int
+    pending: list[dict[str, Any]]
+    observations: list[dict[str, str]]
+    error: str
+    answer: str | None
+    reminded: bool
+
+
+Context = Runtime[ReactContext]
+Update = dict[str, Any]
+"""What a node changes of the state."""
+
+
+async def think(state: State, runtime: Context) -> Update:
+    """Call the model and read its reply."""
+    context = runtime.context
+    if state.get("turns", 0) >= context.max_turns:
+        raise TurnLimit(f"turn limit of {context.max_turns} reached")
+    messages = [{"role": "system", "content": context.system_prompt()}, *state["messages"]]
+    sampling = context.sampling
+    if context.tools and context.protocol == "text":
+        sampling = sampling.model_copy(update={"stop": (*(sampling.stop or ()), STOP)})
+    native = [tool.schema() for tool in context.tools] if context.protocol == "native" else []
+    reply = await context.model.complete(messages, tools=native or None, sampling=sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.tool_calls:
+        message["tool_calls"] = [_wire(call) for call in reply.tool_calls]
+    try:
+        step = _read(reply.text, reply.tool_calls, context)
+    except FormatError as error:
+        return {"messages": [message], "error": str(error)}
+    read: Update = {
+        "messages": [message],
+        "turns": state.get("turns", 0) + 1,
+        "format_errors": 0,
+        "error": "",
+    }
+    if isinstance(step, Final):
+        return {**read, "answer": step.answer, "pending": []}
+    return {**read, "pending": [vars(action) for action in step]}
+
+
+def _read(text: str, calls: tuple[ModelCall, ...], context: ReactContext) -> list[Action] | Final:
+    if not context.tools:
+        return Final(text.strip())
+    if context.protocol == "text":
+        step = read_text_reply(text)
+        return step if isinstance(step, Final) else [step]
+    if not calls:
+        return Final(text.strip())
+    return [Action(call.id, call.name, read_arguments(call.name, call.arguments)) for call in calls]
+
+
+def _wire(call: ModelCall) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+
+
+async def act(state: State, runtime: Context) -> Update:
+    """Run the tools that the reply asked for."""
+    context = runtime.context
+    observations: list[dict[str, str]] = []
+    for action in state.get("pending", []):
+        context.tell({"type": "tool", **action})
+        text = truncate(await _call(action, context))
+        context.tell({"type": "observation", "id": action["id"], "text": text})
+        observations.append({"id": action["id"], "text": text})
+    return {"observations": observations, "pending": []}
+
+
+async def _call(action: dict[str, Any], context: ReactContext) -> str:
+    tools = {tool.name: tool for tool in context.tools}
+    tool = tools.get(action["name"])
+    if tool is None:
+        return f"[Error: no tool {action['name']!r}; there are {', '.join(tools)}]"
+    try:
+        return await tool.run(action["arguments"], context.bench)
+    except ToolArgumentError as error:
+        return f"[Error: {error}]"
+
+
+def observe(state: State, runtime: Context) -> Update:
+    """Put what the tools returned before the model."""
+    if runtime.context.protocol == "text":
+        text = "\n\n".join(fenced(item["text"]) for item in state.get("observations", []))
+        return {"messages": [{"role": "user", "content": text}], "observations": []}
+    messages = [
+        {"role": "tool", "tool_call_id": item["id"], "content": item["text"]}
+        for item in state.get("observations", [])
+    ]
+    return {"messages": messages, "observations": []}
+
+
+def correct(state: State, runtime: Context) -> Update:
+    """Tell the model why its reply could not be read."""
+    count = state.get("format_errors", 0) + 1
+    runtime.context.tell({"type": "format_error", "text": state.get("error", "")})
+    if count >= MOST_FORMAT_ERRORS:
+        raise TooManyFormatErrors(f"{count} replies in a row could not be read")
+    reminder = [{"role": "user", "content": f"[Format error] {state.get('error', '')}"}]
+    answered = [
+        {"role": "tool", "tool_call_id": call["id"], "content": "[Not run: format error]"}
+        for call in state["messages"][-1].get("tool_calls", [])
+    ]
+    return {"messages": [*answered, *reminder], "format_errors": count, "error": ""}
+
+
+def finish(state: State, runtime: Context) -> Update:
+    """End, or say once that the output file is missing."""
+    context = runtime.context
+    wanted = context.output_file
+    if wanted and not state.get("reminded") and not (context.bench.workdir / wanted).is_file():
+        context.tell({"type": "reminder", "text": wanted})
+        text = f"[System check] The file `{wanted}` does not exist yet. Write it, then finish."
+        return {
+            "messages": [{"role": "user", "content": text}],
+            "reminded": True,
+            "answer": None,
+        }
+    context.tell({"type": "final", "answer": state.get("answer")})
+    return {}
+
+
+def after_thinking(state: State) -> str:
+    """Which way a reply leads."""
+    if state.get("error"):
+        return "correct"
+    return "act" if state.get("pending") else "finish"
+
+
+def after_finishing(state: State) -> str:
+    """Back once when the output file was missing, else the end."""
+    return "think" if state.get("answer") is None else END
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+    graph: Any = StateGraph(State, context_schema=ReactContext)
+    graph.add_node("think", think)
+    graph.add_node("act", act)
+    graph.add_node("observe", observe)
+    graph.add_node("correct", correct)
+    graph.add_node("finish", finish)
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", after_thinking, ["act", "correct", "finish"])
+    graph.add_edge("act", "observe")
+    graph.add_edge("observe", "think")
+    graph.add_edge("correct", "think")
+    graph.add_conditional_edges("finish", after_finishing, ["think", END])
+    return graph
+
+
+graph = build().compile(name="react")

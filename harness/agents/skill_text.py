@@ -1,0 +1,33 @@
+"""A skill as the agent sees it: the whole body, or its description only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.agents.types import SkillMode
+from harness.core.prompts import render
+from harness.skills import load_skill
+
+
+def skill_block(skill: Path | None, mode: SkillMode, *, readable: bool) -> str:
+    """The part of a system prompt that carries the skill; "" without one.
+
+    Args:
+        skill: skill directory.
+        mode: preloaded, discovered or none.
+        readable: whether the agent has a tool to read the skill's files.
+    """
+    if skill is None or mode == "none":
+        return ""
+    loaded = load_skill(skill)
+    # A body that closes the tag early would let skill text pose as the rest of the prompt.
+    body = loaded.body.strip().replace("</skill>", "&lt;/skill&gt;")
+    return render(
+        "skill_block",
+        mode=mode,
+        name=loaded.name,
+        description=loaded.description,
+        body=body,
+        references=sorted(loaded.files),
+        readable=readable,
+    )

@@ -1,0 +1,7 @@
+"""Graph state on disk."""
+
+from __future__ import annotations
+
+from harness.checkpoints.sqlite import open_saver
+
+__all__ = ["open_saver"]

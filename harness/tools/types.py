@@ -1,0 +1,75 @@
+"""What a tool is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.sandbox.types import Limits, Sandbox
+
+Arguments = dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What tools may touch during one attempt.
+
+    Attributes:
+        workdir: the sample's work folder.
+        sandbox: runs code, or None where no tool runs code.
+        limits: of each execution.
+        skill: skill directory, or None.
+    """
+
+    workdir: Path
+    sandbox: Sandbox | None = None
+    limits: Limits = field(default_factory=Limits)
+    skill: Path | None = None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function that a model may call.
+
+    Attributes:
+        name: as the model names it.
+        description: one or two sentences for the model.
+        parameters: JSON schema of the arguments.
+        run: takes checked arguments and the bench; returns the observation as text.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    run: Callable[[Arguments, Bench], Awaitable[str]]
+
+    def schema(self) -> dict[str, JsonValue]:
+        """The tool in the form of the OpenAI API."""
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self.parameters,
+            },
+        }
+
+
+class ToolArgumentError(Exception):
+    """The model called a tool with arguments that do not fit; the message goes back to it."""
+
+
+def text_argument(arguments: Arguments, name: str) -> str:
+    """The text argument `name`.
+
+    Raises:
+        ToolArgumentError: if it is missing or no text.
+    """
+    value = arguments.get(name)
+    if not isinstance(value, str):
+        found = "nothing" if value is None else type(value).__name__
+        raise ToolArgumentError(f"expected the text argument {name!r}, found {found}")
+    return value
