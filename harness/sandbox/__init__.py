@@ -1,1 +1,15 @@
 """Isolated execution of model-written code: a ladder of back ends, probed and limited."""
+
+from harness.sandbox.ladder import RungReport, ladder, select
+from harness.sandbox.types import LimitHit, Limits, Result, Sandbox, SandboxUnavailable
+
+__all__ = [
+    "LimitHit",
+    "Limits",
+    "Result",
+    "RungReport",
+    "Sandbox",
+    "SandboxUnavailable",
+    "ladder",
+    "select",
+]

@@ -1,0 +1,188 @@
+"""Runs inside a sandbox, as `python attack_payload.py NAME FACTS`: try one attack or several.
+
+Standard library only. Prints `ESCAPED name` for every attack that worked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+
+def read_outside(facts: dict[str, Any]) -> bool:
+    with open(facts["secret"]) as stream:
+        return bool(stream.read())
+
+
+def write_outside(facts: dict[str, Any]) -> bool:
+    with open(facts["target"], "a") as stream:
+        stream.write("harm")
+    return True
+
+
+def change_mode_outside(facts: dict[str, Any]) -> bool:
+    os.chmod(facts["secret"], 0o777)
+    return os.stat(facts["secret"]).st_mode & 0o777 == 0o777
+
+
+def planted_link(facts: dict[str, Any]) -> bool:
+    with open("planted") as stream:
+        return bool(stream.read())
+
+
+def made_link(facts: dict[str, Any]) -> bool:
+    os.symlink(facts["outside"], "made")
+    with open("made/secret") as stream:
+        return bool(stream.read())
+
+
+def hard_link(facts: dict[str, Any]) -> bool:
+    os.link(facts["secret"], "hard")
+    with open("hard") as stream:
+        return bool(stream.read())
+
+
+def tcp(facts: dict[str, Any]) -> bool:
+    with socket.create_connection(("127.0.0.1", facts["tcp"]), timeout=0.5):
+        return True
+
+
+def udp(facts: dict[str, Any]) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"harm", ("127.0.0.1", facts["udp"]))
+    return False  # the receiver tells
+
+
+def abstract_socket(facts: dict[str, Any]) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect("\0" + facts["abstract"])
+    return True
+
+
+def unix_socket(facts: dict[str, Any]) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(facts["unix"])
+    return True
+
+
+def signal_host(facts: dict[str, Any]) -> bool:
+    os.kill(facts["victim"], signal.SIGTERM)
+    return False  # the victim tells: in a process namespace the number may be another's
+
+
+def limit_host(facts: dict[str, Any]) -> bool:
+    import resource
+
+    resource.prlimit(facts["victim"], resource.RLIMIT_NOFILE, (3, 3))
+    return False
+
+
+def host_environment(facts: dict[str, Any]) -> bool:
+    return any(facts["token"] in value for value in os.environ.values())
+
+
+def proc_environment(facts: dict[str, Any]) -> bool:
+    for pid in (facts["host"], facts["victim"]):
+        try:
+            with open(f"/proc/{pid}/environ") as stream:
+                if facts["token"] in stream.read():
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+def trace_host(facts: dict[str, Any]) -> bool:
+    return ctypes.CDLL(None).ptrace(16, facts["victim"], 0, 0) == 0
+
+
+def daemon(facts: dict[str, Any]) -> bool:
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        for stream in range(3):
+            os.close(stream)
+        for _ in range(100):
+            with open("heartbeat", "a") as beat:
+                beat.write("x")
+            time.sleep(0.02)
+        os._exit(0)
+    os.wait()
+    time.sleep(0.05)
+    return False  # the heartbeat tells
+
+
+def forks(facts: dict[str, Any]) -> bool:
+    for _ in range(facts["forks"]):
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+    time.sleep(0.5)
+    return True
+
+
+def memory(facts: dict[str, Any]) -> bool:
+    kept = [bytearray(b"x" * (8 << 20)) for _ in range(facts["megabytes"] // 8)]
+    time.sleep(0.2)
+    return len(kept) > 0
+
+
+def memory_spread(facts: dict[str, Any]) -> bool:
+    for _ in range(4):
+        if os.fork() == 0:
+            kept = bytearray(b"x" * (facts["megabytes"] * 1024 * 1024 // 4))
+            time.sleep(5)
+            os._exit(len(kept) == 0)
+    time.sleep(4)
+    return True
+
+
+def loop(facts: dict[str, Any]) -> bool:
+    while time.monotonic() < facts["until"]:
+        pass
+    return True
+
+
+def output(facts: dict[str, Any]) -> bool:
+    for _ in range(10_000):
+        os.write(1, b"x" * 10_000)
+    return True
+
+
+def big_file(facts: dict[str, Any]) -> bool:
+    with open("big", "wb") as stream:
+        for _ in range(64):
+            stream.write(b"x" * (1 << 20))
+    return True
+
+
+def many_files(facts: dict[str, Any]) -> bool:
+    for index in range(64):
+        with open(f"many{index}", "wb") as stream:
+            stream.write(b"x" * (1 << 20))
+        time.sleep(0.01)
+    return True
+
+
+def main() -> None:
+    """Try the attacks named in argv[1], separated by commas."""
+    facts: dict[str, Any] = json.loads(sys.argv[2])
+    facts["until"] = time.monotonic() + 5
+    for name in sys.argv[1].split(","):
+        try:
+            escaped = globals()[name](facts)
+        except (OSError, MemoryError, ValueError):
+            escaped = False
+        if escaped:
+            print("ESCAPED", name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

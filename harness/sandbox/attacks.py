@@ -1,0 +1,149 @@
+"""Attacks on a sandbox, and the host's side of them: bait, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from harness.sandbox.types import Limits, Result, Sandbox
+
+# Harmless together in one process; each leaves a trace that the host can see.
+REACHING = (
+    "read_outside write_outside change_mode_outside planted_link made_link hard_link tcp udp "
+    "abstract_socket unix_socket signal_host limit_host host_environment proc_environment "
+    "trace_host"
+).split()
+# Each needs an execution of its own.
+CONSUMING = "daemon forks memory memory_spread loop output big_file many_files".split()
+ATTACKS = (*REACHING, *CONSUMING)
+PROBE_LIMITS = Limits(
+    wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
+)
+_PAYLOAD = Path(__file__).with_name("attack_payload.py")
+
+
+class Range:
+    """Bait for the attacks, as a context: a secret, servers, a victim process, a token."""
+
+    def __enter__(self) -> Range:
+        self._stack = ExitStack()
+        enter = self._stack.enter_context
+        self.outside = Path(enter(tempfile.TemporaryDirectory(prefix="harness-bait-")))
+        self.secret, self.target = self.outside / "secret", self.outside / "target"
+        self.secret.write_text("secret")
+        self.secret.chmod(0o600)
+        self.token = secrets.token_hex(16)
+        self.tcp = enter(socket.create_server(("127.0.0.1", 0)))
+        self.udp = enter(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.udp.bind(("127.0.0.1", 0))
+        self.udp.setblocking(False)
+        self.unix = enter(socket.socket(socket.AF_UNIX))
+        self.unix.bind(str(self.outside / "socket"))
+        self.unix.listen()
+        self.abstract = f"harness-{self.token}"
+        if sys.platform.startswith("linux"):
+            named = enter(socket.socket(socket.AF_UNIX))
+            named.bind("\0" + self.abstract)
+            named.listen()
+        self.victim = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
+            env={"HARNESS_PROBE_TOKEN": self.token},
+        )
+        self._stack.callback(self.victim.wait)
+        self._stack.callback(self.victim.kill)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def attack(
+        self, sandbox: Sandbox, names: Sequence[str], limits: Limits = PROBE_LIMITS
+    ) -> tuple[set[str], Result]:
+        """Run the attacks in one execution; the names of those that got through, and its result."""
+        with tempfile.TemporaryDirectory(prefix="harness-range-") as folder:
+            work = Path(folder)
+            (work / "planted").symlink_to(self.secret)
+            facts = {
+                "secret": str(self.secret),
+                "target": str(self.target),
+                "outside": str(self.outside),
+                "unix": str(self.outside / "socket"),
+                "abstract": self.abstract,
+                "tcp": self.tcp.getsockname()[1],
+                "udp": self.udp.getsockname()[1],
+                "victim": self.victim.pid,
+                "host": os.getpid(),
+                "token": self.token,
+                "forks": 40,
+                "megabytes": 256,
+            }
+            command = [sys.executable, "-I", "-S", "attack.py", ",".join(names), json.dumps(facts)]
+            result = sandbox.exec(
+                command,
+                workdir=work,
+                files={"attack.py": _PAYLOAD.read_bytes()},
+                limits=limits,
+            )
+            escaped = {line[8:] for line in result.stdout.splitlines() if line[:8] == "ESCAPED "}
+            return escaped | self._traces(names, work), result
+
+    def _traces(self, names: Sequence[str], work: Path) -> set[str]:
+        """What the host sees, whatever the attack printed."""
+        seen: set[str] = set()
+        if "write_outside" in names and self.target.exists():
+            seen.add("write_outside")
+        if "change_mode_outside" in names and self.secret.stat().st_mode & 0o077:
+            seen.add("change_mode_outside")
+        if "udp" in names:
+            try:
+                self.udp.recv(64)
+                seen.add("udp")
+            except BlockingIOError:
+                pass
+        if "limit_host" in names and sys.platform.startswith("linux"):
+            import resource
+
+            if self.victim.poll() is None and (
+                resource.prlimit(self.victim.pid, resource.RLIMIT_NOFILE)[0] == 3
+            ):
+                seen.add("limit_host")
+        if "signal_host" in names and self.victim.poll() is not None:
+            seen.add("signal_host")
+        if "daemon" in names and (work / "heartbeat").exists():
+            before = (work / "heartbeat").stat().st_size
+            time.sleep(0.1)
+            if (work / "heartbeat").stat().st_size != before:
+                seen.add("daemon")
+        return seen
+
+
+def storm(sandbox: Sandbox) -> tuple[str, ...]:
+    """Every attack on `sandbox`; the names of those that got through, in order.
+
+    A command that could not even start counts as all having got through.
+    """
+    with Range() as bait, ThreadPoolExecutor(len(CONSUMING) + 1) as pool:
+        groups: list[Sequence[str]] = [REACHING, *([name] for name in CONSUMING)]
+        quick = PROBE_LIMITS.model_copy(update={"wall_s": 0.6})
+        runs = pool.map(
+            lambda names: bait.attack(sandbox, names, quick if names == ["loop"] else PROBE_LIMITS),
+            groups,
+        )
+        through = {name for escaped, _ in runs for name in escaped}
+    return tuple(name for name in ATTACKS if name in through)
