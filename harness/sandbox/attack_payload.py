@@ -1,6 +1,6 @@
 """Runs inside a sandbox, as `python attack_payload.py NAME FACTS`: try one attack or several.
 
-Standard library only. Prints `ESCAPED name` for every attack that worked.
+Standard library only. Prints `TRIED name` before each attack and `ESCAPED name` if it worked.
 """
 
 from __future__ import annotations
@@ -176,6 +176,7 @@ def main() -> None:
     facts: dict[str, Any] = json.loads(sys.argv[2])
     facts["until"] = time.monotonic() + 5
     for name in sys.argv[1].split(","):
+        print("TRIED", name, flush=True)
         try:
             escaped = globals()[name](facts)
         except (OSError, MemoryError, ValueError):

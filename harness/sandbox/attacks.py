@@ -19,13 +19,34 @@ from types import TracebackType
 from harness.sandbox.types import Limits, Result, Sandbox
 
 # Harmless together in one process; each leaves a trace that the host can see.
-REACHING = (
-    "read_outside write_outside change_mode_outside planted_link made_link hard_link tcp udp "
-    "abstract_socket unix_socket signal_host limit_host host_environment proc_environment "
-    "trace_host"
-).split()
+REACHING = [
+    "read_outside",
+    "write_outside",
+    "change_mode_outside",
+    "planted_link",
+    "made_link",
+    "hard_link",
+    "tcp",
+    "udp",
+    "abstract_socket",
+    "unix_socket",
+    "limit_host",
+    "host_environment",
+    "proc_environment",
+    "trace_host",
+    "signal_host",
+]
 # Each needs an execution of its own.
-CONSUMING = "daemon forks memory memory_spread loop output big_file many_files".split()
+CONSUMING = [
+    "daemon",
+    "forks",
+    "memory",
+    "memory_spread",
+    "loop",
+    "output",
+    "big_file",
+    "many_files",
+]
 ATTACKS = (*REACHING, *CONSUMING)
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
@@ -100,7 +121,10 @@ class Range:
                 files={"attack.py": _PAYLOAD.read_bytes()},
                 limits=limits,
             )
-            escaped = {line[8:] for line in result.stdout.splitlines() if line[:8] == "ESCAPED "}
+            lines = result.stdout.splitlines()
+            escaped = {line[8:] for line in lines if line.startswith("ESCAPED ")}
+            # An attack that never began proves nothing, so it counts against the rung.
+            escaped |= {name for name in names if f"TRIED {name}" not in lines}
             return escaped | self._traces(names, work), result
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
@@ -136,7 +160,7 @@ class Range:
 def storm(sandbox: Sandbox) -> tuple[str, ...]:
     """Every attack on `sandbox`; the names of those that got through, in order.
 
-    A command that could not even start counts as all having got through.
+    An attack that did not even begin counts as having got through.
     """
     with Range() as bait, ThreadPoolExecutor(len(CONSUMING) + 1) as pool:
         groups: list[Sequence[str]] = [REACHING, *([name] for name in CONSUMING)]

@@ -92,7 +92,11 @@ def _namespaces() -> bool:
     uid, gid = os.getuid(), os.getgid()
     if _LIBC.unshare(_NAMESPACES):
         return False
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{uid} {uid} 1"),
+        ("gid_map", f"{gid} {gid} 1"),
+    ):
         with open(f"/proc/self/{name}", "w") as stream:
             stream.write(text)
     return True

@@ -53,16 +53,34 @@ _NUMBERS = {
     "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119),
 }
-_ALWAYS = (
-    "shmget memfd_create memfd_secret io_uring_setup ptrace process_vm_readv process_vm_writev "
-    "unshare setns mount umount2 pivot_root fsopen move_mount open_tree add_key request_key "
-    "keyctl bpf perf_event_open userfaultfd"
-).split()
+_ALWAYS = [
+    "shmget",
+    "memfd_create",
+    "memfd_secret",
+    "io_uring_setup",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "unshare",
+    "setns",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "fsopen",
+    "move_mount",
+    "open_tree",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+]
 # Landlock has no right for these. They report success and do nothing, because copying a file
 # (shutil.copy) sets its mode and must not fail.
-_SILENT = "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat".split()
-_XATTR = "setxattr lsetxattr fsetxattr".split()
-_OTHERS = "prlimit64 setpriority sched_setaffinity sched_setscheduler".split()
+_SILENT = ["chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"]
+_XATTR = ["setxattr", "lsetxattr", "fsetxattr"]
+_OTHERS = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
 _CLONE_NEWUSER = 0x10000000
 
 _LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06

@@ -1,0 +1,77 @@
+"""Overhead of each sandbox rung over the same command unsandboxed.
+
+Interleaved repeats, medians, ratios. `python benchmarks/sandbox.py [--repeats N] [--json]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.sandbox import ladder, select
+
+COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    admitted = [report.name for report in ladder() if report.admitted]
+    rows: list[dict[str, str | float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for label, script in COMMANDS.items():
+            rows += measure(
+                label, [sys.executable, "-c", script], admitted, folder, options.repeats
+            )
+    if options.json:
+        print(json.dumps({"selected": select().name, "repeats": options.repeats, "rows": rows}))
+        return
+    print("| command | rung | median ms | ratio to unsandboxed |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row['command']} | {row['rung']} | {row['ms']:.1f} | {row['ratio']:.3f} |")
+
+
+def measure(
+    label: str, command: list[str], names: list[str], folder: str, repeats: int
+) -> list[dict[str, str | float]]:
+    """Median milliseconds and ratio of a command, plainly and on each rung in turn."""
+
+    def plain() -> None:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    def boxed(name: str) -> Callable[[], None]:
+        sandbox = select(name)
+
+        def run() -> None:
+            if not sandbox.exec(command, workdir=Path(folder)).ok:
+                raise SystemExit(f"{name}: {command} failed")
+
+        return run
+
+    runs = {"unsandboxed": plain, **{name: boxed(name) for name in names}}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats + 1):
+        for name, run in runs.items():
+            begin = time.perf_counter()
+            run()
+            times[name].append(1000 * (time.perf_counter() - begin))
+    medians = {name: statistics.median(values[1:]) for name, values in times.items()}
+    base = medians["unsandboxed"]
+    return [
+        {"command": label, "rung": name, "ms": value, "ratio": value / base}
+        for name, value in medians.items()
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Ordinary use: files, environment, output, exit codes, threads, selection."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import BadInput
+from harness.sandbox import Limits, ladder, select
+
+
+def test_files_exit_code_streams_and_folders(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; print(open('in/a.txt').read()); print('bad', file=sys.stderr);"
+        "assert os.environ['HOME'].startswith(os.getcwd());"
+        "open(os.environ['TMPDIR'] + '/t', 'w').close(); open('out', 'w').write('y'); sys.exit(7)"
+    )
+    result = select().exec(
+        [sys.executable, "-c", script], workdir=tmp_path, files={"in/a.txt": b"x"}
+    )
+    assert (result.exit_code, result.stdout, result.stderr) == (7, "x\n", "bad\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_readable_path_may_be_read_only_when_named(tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    work.mkdir()
+    other.write_text("data")
+    command = ["cat", str(other)]
+    assert select().exec(command, workdir=work).exit_code == 1
+    assert select().exec(command, workdir=work, readable=[other]).stdout == "data"
+
+
+def test_openpyxl_works_inside(tmp_path: Path) -> None:
+    script = "import openpyxl as o; o.Workbook().save('a.xlsx'); print(o.load_workbook('a.xlsx'))"
+    result = select().exec([sys.executable, "-c", script], workdir=tmp_path)
+    assert result.ok, result.stderr
+
+
+def test_many_threads_with_big_output(tmp_path: Path) -> None:
+    script = "import sys; sys.stdout.write('o' * 300_000); sys.stderr.write('e' * 300_000)"
+
+    def one(index: int) -> tuple[int, int]:
+        work = tmp_path / str(index)
+        work.mkdir()
+        result = select().exec([sys.executable, "-c", script], workdir=work)
+        return len(result.stdout), len(result.stderr)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(one, range(16))) == {(300_000, 300_000)}
+
+
+def test_output_is_cut_at_the_limit(tmp_path: Path) -> None:
+    limits = Limits(output_bytes=1000)
+    result = select().exec(["yes"], workdir=tmp_path, limits=limits)
+    assert result.limit == "output" and len(result.stdout) == 1000
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "link/x"])
+def test_files_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "link").symlink_to(tmp_path)
+    with pytest.raises(BadInput, match="inside the work folder"):
+        select().exec(["true"], workdir=work, files={name: b"x"})
+    assert not (tmp_path / "x").exists()
+
+
+def test_selection_is_the_fastest_admitted_and_never_none() -> None:
+    admitted = [report for report in ladder() if report.admitted]
+    fastest = min(admitted, key=lambda report: report.spawn_ms or 0)
+    assert select().name == fastest.name != "none"
+    assert select("none").name == "none"
+    with pytest.raises(BadInput, match="found 'chroot'"):
+        select("chroot")
+
+
+def test_an_unavailable_rung_says_why() -> None:
+    for report in ladder():
+        if not report.admitted:
+            assert report.reason
+            with pytest.raises(BadInput, match=report.name):
+                select(report.name)
