@@ -195,13 +195,16 @@ class CallStore:
     def _run(self, batch: list[tuple[Callable[[], Any], Future[Any]]]) -> None:
         """Answer a batch after its commit, so that nothing is reported that is not on the disk."""
         outcomes: list[tuple[Future[Any], Any, BaseException | None]] = []
+        failure: BaseException | None = None
         for job, future in batch:
+            pending = self._db.in_transaction
             try:
                 with _explained(self.name):
                     outcomes.append((future, job(), None))
             except Exception as error:  # noqa: BLE001  # handed to the caller who waits for it
                 outcomes.append((future, None, error))
-        failure: BaseException | None = None
+                if pending and not self._db.in_transaction:  # a full disk rolls all of it back
+                    failure = error
         try:
             with _explained(self.name):
                 self._db.commit()

@@ -39,6 +39,29 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+FULL_DISK = """
+import asyncio, os, resource, sys
+from pathlib import Path
+from harness.core import BadInput
+from harness.models import CallStore, open_model
+
+async def one(model, number):
+    noise = os.urandom(2000).hex()
+    try:
+        reply = await model.complete([{"role": "user", "content": f"{number} {noise}?"}])
+        print(reply.call_id)
+    except BadInput as error:
+        print(error, file=sys.stderr)
+
+async def main(path):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+    model = open_model("simulated/lookup", calls=CallStore(Path(path)), concurrency=8)
+    await asyncio.gather(*(one(model, number) for number in range(60)))
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
 def ask(spec: str, text: str, url: str | None = None, calls: CallStore | None = None) -> Reply:
     """One call."""
 
@@ -155,3 +178,17 @@ def test_a_file_that_is_no_store_is_bad_input(tmp_path: Path) -> None:
     path.write_bytes(b"this is not a database, but long enough to look like one" * 20)
     with pytest.raises(BadInput, match="cannot use the call store"):
         CallStore(path)
+
+
+def test_on_a_full_disk_what_was_returned_is_stored(tmp_path: Path, repository: Path) -> None:
+    path = tmp_path / "calls.sqlite"
+    command = [sys.executable, "-c", FULL_DISK, str(path)]
+    done = subprocess.run(
+        command, cwd=repository, check=False, capture_output=True, text=True, timeout=60
+    )
+    returned = set(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert "check that" in done.stderr
+    assert 5 <= len(returned) < 60
+    with CallStore(path) as calls:
+        assert returned <= {call.call_id for call in calls.answered()}
