@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.core import BadInput, Trajectory
@@ -134,6 +134,7 @@ def test_scores_of_the_fixture_run(shared: Path) -> None:
         mean_hard([])
 
 
+@settings(deadline=None)  # a busy machine is slow now and then
 @given(_log)
 def test_any_messages_survive_markdown_and_sidecar(log: OfficialLog) -> None:
     text = dump_markdown(log)
@@ -141,6 +142,7 @@ def test_any_messages_survive_markdown_and_sidecar(log: OfficialLog) -> None:
     assert parse_with_sidecar(text, beside, "log") == log
 
 
+@settings(deadline=None)  # a busy machine is slow now and then
 @given(st.one_of(_text, _log.map(dump_markdown)))
 def test_what_parses_is_written_with_the_same_bytes(text: str) -> None:
     try:
@@ -150,11 +152,13 @@ def test_what_parses_is_written_with_the_same_bytes(text: str) -> None:
     assert dump_markdown(log) == text
 
 
+@settings(deadline=None)  # a busy machine is slow now and then
 @given(_log)
 def test_any_messages_survive_jsonl(log: OfficialLog) -> None:
     assert parse_jsonl(dump_jsonl(log)) == log
 
 
+@settings(deadline=None)  # a busy machine is slow now and then
 @given(_log, st.sampled_from(["md", "jsonl"]))
 def test_any_log_survives_atif(log: OfficialLog, form: str) -> None:
     text = dump_markdown(log) if form == "md" else dump_jsonl(log)
