@@ -1,0 +1,99 @@
+"""`harness evolve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.shared import dry_run_option, emit, json_option, model_options, seed_option
+from harness.core.errors import Refused
+
+if TYPE_CHECKING:
+    from harness.evolve import Event, EvolveResult
+
+PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option("--suite", help="Make the trajectories: run the suite's train split.")
+@click.option("--trajectories", type=PATH, help="Use these: a file or folder of runs.")
+@click.option("--patches", type=PATH, help="Recorded analyst records (JSONL) of these runs.")
+@click.option("--keep-unmatched", is_flag=True, help="Use records without a trajectory too.")
+@click.option("--skill", type=PATH, help="Deepen this skill directory.")
+@click.option("--create", metavar="NAME", help="Start a new skill.")
+@click.option("--description", default="", help="Frontmatter description of a new skill.")
+@click.option("--out", type=PATH, help="Folder for the skill and everything behind it.")
+@click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+@click.option(
+    "--signal", type=click.Choice(["error", "success", "combined"]), default="combined",
+    show_default=True, help="Which runs teach.",
+)  # fmt: skip
+@click.option(
+    "--analyst", type=click.Choice(["single", "exemplar"]), default="single", show_default=True,
+    help="One model call a run, or worked examples without a model.",
+)  # fmt: skip
+@click.option(
+    "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",
+    show_default=True,
+)  # fmt: skip
+@click.option("--merge-batch", type=click.IntRange(min=2), default=32, show_default=True)
+@click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
+@click.option("--max-rules", default=40, show_default=True, help="Rules in SKILL.md at most.")
+@click.option("--examples", default=3, show_default=True, help="Worked examples (exemplar).")
+@click.option("--gate", default="auto", show_default=True, help="auto, none, or a suite.")
+@click.option("--margin", default=0.0, show_default=True, help="Gain that the gate demands.")
+@click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
+@click.option("--limit", type=int, help="Take the first tasks of each split only.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
+@click.option("--resume", type=PATH, help="Go on with this output folder.")
+@seed_option
+@model_options
+@dry_run_option
+@json_option
+def evolve(
+    as_json: bool, dry_run: bool, out: Path | None, resume: Path | None, **options: Any
+) -> None:
+    """Distil one skill from many trajectories, and gate it on tasks that no analyst saw.
+
+    Exit code 5 if the gate refuses the skill.
+
+    Example: harness evolve --suite demo --create table-look-up --out evolved --analyst exemplar
+    """
+    from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+
+    folder = resume or out
+    if folder is None:
+        raise click.UsageError("give --out DIR (or --resume DIR)")
+    settings = EvolveSettings(out=folder, **options)
+    if dry_run:
+        plan = plan_evolution(settings)
+        emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
+        return
+    result = run_evolution(settings, progress=_show)
+    emit(result, as_json, result_text(result))
+    if result.gate.verdict == "refused":
+        raise Refused(f"the gate refused the skill: {result.gate.reason}")
+
+
+def _show(event: Event) -> None:
+    count = f"{event.done}/{event.total} " if event.total else ""
+    click.echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
+
+
+def result_text(result: EvolveResult) -> str:
+    """A result for people."""
+    cost = "unknown" if result.cost_usd is None else f"${result.cost_usd:.4f}"
+    shares = ", ".join(f"{count} from {tasks}" for tasks, count in result.support.items())
+    lines = ["SIMULATED model: says nothing about a real one"] if result.simulated else []
+    lines += [
+        f"{result.skill}: {result.gate.verdict} ({result.gate.reason})",
+        f"{result.edits} edits, {result.lines} lines, {result.skill_tokens} tokens in SKILL.md",
+        f"{result.records} records, {result.losses} gave nothing; {result.discarded} discarded, "
+        f"{result.conflicts} contradictions withheld",
+        f"rules by number of tasks: {shares or 'none'}; grouped by {result.method}",
+        f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s",
+    ]
+    return "\n".join(lines)

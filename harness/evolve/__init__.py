@@ -1,0 +1,52 @@
+"""Trace2Skill: analysts over trajectories, one patch a record, one merge, one skill, one gate."""
+
+from __future__ import annotations
+
+from harness.evolve.batches import batches
+from harness.evolve.exemplar import answer_format, example_edit, exemplar_patch, worked_examples
+from harness.evolve.gate import gate
+from harness.evolve.merge import merge_deterministic
+from harness.evolve.records import RecordedPatches, read_recorded, to_patch
+from harness.evolve.run import evolve
+from harness.evolve.session import EvolveSettings, plan_evolution, run_evolution
+from harness.evolve.stages import Evaluate, Event, Evolution
+from harness.evolve.types import (
+    AnalystRecord,
+    Conflict,
+    Discarded,
+    EvolveOptions,
+    EvolveResult,
+    GateResult,
+    Loss,
+    MemoryItem,
+    Merge,
+)
+
+__all__ = [
+    "AnalystRecord",
+    "Conflict",
+    "Discarded",
+    "Evaluate",
+    "Event",
+    "Evolution",
+    "EvolveOptions",
+    "EvolveResult",
+    "EvolveSettings",
+    "GateResult",
+    "Loss",
+    "MemoryItem",
+    "Merge",
+    "RecordedPatches",
+    "answer_format",
+    "batches",
+    "evolve",
+    "example_edit",
+    "exemplar_patch",
+    "gate",
+    "merge_deterministic",
+    "plan_evolution",
+    "read_recorded",
+    "run_evolution",
+    "to_patch",
+    "worked_examples",
+]

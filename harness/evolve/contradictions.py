@@ -1,0 +1,123 @@
+"""Lessons that tell an agent opposite things about the same object.
+
+Lexical and deliberately cautious: a directive is the clause behind a cue of approval (always,
+prefer, use, must) or of refusal (never, avoid, do not). Two lessons contradict each other if one
+approves what the other refuses, or if they approve opposite ends of one scale (ascending and
+descending). Paraphrases that share no words are not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
+
+from harness.evolve.lessons import Lesson
+
+_CUE = re.compile(
+    r"(?:(?P<no>\b(?:never|avoid|refrain from)\b|(?:^|[.;:,\u2014] ?|\band )(?:do not|don't)\b)"
+    r"|\b(?P<yes>always|prefer|use|must|instantiate|create)\b)\s+(?P<what>[^.;:(]+(?:\.\w[^.;:(]*)*)",
+    re.IGNORECASE,
+)
+# What follows these words is a condition or a reason, not what the directive is about.
+_STOP = re.compile(
+    r",|\b(?:unless|except|instead|rather|when|if|before|after|while|for|to|because|as|until|since"
+    r"|by|so|which|that|even|without|in order)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z_](?:[\w.]*\w)")
+_FILLER_WORDS = (
+    "a an the and or of in on at with from is are be it its their this any all each only ever just"
+    " have has do does not use using used prefer rely choose employ always never must should"
+    " assume apply check attempt try verify ensure one both into over non your you them"
+)
+_FILLER = frozenset(_FILLER_WORDS.split())
+_SAME = {
+    "attribute": "property", "method": "property", "fresh": "new", "instantiate": "create",
+    "recreate": "create", "build": "create", "worksheet": "sheet", "hardcode": "hardcod",
+}  # fmt: skip
+_OPPOSITES = (
+    ("ascending", "descending"), ("forward", "reverse"), ("absolute", "relative"),
+    ("uppercase", "lowercase"), ("in-place", "new file"), ("top-down", "bottom-up"),
+)  # fmt: skip
+OVERLAP = 0.8
+SHORT = 3
+
+
+def contradictions(lessons: Sequence[Lesson]) -> list[tuple[int, int, str]]:
+    """(index, index, what they disagree on) of contradicting lessons of different trajectories."""
+    found: list[tuple[int, int, str]] = []
+    said = [directives(lesson.wording) for lesson in lessons]
+    for one, two in combinations(range(len(lessons)), 2):
+        if lessons[one].sources == lessons[two].sources:
+            continue
+        about = _disagreement(said[one], said[two])
+        if about:
+            found.append((one, two, about))
+    return found
+
+
+Directives = tuple[tuple[bool, tuple[str, ...]], ...]
+
+
+@cache
+def directives(text: str) -> Directives:
+    """(approves, stemmed content words of its object) of every directive in a text."""
+    found: list[tuple[bool, tuple[str, ...]]] = []
+    for match in _CUE.finditer(text):
+        clause = _STOP.split(match.group("what"), maxsplit=1)[0]
+        words = content_words(clause)
+        if words and (match.group("yes") or "").lower() in ("instantiate", "create"):
+            words = ("create", *words)
+        if words:
+            found.append((match.group("no") is None, words))
+    return tuple(found)
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Stemmed words that carry meaning, in order, without repetition."""
+    stems = (_stem(word.lower()) for word in _WORD.findall(text) if word.lower() not in _FILLER)
+    return tuple(dict.fromkeys(stem for stem in stems if stem not in _FILLER))
+
+
+def _stem(word: str) -> str:
+    word = _SAME.get(word, word)
+    for ending in ("ies", "ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            word = word[: -len(ending)]
+            break
+    return _SAME.get(word, word)
+
+
+def _disagreement(first: Directives, second: Directives) -> str:
+    for approves, words in first:
+        for other, others in second:
+            shared = [word for word in words if word in others]
+            if approves != other:
+                if _same_object(words, others, shared):
+                    return " ".join(shared)
+            elif approves and (about := _opposite(words, others)):
+                return about
+    return ""
+
+
+def _same_object(words: tuple[str, ...], others: tuple[str, ...], shared: list[str]) -> bool:
+    """Whether both begin alike and nearly all words of the shorter are in the other.
+
+    One shared word is enough only where both clauses are short ("never pandas", "use pandas").
+    """
+    shorter = min(len(words), len(others))
+    if words[0] != others[0] or len(shared) < OVERLAP * shorter:
+        return False
+    return len(shared) > 1 or len(words) + len(others) <= SHORT
+
+
+def _opposite(words: tuple[str, ...], others: tuple[str, ...]) -> str:
+    common = set(words) & set(others)
+    for left, right in _OPPOSITES:
+        ends = {_stem(left), _stem(right)}
+        here, there = ends & set(words), ends & set(others)
+        if len(here) == len(there) == 1 and here != there and len(common) >= 2:
+            return f"{left} or {right} {' '.join(sorted(common))}"
+    return ""

@@ -1,0 +1,96 @@
+"""What an analyst reads of a trajectory, and whether what it quotes stands there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from harness.core import Trajectory
+from harness.trajectories.text import content_text
+
+MAX_CHARACTERS = 60_000
+MIN_QUOTE = 8
+_GOLD = re.compile(
+    r"\b(?:ground[- ]truth|gold(?:en)? (?:answer|file|output|standard)"
+    r"|reference (?:answer|solution)"
+    r"|expected answer|answer key|the grader)\b",
+    re.IGNORECASE,
+)
+
+
+def transcript(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
+    """The steps as numbered text; from a longer one, the middle is left out, and it says so."""
+    text = "\n\n".join(_steps(trajectory))
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def _steps(trajectory: Trajectory) -> Iterable[str]:
+    for step in trajectory.steps:
+        parts = [f"[{step.step_id}] {step.source.upper()}", content_text(step.message)]
+        parts += [
+            f"CALL {c.function_name} {_arguments(c.arguments)}" for c in step.tool_calls or ()
+        ]
+        if step.observation is not None:
+            parts += [
+                f"OBSERVATION {content_text(r.content or '')}" for r in step.observation.results
+            ]
+        yield "\n".join(part for part in parts if part)
+
+
+def _arguments(arguments: dict[str, JsonValue]) -> str:
+    return "\n".join(f"{key}: {value}" for key, value in arguments.items())
+
+
+def task_prompt(trajectory: Trajectory) -> str:
+    """What the agent was asked: the task's own words, else the first message of the user."""
+    task = trajectory.harness.get("task")
+    if isinstance(task, dict):
+        for key in ("prompt", "instruction", "question"):
+            if isinstance(found := task.get(key), str):
+                return found
+    messages = [content_text(step.message) for step in trajectory.steps if step.source == "user"]
+    return messages[0] if messages else ""
+
+
+def final_answer(trajectory: Trajectory) -> str:
+    """The answer that was scored, else the last message of the agent."""
+    answer = trajectory.harness.get("answer")
+    if isinstance(answer, str):
+        return answer
+    messages = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
+    return messages[-1] if messages else ""
+
+
+def outcome(trajectory: Trajectory) -> str:
+    """pass, fail, invalid, or "" where nothing was scored."""
+    return str(trajectory.harness.get("outcome") or "")
+
+
+def task_id(trajectory: Trajectory) -> str:
+    """The task of a trajectory; without one, the trajectory stands for itself."""
+    return str(trajectory.harness.get("task_id") or trajectory.trajectory_id)
+
+
+def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
+    """Quotes that do not stand in the transcript (white space and outer quotes aside)."""
+    text = _flat(transcript_text)
+    return [quote for quote in quotes if not _quoted(quote, text)]
+
+
+def _quoted(quote: str, text: str) -> bool:
+    flat = _flat(quote).strip(" \"'`")
+    return len(flat) >= MIN_QUOTE and flat in text
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def mentions_gold(text: str) -> bool:
+    """Whether a lesson speaks of the answer key, which no agent ever sees."""
+    return _GOLD.search(text) is not None

@@ -1,0 +1,133 @@
+"""From Markdown to single lessons: the unit that support is counted for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harness.core import Edit, Value
+
+LESSON_OPS = ("append_to_section", "add_section")
+_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
+_BULLET = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$")
+_BOLD = re.compile(r"^\*\*(.+?)\*\*\s*:?\s*(.*)$", re.DOTALL)
+_NUMBERING = re.compile(
+    r"^(?:\d+(?:\.\d+)*[.)]?|Lesson \d+:|Step \d+:|Rule \d+:)\s*", re.IGNORECASE
+)
+# Labels that name the part of a lesson, not what it is about.
+_LABELS = {"issue", "rule", "lesson", "generalization", "problem", "solution", "principle", "fix"}
+_SKIPPED = {"issue", "problem", "example", "pattern example", "example pattern", "evidence"}
+_GENERIC = re.compile(
+    r"^(?:trace[- ]derived )?(?:lessons?|learned patterns?|operational procedures|notes?)$", re.I
+)
+
+
+class Lesson(Value):
+    """One rule with what it was learned from.
+
+    Attributes:
+        title: what it is about, in a few words; may be "".
+        text: the rule, one or two sentences, Markdown without line breaks.
+        section: heading that the analyst filed it under, "" if that says nothing.
+        sources: trajectory ids.
+        code: a fenced block that belongs to it, "" if none.
+    """
+
+    title: str
+    text: str
+    section: str = ""
+    sources: tuple[str, ...] = ()
+    code: str = ""
+
+    @property
+    def wording(self) -> str:
+        """Title and rule as one text: what similarity is measured on."""
+        return f"{self.title}. {self.text}" if self.title else self.text
+
+    def markdown(self) -> str:
+        """The lesson as a bullet."""
+        head = f"- **{self.title}**: {self.text}" if self.title else f"- {self.text}"
+        return f"{head}\n\n{self.code}" if self.code else head
+
+
+def of_edit(edit: Edit) -> list[Lesson]:
+    """The lessons in an edit that adds text to SKILL.md; empty for every other edit."""
+    if edit.op not in LESSON_OPS or edit.file != "SKILL.md":
+        return []
+    return [
+        Lesson(title=title, text=text, section=section, sources=edit.sources, code=code)
+        for title, text, section, code in split(edit.content, edit.target_section)
+    ]
+
+
+def split(content: str, section: str = "") -> list[tuple[str, str, str, str]]:
+    """(title, text, section, code) of every lesson in a Markdown text.
+
+    A bullet at the margin, or a paragraph, is a lesson; nested bullets and continuation lines
+    belong to it. A heading above plain bullets is their title if there is only one of them.
+    """
+    found: list[tuple[str, str, str, str]] = []
+    heading = heading_name(section)
+    local = ""
+    for kind, text in _blocks(content):
+        if kind == "heading":
+            level, _, name = text.partition(" ")
+            local = heading_name(name)
+            if len(level) <= 2 and local:
+                heading = local
+        elif kind == "code":
+            if found:
+                title, words, where, code = found[-1]
+                found[-1] = (title, words, where, f"{code}\n\n{text}".strip())
+        else:
+            title, words = _titled(text, local if local != heading else "")
+            if words:
+                found.append((title, words, heading or local, ""))
+    return found
+
+
+def heading_name(heading: str) -> str:
+    """A heading without marks and numbering; "" if it is generic."""
+    name = _NUMBERING.sub("", heading.strip().lstrip("#").strip()).strip("*: ")
+    return "" if _GENERIC.match(name) else name
+
+
+def _titled(text: str, heading: str) -> tuple[str, str]:
+    match = _BOLD.match(text)
+    if not match:
+        return heading, text
+    label, words = match.group(1).strip(" :"), match.group(2).strip()
+    if label.casefold() in _SKIPPED:
+        return "", ""
+    if label.casefold() in _LABELS:
+        return heading, words
+    return _NUMBERING.sub("", label), words or label
+
+
+def _blocks(content: str) -> Iterator[tuple[str, str]]:
+    """(kind, text) with kind heading, code or text; lines of one lesson joined by spaces."""
+    pending: list[str] = []
+    lines = iter(content.splitlines())
+    for line in lines:
+        stripped = line.strip()
+        starts = not stripped or stripped.startswith("```") or _HEADING.match(stripped)
+        bullet = _BULLET.match(line)
+        if (starts or (bullet and len(bullet.group(1)) < 2)) and pending:
+            yield "text", " ".join(pending)
+            pending = []
+        if stripped.startswith("```"):
+            yield "code", "\n".join([stripped, *_until_fence(lines)])
+        elif match := _HEADING.match(stripped):
+            yield "heading", f"{match.group(1)} {match.group(2)}"
+        elif stripped:
+            pending.append(bullet.group(2).strip() if bullet else stripped)
+    if pending:
+        yield "text", " ".join(pending)
+
+
+def _until_fence(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        if line.strip().startswith("```"):
+            break
+        yield line.rstrip()
+    yield "```"

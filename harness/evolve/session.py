@@ -1,0 +1,164 @@
+"""Putting the rooms together for an evolution: suite, trajectories, models and gate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from harness.core import BadInput
+from harness.evals.session import EvalSettings, Evaluator, records
+from harness.evals.suite import LoadedSuite, Split, load_suite
+from harness.evals.types import ItemRecord
+from harness.evolve.gate import planned
+from harness.evolve.run import evolve
+from harness.evolve.stages import Evaluate, Event
+from harness.evolve.types import EvolveOptions, EvolveResult
+from harness.models.types import Model, Role
+
+
+class EvolveSettings(EvolveOptions):
+    """Everything `harness evolve` takes: the options, and where models and tasks come from.
+
+    Attributes:
+        suite: makes the trajectories (split `train`), instead of `trajectories`.
+        agent: agent spec for the suite.
+        gate: `auto` (the suite's `selection` split), a suite, or `none`.
+        limit: take the first tasks of each split only.
+        models: `[ROLE=]SPEC` strings.
+    """
+
+    suite: str | None = None
+    agent: str | None = None
+    gate: str = "auto"
+    limit: int | None = None
+    epochs: int = 1
+    models: tuple[str, ...] = ()
+    base_url: str | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    seed: int = 41
+    sandbox: str = "auto"
+    trust: bool = False
+
+
+def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
+    """What an evolution would do, without a model call: for `--dry-run`."""
+    train = _suite(settings, settings.suite, "train") if settings.suite else None
+    tasks = _gate_suite(settings)
+    count = len(tasks.tasks[: settings.limit]) if tasks else 0
+    return {
+        "seed": str(settings.skill or f"new skill {settings.create!r}"),
+        "train_tasks": len(train.tasks[: settings.limit]) if train else None,
+        "trajectories": str(settings.trajectories) if settings.trajectories else None,
+        "patches": str(settings.patches) if settings.patches else None,
+        "analyst": "recorded" if settings.patches else settings.analyst,
+        "merge": settings.merge,
+        "gate": planned(count, settings.expected_discordance) if tasks else "none: not gated",
+    }
+
+
+def run_evolution(
+    settings: EvolveSettings, *, progress: Callable[[Event], None] | None = None
+) -> EvolveResult:
+    """Make or read the trajectories, evolve, gate.
+
+    Running it again with the same `out` goes on: finished attempts and answered calls are kept.
+
+    Raises:
+        HarnessError: as :func:`evolve`, and as an eval run does.
+    """
+    return asyncio.run(_run(settings, progress or (lambda event: None)))
+
+
+async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
+    if (settings.suite is None) == (settings.trajectories is None):
+        raise BadInput("give either --suite S or --trajectories PATH")
+    tasks = _gate_suite(settings)
+    trajectories = settings.trajectories
+    if settings.suite is not None:
+        trajectories = settings.out / "runs" / "train"
+        train = _suite(settings, settings.suite, "train")
+        progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
+        await Evaluator(_eval_settings(settings, settings.suite), train).run(
+            trajectories, settings.skill
+        )
+    fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
+    fields |= {
+        "trajectories": trajectories,
+        "gate_tasks": len(tasks.tasks[: settings.limit]) if tasks else 0,
+    }
+    analyst, merger = _models(settings)
+    return await evolve(
+        EvolveOptions.model_validate(fields),
+        model=analyst,
+        merger=merger,
+        evaluate=_evaluator(settings, tasks) if tasks else None,
+        progress=progress,
+    )
+
+
+def _models(settings: EvolveSettings) -> tuple[Model | None, Model | None]:
+    """Models of analysts and merger; None where the evolution needs none."""
+    analysts = settings.patches is None and settings.analyst != "exemplar"
+    merges = settings.merge == "model" and settings.analyst != "exemplar"
+    if not (analysts or merges):
+        return None, None
+    from harness.models import Budget, CallStore, open_model, parse_roles
+
+    settings.out.mkdir(parents=True, exist_ok=True)
+    roles = parse_roles(list(settings.models))
+    calls = CallStore(settings.out / "calls.sqlite")
+    budget = Budget(
+        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
+    )
+
+    def opened(role: Role) -> Model:
+        return open_model(
+            roles[role],
+            base_url=settings.base_url,
+            calls=calls,
+            budget=budget,
+            concurrency=settings.concurrency,
+            role=role,
+        )
+
+    return opened("analyst") if analysts else None, opened("merger") if merges else None
+
+
+def _gate_suite(settings: EvolveSettings) -> LoadedSuite | None:
+    if settings.gate == "none" or (settings.gate == "auto" and settings.suite is None):
+        return None
+    reference = cast("str", settings.suite) if settings.gate == "auto" else settings.gate
+    return _suite(settings, reference, "selection")
+
+
+def _suite(settings: EvolveSettings, reference: str, split: Split) -> LoadedSuite:
+    """The named split; a suite of one task file is taken as it is only for a gate of its own."""
+    if reference != settings.suite and reference.endswith(".jsonl"):
+        return load_suite(reference)
+    return load_suite(reference, split)
+
+
+def _eval_settings(settings: EvolveSettings, suite: str) -> EvalSettings:
+    shared = (
+        "agent", "limit", "epochs", "models", "base_url", "budget_usd", "budget_tokens",
+        "budget_calls", "concurrency", "seed", "sandbox", "trust",
+    )  # fmt: skip
+    return EvalSettings.model_validate(
+        {"suite": suite, **{name: getattr(settings, name) for name in shared}}
+    )
+
+
+def _evaluator(settings: EvolveSettings, suite: LoadedSuite) -> Evaluate:
+    evaluator = Evaluator(_eval_settings(settings, suite.suite.name), suite)
+
+    async def evaluate(skill: Path | None) -> list[ItemRecord]:
+        evolved = skill is not None and skill.is_relative_to(settings.out / "skill")
+        folder = settings.out / "runs" / ("gate-after" if evolved else "gate-before")
+        await evaluator.run(folder, skill)
+        return records(folder)
+
+    return evaluate

@@ -1,0 +1,208 @@
+"""The values of the evolution room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from harness.core import Edit, Patch, Value
+
+Signal = Literal["error", "success", "combined"]
+AnalystType = Literal["error", "success"]
+AnalystKind = Literal["single", "exemplar"]
+MergeKind = Literal["model", "deterministic"]
+MAX_ITEMS = 3
+
+
+class MemoryItem(Value):
+    """One lesson of an analyst: a title, one sentence of lesson, and how it generalises."""
+
+    title: str
+    lesson: str
+    generalization: str = ""
+
+
+class AnalystRecord(Value):
+    """What one analyst learned from one trajectory.
+
+    Attributes:
+        kind: error (from a failure) or success.
+        trajectory_id: the trajectory that was read.
+        task_id: its task; support is counted in these.
+        summary: root cause of the failure, or what made the run succeed.
+        items: at most three lessons (more are cut off and counted).
+        evidence: what the analyst points to in the trajectory.
+        edits: edits the analyst proposed itself, if the source has them.
+    """
+
+    kind: AnalystType
+    trajectory_id: str
+    task_id: str
+    summary: str = ""
+    items: tuple[MemoryItem, ...] = ()
+    evidence: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+
+class Loss(Value):
+    """A record that gave no patch, or part of one: counted and listed, never silent.
+
+    Attributes:
+        trajectory_id: whose record it was.
+        stage: analysts, map, reduce or apply.
+        reason: why, in one sentence.
+    """
+
+    trajectory_id: str
+    stage: str
+    reason: str
+
+
+class Discarded(Value):
+    """A lesson or edit that is not in the skill, with the reason."""
+
+    content: str
+    reason: str
+    sources: tuple[str, ...]
+    support: int
+
+
+class Conflict(Value):
+    """Two lessons that contradict each other.
+
+    Attributes:
+        kept: the one that stays because it has far more support; "" if neither does.
+        withheld: the wording(s) that do not enter the skill.
+        about: the words that they disagree on.
+        sources: trajectories of every side.
+    """
+
+    kept: str
+    withheld: tuple[str, ...]
+    about: str
+    sources: tuple[str, ...]
+
+
+class Merge(Value):
+    """The result of merging patches.
+
+    Attributes:
+        patch: one patch; `support` of its edits is counted in distinct tasks.
+        discarded: what was left out, with reasons.
+        conflicts: contradictions.
+        method: how lessons were grouped, as the report names it.
+    """
+
+    patch: Patch
+    discarded: tuple[Discarded, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    method: str = ""
+
+
+class GateResult(Value):
+    """Whether the evolved skill beat its seed on tasks that no analyst saw.
+
+    Attributes:
+        verdict: accepted, refused, or not gated (no gate, or too few tasks to say anything).
+        before: pass rate with the seed (or no skill), over paired tasks.
+        after: pass rate with the evolved skill.
+        difference: after - before.
+        p: two-sided exact McNemar p-value (clustered by task where there are several epochs).
+        ci95: 95 % interval of the difference.
+        detectable: smallest lift that this many tasks can detect with 80 % power.
+        tasks: paired tasks.
+        more_tasks: how many more tasks a fair verdict needs; 0 if there are enough.
+        fixed: tasks that failed before and pass after.
+        broken: tasks that passed before and fail after.
+        reason: the verdict in one sentence.
+    """
+
+    verdict: Literal["accepted", "refused", "not gated"]
+    before: float | None = None
+    after: float | None = None
+    difference: float | None = None
+    p: float | None = None
+    ci95: tuple[float, float] | None = None
+    detectable: float | None = None
+    tasks: int = 0
+    more_tasks: int = 0
+    fixed: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class EvolveOptions(Value):
+    """What an evolution depends on; the defaults are the command line's.
+
+    Attributes:
+        out: folder to write, absent or holding an earlier evolution.
+        skill: seed skill directory (deepening), or None.
+        create: name of a skill to start from nothing (creation), or None.
+        description: frontmatter description of a created skill.
+        trajectories: file or folder that `harness.trajectories.open_trajectories` reads.
+        patches: file of recorded analyst records, instead of analysts.
+        keep_unmatched: use recorded records whose trajectory is absent too.
+        signal: which trajectories teach.
+        analyst: `single` (one model call) or `exemplar` (no model; few-shot examples).
+        merge: `model` or `deterministic`.
+        merge_batch: patches per merge prompt (the paper's 32).
+        min_support: distinct tasks that a rule of SKILL.md needs.
+        max_rules: rules that SKILL.md gains at most; the rest goes to references.
+        examples: worked examples that the exemplar analyst takes.
+        margin: smallest mean difference that the gate accepts.
+        expected_discordance: share of tasks whose result is expected to change, for planning.
+        concurrency: analyst calls at one time.
+        gate_tasks: number of tasks that the gate will run, 0 if unknown.
+    """
+
+    out: Path
+    skill: Path | None = None
+    create: str | None = None
+    description: str = ""
+    trajectories: Path | None = None
+    patches: Path | None = None
+    keep_unmatched: bool = False
+    signal: Signal = "combined"
+    analyst: AnalystKind = "single"
+    merge: MergeKind = "deterministic"
+    merge_batch: int = 32
+    min_support: int = 2
+    max_rules: int = 40
+    examples: int = 3
+    margin: float = 0.0
+    expected_discordance: float = 0.25
+    concurrency: int = 16
+    gate_tasks: int = 0
+
+    def fingerprint(self) -> dict[str, Any]:
+        """The options that decide the result, without paths."""
+        return self.model_dump(mode="json", exclude={"out", "trajectories", "patches", "skill"})
+
+
+class EvolveResult(Value):
+    """The end of an evolution, as `harness evolve --json` prints it (DESIGN section 4).
+
+    `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
+    in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings.
+    """
+
+    skill: str
+    accepted: bool | None
+    edits: int
+    discarded: int
+    gate: GateResult
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+    records: int = 0
+    losses: int = 0
+    conflicts: int = 0
+    method: str = ""
+    lines: int = 0
+    skill_tokens: int = 0
+    support: dict[str, int] = {}
+    simulated: bool = False
+    problems: tuple[str, ...] = ()
+    extra: dict[str, JsonValue] = {}

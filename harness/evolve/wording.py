@@ -1,0 +1,114 @@
+"""The wording that a group of lessons is kept in: central, short, and free of the benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from harness.core import Trajectory
+from harness.evolve.lessons import Lesson
+
+MIN_WORDS, MAX_WORDS, TITLE_WORDS = 6, 36, 6
+_ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
+_PATH = re.compile(
+    r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"
+)
+_NUMBER = re.compile(r"\b\d{3,}\b|\b\d+-\d+\b")
+_CELLS = re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")
+_DANGLING = re.compile(r"(?:[:,]|\b(?:either by|as follows|such as))\.?$", re.IGNORECASE)
+_PADDING = re.compile(
+    r"\s+(?:Patterns?|Protocols?|Strategy|Strategies|Best Practices?|Guidelines?|Workflows?"
+    r"|Considerations?|Awareness|First)$"
+)
+# Wordings that tell an agent nothing to do.
+_VAGUE = re.compile(r"\b(?:may (?:require|need)|be aware|be cautious|does not guarantee)\b", re.I)
+_LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.I)
+
+
+def benchmark_terms(trajectories: Iterable[Trajectory]) -> frozenset[str]:
+    """Words that belong to the task set and not to the skill.
+
+    Names of the fields that describe a task (those with an underscore), and labels with a hyphen
+    or space that many tasks share (a task type), lower-cased.
+    """
+    names: set[str] = set()
+    labels: dict[str, int] = {}
+    for trajectory in trajectories:
+        task = trajectory.harness.get("task")
+        for key, value in task.items() if isinstance(task, dict) else ():
+            if "_" in key:
+                names.add(key.casefold())
+            if isinstance(value, str) and re.search(r"\w[- ]\w", value) and len(value) < 40:
+                labels[value.casefold()] = labels.get(value.casefold(), 0) + 1
+    return frozenset(names | {label for label, count in labels.items() if count >= 5})
+
+
+def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
+    """The first trace of one particular task or benchmark in a text, or ""."""
+    folded = text.casefold()
+    for term in sorted(terms):
+        if re.search(rf"(?<!\w){re.escape(term)}(?!\w)", folded):
+            return term
+    for pattern in (_PATH, _NUMBER, _CELLS):
+        match = pattern.search(text)
+        if match:
+            return match.group().strip()
+    return ""
+
+
+def compact(lesson: Lesson) -> Lesson:
+    """The lesson without asides, padding in its title, and with a full stop."""
+    text = _ASIDE.sub("", lesson.text)
+    text = re.sub(r"\s+", " ", text).strip(" -")
+    text = re.sub(r"\s+([.,;:])", r"\1", text)
+    if text and text[0].islower() and not text.startswith(("pd.", "wb.", "ws.", "openpyxl")):
+        text = text[0].upper() + text[1:]
+    if text and text[-1] not in ".!?`:":
+        text += "."
+    title = lesson.title
+    while _PADDING.search(title) and len(title.split()) > 2:
+        title = _PADDING.sub("", title)
+    if _LABEL.match(title):
+        title = ""
+    return lesson.model_copy(update={"title": title, "text": _shortened(text)})
+
+
+def _shortened(text: str) -> str:
+    """Whole sentences up to the limit; the first one always."""
+    kept: list[str] = []
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", text):
+        if kept and len(" ".join([*kept, sentence]).split()) > MAX_WORDS:
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def usable(lesson: Lesson, terms: frozenset[str]) -> bool:
+    """Whether a lesson can stand in a skill as it is."""
+    words = len(lesson.text.split())
+    return (
+        MIN_WORDS <= words <= MAX_WORDS + 8
+        and not _DANGLING.search(lesson.text.rstrip())
+        and lesson.text.count("`") % 2 == 0
+        and not residue(f"{lesson.title} {lesson.text}", terms)
+    )
+
+
+def best_wording(
+    lessons: Sequence[Lesson], central: Sequence[int], terms: frozenset[str]
+) -> Lesson | None:
+    """The most central lesson that is usable once compacted, or None if none is.
+
+    Among the central third, one with a short title that says what to do is preferred.
+
+    Args:
+        lessons: all lessons.
+        central: indices of a group, most central first.
+        terms: words of the benchmark.
+    """
+    candidates = [compact(lessons[index]) for index in central]
+    good = [lesson for lesson in candidates if usable(lesson, terms)]
+    near = good[: max(3, len(good) // 3)]
+    clear = [one for one in near if one.title and not _VAGUE.search(one.text)]
+    short = [one for one in clear if len(one.title.split()) <= TITLE_WORDS]
+    return (short or clear or near or [None])[0]
