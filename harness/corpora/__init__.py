@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.corpora.cached import corpus_tasks
 from harness.corpora.catalogue import (
     SPLITS,
     Corpus,
@@ -19,6 +20,7 @@ __all__ = [
     "Corpus",
     "Generated",
     "Pulled",
+    "corpus_tasks",
     "find_corpus",
     "generate",
     "list_corpora",
