@@ -16,35 +16,35 @@ from typing import Any
 
 
 def read_outside(facts: dict[str, Any]) -> bool:
-    with open(facts["secret"]) as stream:
+    with open(facts["secret"]) as stream:  # noqa: PTH123
         return bool(stream.read())
 
 
 def write_outside(facts: dict[str, Any]) -> bool:
-    with open(facts["target"], "a") as stream:
+    with open(facts["target"], "a") as stream:  # noqa: PTH123
         stream.write("harm")
     return True
 
 
 def change_mode_outside(facts: dict[str, Any]) -> bool:
-    os.chmod(facts["secret"], 0o777)
-    return os.stat(facts["secret"]).st_mode & 0o777 == 0o777
+    os.chmod(facts["secret"], 0o777)  # noqa: PTH101
+    return os.stat(facts["secret"]).st_mode & 0o777 == 0o777  # noqa: PTH116
 
 
 def planted_link(facts: dict[str, Any]) -> bool:
-    with open("planted") as stream:
+    with open("planted") as stream:  # noqa: PTH123
         return bool(stream.read())
 
 
 def made_link(facts: dict[str, Any]) -> bool:
-    os.symlink(facts["outside"], "made")
-    with open("made/secret") as stream:
+    os.symlink(facts["outside"], "made")  # noqa: PTH211
+    with open("made/secret") as stream:  # noqa: PTH123
         return bool(stream.read())
 
 
 def hard_link(facts: dict[str, Any]) -> bool:
     os.link(facts["secret"], "hard")
-    with open("hard") as stream:
+    with open("hard") as stream:  # noqa: PTH123
         return bool(stream.read())
 
 
@@ -90,7 +90,7 @@ def host_environment(facts: dict[str, Any]) -> bool:
 def proc_environment(facts: dict[str, Any]) -> bool:
     for pid in (facts["host"], facts["victim"]):
         try:
-            with open(f"/proc/{pid}/environ") as stream:
+            with open(f"/proc/{pid}/environ") as stream:  # noqa: PTH123
                 if facts["token"] in stream.read():
                     return True
         except OSError:
@@ -110,7 +110,7 @@ def daemon(facts: dict[str, Any]) -> bool:
         for stream in range(3):
             os.close(stream)
         for _ in range(100):
-            with open("heartbeat", "a") as beat:
+            with open("heartbeat", "a") as beat:  # noqa: PTH123
                 beat.write("x")
             time.sleep(0.02)
         os._exit(0)
@@ -157,7 +157,7 @@ def output(facts: dict[str, Any]) -> bool:
 
 
 def big_file(facts: dict[str, Any]) -> bool:
-    with open("big", "wb") as stream:
+    with open("big", "wb") as stream:  # noqa: PTH123
         for _ in range(64):
             stream.write(b"x" * (1 << 20))
     return True
@@ -165,7 +165,7 @@ def big_file(facts: dict[str, Any]) -> bool:
 
 def many_files(facts: dict[str, Any]) -> bool:
     for index in range(64):
-        with open(f"many{index}", "wb") as stream:
+        with open(f"many{index}", "wb") as stream:  # noqa: PTH123
             stream.write(b"x" * (1 << 20))
         time.sleep(0.01)
     return True

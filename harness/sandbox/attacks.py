@@ -165,9 +165,10 @@ def storm(sandbox: Sandbox) -> tuple[str, ...]:
     with Range() as bait, ThreadPoolExecutor(len(CONSUMING) + 1) as pool:
         groups: list[Sequence[str]] = [REACHING, *([name] for name in CONSUMING)]
         quick = PROBE_LIMITS.model_copy(update={"wall_s": 0.6})
-        runs = pool.map(
-            lambda names: bait.attack(sandbox, names, quick if names == ["loop"] else PROBE_LIMITS),
-            groups,
-        )
+
+        def run(names: Sequence[str]) -> tuple[set[str], Result]:
+            return bait.attack(sandbox, names, quick if "loop" in names else PROBE_LIMITS)
+
+        runs = pool.map(run, groups)
         through = {name for escaped, _ in runs for name in escaped}
     return tuple(name for name in ATTACKS if name in through)

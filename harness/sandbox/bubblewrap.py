@@ -52,13 +52,14 @@ class Bubblewrap:
         work, tmp = str(plan.workdir), str(plan.scratch / "tmp")
         argv = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--unshare-user"]
         argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+        argv += ["--proc", "/proc", "--dev", "/dev", "--bind", tmp, "/dev/shm"]
+        argv += ["--bind", tmp, "/tmp"]
         for path in plan.readable:
             # Debian's /bin and /lib are links into /usr.
-            if os.path.islink(path) and Path(path).parent == Path("/"):
-                argv += ["--symlink", os.readlink(path), path]
+            if os.path.islink(path) and Path(path).parent == Path("/"):  # noqa: PTH114
+                argv += ["--symlink", os.readlink(path), path]  # noqa: PTH115
             else:
                 argv += ["--ro-bind", path, path]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--bind", tmp, "/dev/shm"]
-        argv += ["--bind", tmp, "/tmp", "--bind", work, work, "--chdir", work]
+        argv += ["--bind", work, work, "--chdir", work]
         argv += ["--remount-ro", "/dev", "--remount-ro", "/", "--seccomp", str(read), "--"]
         return Launch([*argv, *prlimit_command(plan), *plan.command], plan.env, (read,))

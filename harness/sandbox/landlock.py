@@ -42,7 +42,7 @@ class Landlock:
             "command": plan.command,
             "readable": plan.readable,
             "writable": [str(plan.workdir)],
-            "devices": [path for path in DEVICES if os.path.exists(path)],
+            "devices": [path for path in DEVICES if os.path.exists(path)],  # noqa: PTH110
             "cpu": limits.cpu_s,
             "memory": limits.memory_mb << 20,
             "file": plan.max_file_bytes,

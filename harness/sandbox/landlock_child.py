@@ -57,8 +57,8 @@ def _landlock(readable: list[str], writable: list[str], devices: list[str]) -> N
     grants += [(path, _READ | 1 << 1) for path in devices]
     for path, allowed in grants:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        if not os.path.isdir(path):
-            allowed &= _FILE_ONLY
+        if not os.path.isdir(path):  # noqa: PTH112
+            allowed &= _FILE_ONLY  # noqa: PLW2901
         rule = struct.pack("=Qi", allowed & rights, descriptor)
         _checked(_LIBC.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule {path}")
         os.close(descriptor)
@@ -79,7 +79,7 @@ def _confine(plan: dict[str, Any]) -> None:
     for which, (soft, hard) in bounds:
         ceiling = resource.getrlimit(which)[1]
         if ceiling != resource.RLIM_INFINITY:
-            soft, hard = min(soft, ceiling), min(hard, ceiling)
+            soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
         resource.setrlimit(which, (soft, hard))
     _checked(_LIBC.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _landlock(plan["readable"], plan["writable"], plan["devices"])
@@ -97,7 +97,7 @@ def _namespaces() -> bool:
         ("uid_map", f"{uid} {uid} 1"),
         ("gid_map", f"{gid} {gid} 1"),
     ):
-        with open(f"/proc/self/{name}", "w") as stream:
+        with open(f"/proc/self/{name}", "w") as stream:  # noqa: PTH123
             stream.write(text)
     return True
 
@@ -130,7 +130,7 @@ def _reap(plan: dict[str, Any]) -> int:
 
 def _end_children() -> None:
     while True:
-        with open(f"/proc/self/task/{os.getpid()}/children") as stream:
+        with open(f"/proc/self/task/{os.getpid()}/children") as stream:  # noqa: PTH123
             children = [int(pid) for pid in stream.read().split()]
         for pid in children:
             os.kill(pid, signal.SIGKILL)

@@ -68,7 +68,7 @@ def python_paths() -> tuple[str, ...]:
 def readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:
     """System folders, the interpreter, and `extra`, as far as they exist."""
     wanted = [*SYSTEM_DIRS, *ETC, *python_paths(), *(str(p.resolve()) for p in extra)]
-    return tuple(dict.fromkeys(path for path in wanted if os.path.exists(path)))
+    return tuple(dict.fromkeys(path for path in wanted if os.path.exists(path)))  # noqa: PTH110
 
 
 def environment(scratch: Path, extra: Mapping[str, str] | None) -> dict[str, str]:

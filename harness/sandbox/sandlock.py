@@ -37,7 +37,7 @@ class Sandlock:
             "site": str(Path(spec.origin).parent.parent),
             "command": [*prlimit_command(plan), *plan.command],
             "readable": plan.readable,
-            "writable": [str(plan.workdir), *(path for path in DEVICES if os.path.exists(path))],
+            "writable": [str(plan.workdir), *(path for path in DEVICES if os.path.exists(path))],  # noqa: PTH110
             "memory": plan.limits.memory_mb << 20,
             "processes": plan.limits.processes,
             "cwd": str(plan.workdir),

@@ -12,7 +12,7 @@ def main() -> None:
     """Read the plan from argv and run it; the streams are inherited."""
     plan: dict[str, Any] = json.loads(sys.argv[1])
     sys.path.insert(0, plan["site"])
-    from sandlock import Sandbox
+    from sandlock import Sandbox  # pyright: ignore[reportMissingTypeStubs] # it ships none
 
     box = Sandbox(
         fs_readable=plan["readable"],

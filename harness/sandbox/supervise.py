@@ -139,7 +139,7 @@ def _over(pid: int, limits: Limits) -> LimitHit | None:
 
 
 def _kill_group(group: int) -> None:
-    try:
+    try:  # noqa: SIM105
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
@@ -165,10 +165,10 @@ class _Pump:
 
     def _take(self, index: int) -> bool:
         try:
-            data = self.streams[index].read(65536)
+            data: bytes | None = self.streams[index].read(65536)  # None: nothing there yet
         except ValueError:
             return False
-        if data is None:
+        if data is None:  # pyright: ignore[reportUnnecessaryComparison] # non-blocking streams do
             return True
         self.kept[index].extend(data[: self.room])
         self.full = self.full or len(data) > self.room

@@ -27,8 +27,8 @@ def descendants(root: int) -> list[int]:
 def _children(pid: int) -> list[int]:
     children: list[int] = []
     try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as stream:
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as stream:  # noqa: PTH123
                 children += map(int, stream.read().split())
     except OSError:  # the process ended meanwhile
         pass
@@ -40,7 +40,7 @@ def usage(pids: list[int]) -> tuple[int, int]:
     threads = memory_kb = 0
     for pid in pids:
         try:
-            with open(f"/proc/{pid}/status", "rb") as stream:
+            with open(f"/proc/{pid}/status", "rb") as stream:  # noqa: PTH123
                 for line in stream:
                     if line.startswith((b"RssAnon:", b"RssShmem:")):
                         memory_kb += int(line.split()[1])
@@ -64,7 +64,7 @@ def kill_tree(root: int) -> None:
         stopped.update(fresh)
     for pid in stopped:
         send(pid, signal.SIGKILL)
-    try:
+    try:  # noqa: SIM105
         os.killpg(root, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
@@ -73,7 +73,7 @@ def kill_tree(root: int) -> None:
 
 def send(pid: int, number: signal.Signals) -> None:
     """Send a signal to a process that may be gone."""
-    try:
+    try:  # noqa: SIM105
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
         pass
