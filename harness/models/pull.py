@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import BadInput, Unreachable, digest_file
+from harness.core.cache import cache_root
 
 AUTO_PULL = "HARNESS_AUTO_PULL"
 
@@ -78,9 +79,8 @@ def find(name: str) -> Weights:
 
 
 def cache_folder() -> Path:
-    """`$HARNESS_CACHE/models`, or `~/.cache/agent-skill-harness/models`."""
-    root = os.environ.get("HARNESS_CACHE")
-    return (Path(root) if root else Path.home() / ".cache" / "agent-skill-harness") / "models"
+    """`models` in the cache folder of :func:`harness.core.cache.cache_root`."""
+    return cache_root() / "models"
 
 
 def location(name: str) -> Path:
