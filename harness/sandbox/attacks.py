@@ -164,7 +164,7 @@ def storm(sandbox: Sandbox) -> tuple[str, ...]:
     """
     with Range() as bait, ThreadPoolExecutor(len(CONSUMING) + 1) as pool:
         groups: list[Sequence[str]] = [REACHING, *([name] for name in CONSUMING)]
-        quick = PROBE_LIMITS.model_copy(update={"wall_s": 0.6})
+        quick = PROBE_LIMITS.model_copy(update={"wall_s": 1.5})
 
         def run(names: Sequence[str]) -> tuple[set[str], Result]:
             return bait.attack(sandbox, names, quick if "loop" in names else PROBE_LIMITS)
