@@ -1,0 +1,96 @@
+"""Agents that import nothing of ours: commands, functions and a user's graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.agents import open_agent
+from harness.core import BadInput
+from tests.agents.scripted import attempt, completion, in_order
+
+NONE = in_order(completion("never asked"))
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Path:
+    folder = tmp_path / "my-skill"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text('---\nname: "my-skill"\ndescription: "x"\n---\nBody.\n')
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def test_a_command_answers_on_stdout(work: Path) -> None:
+    run, _ = attempt(NONE, work, spec="cmd:echo {prompt} in {workdir}")
+    assert run.answer == f"Do it. in {work}"
+
+
+def test_a_prompt_is_one_argument_whatever_it_holds(work: Path) -> None:
+    run, _ = attempt(NONE, work, spec="cmd:printf %s {prompt}")
+    assert run.answer == "Do it."
+
+
+def test_an_answer_file_wins_over_stdout(work: Path) -> None:
+    run, _ = attempt(NONE, work, spec="cmd:sh -c 'echo noise; echo 7 > answer.txt'")
+    assert run.answer == "7"
+
+
+def test_the_skill_is_installed_where_clients_look(work: Path, skill: Path) -> None:
+    run, _ = attempt(NONE, work, spec="cmd:cat {skill}/SKILL.md", skill=skill)
+    assert run.answer is not None
+    assert run.answer.endswith("Body.")
+    for folder in (".agents/skills", ".claude/skills"):
+        assert (work / folder / "my-skill" / "SKILL.md").is_file()
+
+
+def test_a_failing_command_is_invalid(work: Path) -> None:
+    run, _ = attempt(NONE, work, spec="cmd:sh -c 'echo broken >&2; exit 9'")
+    assert run.answer is None
+    assert run.invalid is not None
+    assert "exit code 9" in run.invalid
+    assert "broken" in run.invalid
+
+
+def test_functions_sync_and_async(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import pathlib\n"
+        "def plain(prompt, workdir, skill):\n    return prompt.upper()\n"
+        "async def later(prompt, workdir, skill):\n    return pathlib.Path(workdir).name\n"
+        "def broken(prompt, workdir, skill):\n    raise ValueError('no')\n"
+    )
+    assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:plain")[0].answer == "DO IT."
+    assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:later")[0].answer == "work"
+    failed, _ = attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:broken")
+    assert failed.invalid == "the agent failed: ValueError: no"
+
+
+def test_a_users_graph_of_messages(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from langgraph.graph import END, START, MessagesState, StateGraph\n"
+        "def answer(state):\n"
+        "    return {'messages': [{'role': 'assistant', 'content': 'from the graph'}]}\n"
+        "b = StateGraph(MessagesState)\nb.add_node('answer', answer)\n"
+        "b.add_edge(START, 'answer')\nb.add_edge('answer', END)\ngraph = b.compile()\n"
+    )
+    run, _ = attempt(NONE, work, spec=f"graph:{tmp_path}/mine.py:graph")
+    assert run.answer == "from the graph"
+
+
+def test_code_of_a_suite_needs_trust(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def f(p, w, s):\n    return ''\n")
+    with pytest.raises(BadInput, match="trust"):
+        open_agent(f"py:{tmp_path}/mine.py:f")
+
+
+@pytest.mark.parametrize("spec", ["", "gpt", "cmd:", "py:x", "graph:x.py:", "http://x"])
+def test_a_malformed_spec_is_bad_input(spec: str) -> None:
+    with pytest.raises(BadInput):
+        open_agent(spec, trusted=True)
