@@ -8,9 +8,9 @@ State carries digests and JSON only; what the stages work on lies in the runtime
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph.graph carries no marker
 from langgraph.runtime import Runtime
 
 from harness.evolve.stages import Evolution
@@ -60,6 +60,8 @@ async def gate(state: State, runtime: Runtime[Evolution]) -> dict[str, Any]:
 def build() -> StateGraph[State, Evolution]:
     """The graph, not compiled."""
     builder = StateGraph(State, context_schema=Evolution)
+    # langgraph leaves a type argument of its caches open: hence the cast to Any.
+    wiring = cast("Any", builder)
     stages = (
         ("analysts", analysts),
         ("map", map_patches),
@@ -71,11 +73,11 @@ def build() -> StateGraph[State, Evolution]:
     )
     before = START
     for name, node in stages:
-        builder.add_node(name, node)
-        builder.add_edge(before, name)
+        wiring.add_node(name, node)
+        wiring.add_edge(before, name)
         before = name
-    builder.add_edge(before, END)
+    wiring.add_edge(before, END)
     return builder
 
 
-graph = build().compile()
+graph = cast("Any", build()).compile()

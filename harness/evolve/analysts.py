@@ -56,7 +56,9 @@ async def analyse(
     Raises:
         Unreachable, LimitReached: they end the work; answered calls are in the request cache.
     """
-    readings = [(t, kind) for t in trajectories if (kind := teaches(t, signal)) is not None]
+    readings: list[tuple[Trajectory, AnalystType]] = [
+        (t, kind) for t in trajectories if (kind := teaches(t, signal)) is not None
+    ]
 
     async def read(one: tuple[Trajectory, AnalystType]) -> _Reading:
         return await _read(one[0], one[1], model, skill)

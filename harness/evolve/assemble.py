@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.core import Edit
 from harness.evolve.lessons import Lesson, of_edit
+from harness.evolve.merge import support
 from harness.evolve.themes import file_under, order
 from harness.evolve.types import Discarded
 from harness.skills import Skill, sections
@@ -21,7 +22,12 @@ LINK = f"- [{REFERENCE}]({REFERENCE}): further rules, by the same themes, learne
 
 
 def assemble(
-    skill: Skill, merged: Sequence[Edit], *, min_support: int, max_rules: int
+    skill: Skill,
+    merged: Sequence[Edit],
+    tasks: Mapping[str, str],
+    *,
+    min_support: int,
+    max_rules: int,
 ) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
     """The final edits, and what found no place.
 
@@ -32,6 +38,7 @@ def assemble(
     Args:
         skill: the seed, whose sections are used where they fit.
         merged: merged edits with `sources` and `support`, best supported first.
+        tasks: trajectory id -> task id.
     """
     rules = [(lesson, edit) for edit in merged for lesson in of_edit(edit)]
     others = [edit for edit in merged if not of_edit(edit)]
@@ -48,7 +55,7 @@ def assemble(
     edits += [edit for edit in others if edit.support >= min_support]
     referenced, dropped = rest[:REFERENCE_RULES], rest[REFERENCE_RULES:]
     if referenced and REFERENCE not in skill.files:
-        edits += _reference(referenced)
+        edits += _reference(referenced, tasks)
     elif referenced:
         edits += _edits(REFERENCE, referenced, {})
     discarded += [
@@ -103,12 +110,12 @@ def _predecessor(heading: str, wanted: Sequence[str], present: Sequence[str]) ->
     return earlier[-1] if earlier else (seeds[-1] if seeds else "")
 
 
-def _reference(rules: Sequence[tuple[Lesson, Edit]]) -> list[Edit]:
+def _reference(rules: Sequence[tuple[Lesson, Edit]], tasks: Mapping[str, str]) -> list[Edit]:
     """A new reference file, the link to it, and its rules."""
     sources = tuple(sorted({source for _, edit in rules for source in edit.sources}))
-    top = max(edit.support for _, edit in rules)
+    count = support(sources, tasks)
     create = Edit(
-        file=REFERENCE, op="create", content=REFERENCE_INTRO, sources=sources, support=top
+        file=REFERENCE, op="create", content=REFERENCE_INTRO, sources=sources, support=count
     )
     link = Edit(
         file="SKILL.md",
@@ -116,7 +123,7 @@ def _reference(rules: Sequence[tuple[Lesson, Edit]]) -> list[Edit]:
         target_section="## References",
         content=LINK,
         sources=sources,
-        support=top,
+        support=count,
     )
     return [create, *_edits(REFERENCE, rules, {}), link]
 

@@ -25,7 +25,8 @@ def gate(
     first, second = _valid(before), _valid(after)
     pairs = sorted(first.keys() & second.keys())
     found = compare_paired([first[key] for key in pairs], [second[key] for key in pairs])
-    change = found.discordance or 0.25
+    # A lift of ten points needs at least ten per cent of the results to change.
+    change = max(found.discordance or 0.0, USEFUL_LIFT)
     seen = GateResult(
         verdict="not gated",
         before=found.before,
@@ -68,7 +69,7 @@ def _verdict(seen: GateResult, margin: float, discordance: float) -> dict[str, o
         what = "worse" if seen.difference < 0 else f"not above the margin of {100 * margin:.1f}"
         return {"verdict": "refused", "reason": f"{what}: {points}"}
     if seen.detectable is None or seen.detectable > USEFUL_LIFT:
-        missing = max(1, required_tasks(USEFUL_LIFT, discordance) - seen.tasks)
+        missing = max(1, required_tasks(USEFUL_LIFT, max(discordance, 0.25)) - seen.tasks)
         reason = f"too few tasks to tell: {points}; {missing} more would see ten points"
         return {"reason": reason, "more_tasks": missing}
     return {"verdict": "refused", "reason": f"no significant gain: {points}"}

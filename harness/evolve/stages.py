@@ -178,6 +178,7 @@ class Evolution:
             edits, dropped = assemble(
                 self.seed,
                 merged.edits,
+                self.tasks,
                 min_support=options.min_support,
                 max_rules=options.max_rules,
             )

@@ -13,7 +13,11 @@ _ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\(
 _PATH = re.compile(
     r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"
 )
-_NUMBER = re.compile(r"\b\d{3,}\b|\b\d+-\d+\b")
+_JUDGING = re.compile(
+    r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?|graders?)\b",
+    re.I,
+)
+_NUMBER = re.compile(r"\b\d+-\d+\b|\b\d{3,}\b")
 _CELLS = re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")
 _DANGLING = re.compile(r"(?:[:,]|\b(?:either by|as follows|such as))\.?$", re.IGNORECASE)
 _PADDING = re.compile(
@@ -49,7 +53,7 @@ def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
     for term in sorted(terms):
         if re.search(rf"(?<!\w){re.escape(term)}(?!\w)", folded):
             return term
-    for pattern in (_PATH, _NUMBER, _CELLS):
+    for pattern in (_PATH, _JUDGING, _NUMBER, _CELLS):
         match = pattern.search(text)
         if match:
             return match.group().strip()

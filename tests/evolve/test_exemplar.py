@@ -1,0 +1,39 @@
+"""Worked examples and format rules without a model."""
+
+from __future__ import annotations
+
+from harness.evolve.exemplar import answer_format, exemplar_patch, worked_examples
+from tests.evolve.conftest import trajectory
+
+PASSING = [trajectory(name, "pass", "Paris") for name in ("France", "Gaul", "Francia", "Ile")]
+FAILING = [
+    trajectory(name, "fail", f"The capital of {name} is a very fine and large old city, I believe.")
+    for name in ("Spain", "Peru", "Chad")
+]
+
+
+def test_the_answer_format_tells_passing_from_failing() -> None:
+    rules = answer_format([*PASSING, *FAILING])
+    assert "at most 1 word" in rules[0].content
+    assert rules[0].support == 7
+    assert any("full stop" in rule.content for rule in rules)
+
+
+def test_a_rule_that_failures_follow_too_is_no_rule() -> None:
+    failing = [trajectory(name, "fail", "Rome") for name in ("Spain", "Peru")]
+    assert answer_format([*PASSING, *failing]) == []
+
+
+def test_examples_come_from_passing_runs_one_a_task() -> None:
+    again = trajectory("France@1", "pass", "Paris")
+    chosen = worked_examples([*FAILING, *PASSING, again], 3)
+    assert len(chosen) == 3
+    tasks = {source.split("@")[0] for edit in chosen for source in edit.sources}
+    assert tasks <= {"France", "Gaul", "Francia", "Ile"} and len(tasks) == 3
+    assert chosen[0].content.startswith("Task: What is the capital of")
+
+
+def test_no_passing_run_gives_nothing_and_says_so() -> None:
+    patch = exemplar_patch(FAILING)
+    assert patch.edits == ()
+    assert "no run passed" in patch.reasoning

@@ -1,0 +1,96 @@
+"""The deterministic merge: support, contradictions, wording."""
+
+from __future__ import annotations
+
+from harness.core import Patch
+from harness.evolve.contradictions import contradictions
+from harness.evolve.lessons import Lesson
+from harness.evolve.merge import merge_deterministic
+from harness.evolve.records import to_patch
+from harness.evolve.types import AnalystRecord, MemoryItem
+from harness.evolve.wording import compact, residue
+
+VERIFY = "Reload the saved workbook and verify that the changes persisted."
+
+
+def patch(trajectory: str, *lessons: str, task: str = "") -> Patch:
+    items = tuple(MemoryItem(title="Some rule", lesson=text) for text in lessons)
+    record = AnalystRecord(
+        kind="error", trajectory_id=trajectory, task_id=task or trajectory, items=items
+    )
+    return to_patch(record, 1)
+
+
+def test_support_is_counted_in_distinct_tasks() -> None:
+    patches = [patch("a", VERIFY), patch("a@1", VERIFY), patch("b", VERIFY)]
+    merged = merge_deterministic(patches, {"a": "a", "a@1": "a", "b": "b"})
+    assert [(edit.support, edit.sources) for edit in merged.patch.edits] == [(2, ("a", "a@1", "b"))]
+
+
+def test_every_source_is_kept_or_listed() -> None:
+    patches = [
+        patch("a", VERIFY, "Sort the deletions from the highest row to the lowest."),
+        patch("b", "Reload the workbook after saving and verify the changes."),
+        patch("c", "Write results to /tmp/run_17/out.xlsx before anything else happens."),
+    ]
+    merged = merge_deterministic(patches, {name: name for name in "abc"})
+    kept = {source for edit in merged.patch.edits for source in edit.sources}
+    listed = {source for one in merged.discarded for source in one.sources}
+    assert kept | listed == {"a", "b", "c"}
+    assert listed == {"c"}
+    assert merged.patch.edits[0].support == 2
+
+
+def test_the_same_patches_give_the_same_bytes() -> None:
+    patches = [patch(name, VERIFY, f"Rule number {name} about another thing.") for name in "abcd"]
+    tasks = {name: name for name in "abcd"}
+    assert merge_deterministic(patches, tasks) == merge_deterministic(patches, tasks)
+
+
+def test_equal_sides_of_a_contradiction_are_both_withheld() -> None:
+    patches = [patch("a", "Prefer pandas."), patch("b", "Never use pandas."), patch("c", VERIFY)]
+    merged = merge_deterministic(patches, {name: name for name in "abc"})
+    assert [one.withheld for one in merged.conflicts] == [
+        ("Some rule. Prefer pandas.", "Some rule. Never use pandas.")
+    ]
+    assert all("pandas" not in edit.content for edit in merged.patch.edits)
+
+
+def test_far_more_support_settles_a_contradiction() -> None:
+    prefer = [patch(name, "Prefer pandas for the aggregation of large tables.") for name in "abc"]
+    never = patch("d", "Never use pandas for the aggregation of large tables.")
+    merged = merge_deterministic([*prefer, never], {name: name for name in "abcd"})
+    assert "Prefer pandas" in merged.conflicts[0].kept
+    assert [edit.support for edit in merged.patch.edits] == [3]
+
+
+def test_refusing_one_thing_does_not_contradict_using_another() -> None:
+    lessons = [
+        Lesson(title="", text="Never use copy.deepcopy on style objects.", sources=("a",)),
+        Lesson(title="", text="Always copy the source workbook first.", sources=("b",)),
+        Lesson(title="", text="Never assume pandas column names are right.", sources=("c",)),
+        Lesson(title="", text="Use pandas for aggregation.", sources=("d",)),
+        Lesson(title="", text="Cells do not have an address attribute.", sources=("e",)),
+    ]
+    assert contradictions(lessons) == []
+
+
+def test_opposite_ends_of_a_scale() -> None:
+    lessons = [
+        Lesson(title="", text="Always delete rows in reverse order.", sources=("a",)),
+        Lesson(title="", text="Always delete rows in forward order.", sources=("b",)),
+    ]
+    assert len(contradictions(lessons)) == 1
+
+
+def test_residue_of_a_benchmark_is_seen() -> None:
+    terms = frozenset({"answer_position"})
+    assert residue("Write only inside answer_position.", terms) == "answer_position"
+    assert residue("Read task 120-24 first.") == "120-24"
+    assert residue("Save to /data/x/y.xlsx.") != ""
+    assert residue("Parse both ends of the range before iterating.", terms) == ""
+
+
+def test_asides_go_and_a_full_stop_comes() -> None:
+    lesson = Lesson(title="Bounds Check Pattern", text="parse ranges (e.g., 'H1:I10') to numbers")
+    assert compact(lesson).markdown() == "- **Bounds Check**: Parse ranges to numbers."

@@ -1,0 +1,117 @@
+"""Analysts and merger over real HTTP: what comes back wrong is counted, never a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from harness.core import Patch
+from harness.evolve.analysts import Analyses, analyse
+from harness.evolve.merge_model import merge_with_model
+from harness.evolve.records import to_patch
+from harness.evolve.types import AnalystRecord, MemoryItem
+from harness.models import open_model
+from tests.evolve.conftest import Answer, trajectory
+
+RUN = trajectory("France", "fail", "I would guess that it is Lyon.")
+GOOD: dict[str, Any] = {
+    "root_cause": "guessed",
+    "evidence": ["I would guess that it is Lyon."],
+    "memory_items": [{"title": "Look up", "lesson": "Look the name up.", "generalization": ""}],
+}
+Start = Callable[[Answer], str]
+
+
+def analysed(endpoint: Start, answer: Answer) -> Analyses:
+    model = open_model("openai/canned", base_url=endpoint(answer))
+    return asyncio.run(analyse([RUN], model))
+
+
+def test_a_good_reply_is_a_record(endpoint: Start) -> None:
+    found = analysed(endpoint, lambda prompt: f"```json\n{json.dumps(GOOD)}\n```")
+    assert [record.items[0].lesson for record in found.records] == ["Look the name up."]
+    assert found.usage.tokens == 10
+
+
+def test_a_reply_is_sent_back_with_the_complaint(endpoint: Start) -> None:
+    replies = iter(["not json", json.dumps(GOOD)])
+    seen: list[str] = []
+
+    def answer(prompt: str) -> str:
+        seen.append(prompt)
+        return next(replies)
+
+    found = analysed(endpoint, answer)
+    assert len(found.records) == 1 and found.losses == ()
+    assert "could not be used" in seen[1]
+
+
+def test_refusing_empty_and_looping_replies_are_losses(endpoint: Start) -> None:
+    for text in ("I cannot do that.", "", "the the " * 2000, '{"memory_items": "x"}', "[]"):
+        found = analysed(endpoint, lambda prompt, text=text: text)
+        assert found.records == ()
+        assert [loss.trajectory_id for loss in found.losses] == ["France"]
+
+
+def test_evidence_that_is_not_in_the_run_is_rejected(endpoint: Start) -> None:
+    invented = {**GOOD, "evidence": ["The agent opened the atlas at page nine."]}
+    found = analysed(endpoint, lambda prompt: json.dumps(invented))
+    assert found.records == ()
+    assert "no evidence quote" in found.losses[0].reason
+
+
+def test_a_lesson_about_the_answer_key_is_rejected(endpoint: Start) -> None:
+    item = {"title": "Match", "lesson": "Compare with the ground truth.", "generalization": ""}
+    both = {**GOOD, "memory_items": [*GOOD["memory_items"], item]}
+    found = analysed(endpoint, lambda prompt: json.dumps(both))
+    assert [len(record.items) for record in found.records] == [1]
+    assert "answer key" in found.losses[0].reason
+
+
+def patches(count: int) -> list[Patch]:
+    lessons = [f"Lesson {'abcdefgh'[n] * 6} says something of its own here." for n in range(count)]
+    return [
+        to_patch(
+            AnalystRecord(
+                kind="error",
+                trajectory_id=f"r{n}",
+                task_id=f"r{n}",
+                items=(MemoryItem(title="T", lesson=lesson),),
+            ),
+            n + 1,
+        )
+        for n, lesson in enumerate(lessons)
+    ]
+
+
+def merged_by(endpoint: Start, answer: Answer, count: int = 4) -> Any:
+    model = open_model("openai/canned", base_url=endpoint(answer))
+    tasks = {f"r{n}": f"r{n}" for n in range(count)}
+    return asyncio.run(merge_with_model(patches(count), model, tasks, batch=2))
+
+
+def _all_into_one(prompt: str) -> str:
+    ids = re.findall(r"^(e\d+) \(support", prompt, flags=re.MULTILINE)
+    edit = {"from": ids, "file": "SKILL.md", "op": "add_section", "target_section": "## A",
+            "content": "- **All**: One rule."}  # fmt: skip
+    return json.dumps({"reasoning": "same", "edits": [edit]})
+
+
+def test_merging_level_by_level_keeps_every_source(endpoint: Start) -> None:
+    result = merged_by(endpoint, _all_into_one)
+    assert [len(level) for level in result.levels] == [2, 1]
+    assert result.losses == ()
+    (edit,) = result.merge.patch.edits
+    assert (edit.support, edit.sources) == (4, ("r0", "r1", "r2", "r3"))
+
+
+def test_a_merge_that_loses_or_invents_a_source_falls_back(endpoint: Start) -> None:
+    for bad in ('{"edits": []}', '{"edits": [{"from": ["e1", "e99"], "file": "SKILL.md"}]}'):
+        result = merged_by(endpoint, lambda prompt, bad=bad: bad)
+        assert len(result.losses) == 3
+        kept = {source for edit in result.merge.patch.edits for source in edit.sources}
+        kept |= {source for one in result.merge.discarded for source in one.sources}
+        assert kept == {"r0", "r1", "r2", "r3"}

@@ -1,0 +1,70 @@
+"""Bar 4 of the spine: the 113 recorded runs and their recorded analyses give a proper skill."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.core.patch import Patch
+from harness.evolve import EvolveOptions, EvolveResult, evolve
+from harness.skills import Skill, load_skill, validate
+from harness.trajectories import open_trajectories
+
+RUNS = "data/dev/spreadsheet_trajectories_qwen35_122b.jsonl"
+PATCHES = "data/dev/spreadsheet_skill_patches.jsonl"
+
+
+@pytest.fixture(scope="module")
+def evolved(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> EvolveResult:
+    options = EvolveOptions(
+        out=tmp_path_factory.mktemp("evolved") / "out",
+        create="spreadsheet-editing",
+        trajectories=shared / RUNS,
+        patches=shared / PATCHES,
+    )
+    return asyncio.run(evolve(options))
+
+
+@pytest.fixture(scope="module")
+def skill(evolved: EvolveResult) -> Skill:
+    return load_skill(evolved.skill)
+
+
+def test_every_record_is_used_and_the_broken_reply_is_repaired(evolved: EvolveResult) -> None:
+    assert (evolved.records, evolved.losses) == (113, 0)
+
+
+def test_the_skill_is_valid_and_within_its_limits(evolved: EvolveResult, skill: Skill) -> None:
+    assert [str(one) for one in validate(skill)] == []
+    assert evolved.lines < 500 and evolved.skill_tokens < 5000
+    for data in skill.files.values():
+        assert data.decode().count("\n") < 300
+
+
+def test_every_edit_names_trajectories_that_exist(
+    evolved: EvolveResult, skill: Skill, shared: Path
+) -> None:
+    known = {one.trajectory_id for one in open_trajectories(shared / RUNS)}
+    final = Path(evolved.skill).parent.parent / "patches" / "final_patch.json"
+    patch = Patch.model_validate_json(final.read_bytes())
+    for edit in patch.edits:
+        assert edit.sources and set(edit.sources) <= known
+        assert edit.support == len(set(edit.sources))
+    rules = [line for line in skill.body.split("\n") if line.startswith("- **")]
+    contents = {edit.content: edit for edit in patch.edits}
+    assert len(rules) == 40
+    assert all(contents[rule].support >= 2 for rule in rules)
+
+
+def test_it_reads_as_a_skill(skill: Skill) -> None:
+    assert not re.search(
+        r"\d+-\d+\b(?! )|answer_position|output_path|\.xlsx|Manipulation task", skill.body
+    )
+    assert "New Section" not in skill.text and "Trace-Derived" not in skill.text
+    headings = re.findall(r"^## (.+)$", skill.body, flags=re.MULTILINE)
+    assert len(headings) == len(set(headings)) <= 9
+    rules = re.findall(r"^- \*\*(.+?)\*\*", skill.body, flags=re.MULTILINE)
+    assert len(rules) == len(set(rules))
