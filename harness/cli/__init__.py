@@ -6,6 +6,7 @@ that `harness --help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import NoReturn
@@ -13,6 +14,8 @@ from typing import NoReturn
 import click
 
 from harness.cli.lazy import LazyGroup
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
@@ -84,6 +87,10 @@ def _report(error: Exception) -> NoReturn:
     if isinstance(error, HarnessError):
         click.echo(f"harness: {error}", err=True)
         sys.exit(error.exit_code)
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        where = f" ({error.filename})" if error.filename else ""
+        click.echo(f"harness: {error.strerror}{where}: make room, then resume", err=True)
+        sys.exit(2)
     name = type(error).__name__
     click.echo(f"harness: fault of ours: {name}: {error} (--debug shows where)", err=True)
     sys.exit(1)

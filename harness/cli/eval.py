@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,10 @@ from harness.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from harness.evals.runner import Tally
+    from harness.evals.session import EvalSettings
     from harness.evals.types import EvalReport
 
 
@@ -47,13 +52,23 @@ def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) 
     Example: harness eval demo --limit 20 --model local/smollm2-135m
     """
     from harness import api
+    from harness.core import LimitReached
+    from harness.core.rundir import new_run_id
 
-    settings = api.EvalSettings(**options, resume=resume)
+    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("eval")
+    options.pop("out", None)
+    settings = api.EvalSettings(**options, out=run, resume=resume)
     if dry_run:
         plan = api.plan_evaluation(settings)
         emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
         return
-    reports = api.run_evaluation(settings, on_progress=_progress(), on_event=_events(settings))
+    try:
+        reports = api.run_evaluation(settings, on_progress=_progress(), on_event=_events(settings))
+    except (LimitReached, KeyboardInterrupt) as error:
+        click.echo(f"what is finished is kept; go on with:\n  {_resume_command(run)}", err=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise click.Abort from error
+        raise
     emit(
         reports[0] if len(reports) == 1 else [r.model_dump(mode="json") for r in reports],
         as_json,
@@ -61,21 +76,37 @@ def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) 
     )
 
 
-def _progress() -> Any:
-    shown: dict[int, Progress] = {}
+def _resume_command(run: Path) -> str:
+    """The command that was typed, with --resume in place of --out and --resume."""
+    words = iter(sys.argv[1:])
+    kept: list[str] = []
+    for word in words:
+        if word in ("--out", "--resume"):
+            next(words, None)
+        elif not word.startswith(("--out=", "--resume=")):
+            kept.append(word)
+    return shlex.join(["harness", *kept, "--resume", str(run)])
+
+
+def _progress() -> Callable[[str, Tally], None]:
+    shown: dict[str, Progress] = {}
 
     def update(label: str, tally: Tally) -> None:
-        line = shown.setdefault(hash(label), Progress(tally.total, label))
+        line = shown.setdefault(label, Progress(tally.total, label))
         usage = tally.usage
         line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
 
     return update
 
 
-def _events(settings: Any) -> Any:
+def _events(settings: EvalSettings) -> Callable[[dict[str, Any]], None] | None:
     if settings.sample is None:
         return None
-    return lambda event: click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+
+    def show(event: dict[str, Any]) -> None:
+        click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+
+    return show
 
 
 def report_text(report: EvalReport) -> str:

@@ -200,6 +200,7 @@ def open_agent_model(settings: EvalSettings, out: Path, sampling: Sampling | Non
         budget=budget,
         sampling=sampling or Sampling(),
         concurrency=settings.concurrency,
+        role="agent",
     )
 
 

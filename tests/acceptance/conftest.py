@@ -125,7 +125,7 @@ def suite(tmp_path: Path) -> Path:
     ]
     (folder / "tasks.jsonl").write_text("\n".join(json.dumps(row) for row in rows) + "\n")
     (folder / "suite.yaml").write_text(
-        "name: doubling\ntasks: tasks.jsonl\nmax_turns: 1\ntools: []\n"
+        "name: doubling\ntasks: tasks.jsonl\nmax_turns: 1\n"
         "sampling: {temperature: 0.0, max_tokens: 32}\n"
     )
     return folder
