@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from harness.core import BadInput, assets
+from harness.core import BadInput, Usage, assets
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.stages import Evaluate, Event, Evolution, seed_skill
 from harness.evolve.types import EvolveOptions, EvolveResult
@@ -22,6 +22,7 @@ async def evolve(
     model: Model | None = None,
     merger: Model | None = None,
     evaluate: Evaluate | None = None,
+    used: Usage | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
@@ -31,6 +32,7 @@ async def evolve(
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
         evaluate: runs the gate's tasks with a skill directory, or with none for a created skill.
+        used: what making the trajectories has cost, for the total.
         progress: called with every event.
 
     Raises:
@@ -53,6 +55,7 @@ async def evolve(
         merger=merger or model,
         evaluate=evaluate,
         progress=progress,
+        usage=used or Usage(),
     )
     evolution.announce()
     await assets.load_graph("trace2skill").ainvoke({}, context=evolution)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput
+from harness.core import BadInput, Usage
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
@@ -15,6 +15,7 @@ from harness.evolve.gate import planned
 from harness.evolve.run import evolve
 from harness.evolve.stages import Evaluate, Event
 from harness.evolve.types import EvolveOptions, EvolveResult
+from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
 
 
@@ -77,50 +78,50 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
     tasks = _gate_suite(settings)
-    trajectories = settings.trajectories
+    trajectories, used = settings.trajectories, Usage()
+    purse = Budget(
+        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
+    )
     if settings.suite is not None:
         trajectories = settings.out / "runs" / "train"
         train = _suite(settings, settings.suite, "train")
         progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
-        await Evaluator(_eval_settings(settings, settings.suite), train).run(
-            trajectories, settings.skill
-        )
+        found = await _attempts(settings, train, trajectories, settings.skill, purse)
+        used = sum((item.usage for item in found), Usage())
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
     fields |= {
         "trajectories": trajectories,
         "gate_tasks": len(tasks.tasks[: settings.limit]) if tasks else 0,
     }
-    analyst, merger = _models(settings)
+    analyst, merger = _models(settings, purse)
     return await evolve(
         EvolveOptions.model_validate(fields),
         model=analyst,
         merger=merger,
-        evaluate=_evaluator(settings, tasks) if tasks else None,
+        evaluate=_evaluator(settings, tasks, purse) if tasks else None,
+        used=used,
         progress=progress,
     )
 
 
-def _models(settings: EvolveSettings) -> tuple[Model | None, Model | None]:
+def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:
     """Models of analysts and merger; None where the evolution needs none."""
     analysts = settings.patches is None and settings.analyst != "exemplar"
     merges = settings.merge == "model" and settings.analyst != "exemplar"
     if not (analysts or merges):
         return None, None
-    from harness.models import Budget, CallStore, open_model, parse_roles
+    from harness.models import CallStore, open_model, parse_roles
 
     settings.out.mkdir(parents=True, exist_ok=True)
     roles = parse_roles(list(settings.models))
     calls = CallStore(settings.out / "calls.sqlite")
-    budget = Budget(
-        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
-    )
 
     def opened(role: Role) -> Model:
         return open_model(
             roles[role],
             base_url=settings.base_url,
             calls=calls,
-            budget=budget,
+            budget=purse,
             concurrency=settings.concurrency,
             role=role,
         )
@@ -142,23 +143,32 @@ def _suite(settings: EvolveSettings, reference: str, split: Split) -> LoadedSuit
     return load_suite(reference, split)
 
 
-def _eval_settings(settings: EvolveSettings, suite: str) -> EvalSettings:
+async def _attempts(
+    settings: EvolveSettings, suite: LoadedSuite, folder: Path, skill: Path | None, purse: Budget
+) -> list[ItemRecord]:
+    """Run a suite in `folder` with what is left of the budget, and book what it used."""
     shared = (
-        "agent", "limit", "epochs", "models", "base_url", "budget_usd", "budget_tokens",
-        "budget_calls", "concurrency", "seed", "sandbox", "trust",
+        "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
     )  # fmt: skip
-    return EvalSettings.model_validate(
-        {"suite": suite, **{name: getattr(settings, name) for name in shared}}
-    )
+    spent = purse.spent
+    left = {
+        "budget_usd": None if purse.usd is None else max(0.0, purse.usd - spent.usd),
+        "budget_tokens": None if purse.tokens is None else max(0, purse.tokens - spent.tokens),
+        "budget_calls": None if purse.calls is None else max(0, purse.calls - spent.calls),
+    }
+    same = {name: getattr(settings, name) for name in shared}
+    chosen = EvalSettings.model_validate({"suite": suite.suite.name, **same, **left})
+    await Evaluator(chosen, suite).run(folder, skill)
+    found = records(folder)
+    used = sum((item.usage for item in found), Usage())
+    purse.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
+    return found
 
 
-def _evaluator(settings: EvolveSettings, suite: LoadedSuite) -> Evaluate:
-    evaluator = Evaluator(_eval_settings(settings, suite.suite.name), suite)
-
+def _evaluator(settings: EvolveSettings, suite: LoadedSuite, purse: Budget) -> Evaluate:
     async def evaluate(skill: Path | None) -> list[ItemRecord]:
         evolved = skill is not None and skill.is_relative_to(settings.out / "skill")
         folder = settings.out / "runs" / ("gate-after" if evolved else "gate-before")
-        await evaluator.run(folder, skill)
-        return records(folder)
+        return await _attempts(settings, suite, folder, skill, purse)
 
     return evaluate

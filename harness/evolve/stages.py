@@ -217,6 +217,7 @@ class Evolution:
             before = await self.evaluate(self.options.skill)
             self.progress(Event(stage="gate", message="with the new skill"))
             after = await self.evaluate(self.skill_dir)
+            self.usage = sum((item.usage for item in (*before, *after)), self.usage)
             self.verdict = gate(before, after, self.options.margin)
         return {"gate": self.verdict.model_dump(mode="json")}
 

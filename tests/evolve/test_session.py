@@ -1,0 +1,73 @@
+"""`run_evolution` from a suite: trajectories, examples, gate, and going on after a stop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput
+from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+from harness.trajectories import open_trajectories
+
+# Without the skill, two thirds of its answers are full sentences, and wrong for every scorer.
+AGENT = """
+import sys
+from pathlib import Path
+
+prompt, skill = sys.argv[1], sys.argv[3] if len(sys.argv) > 3 else ""
+number = int(prompt.split()[2])
+taught = bool(skill) and "Answer format" in Path(skill, "SKILL.md").read_text()
+result = number + 1
+print(result if taught or number % 3 == 0 else f"I think that it must surely be {result}00.")
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> EvolveSettings:
+    (tmp_path / "agent.py").write_text(AGENT)
+    for split, count in (("train", 6), ("selection", 12)):
+        rows = [
+            {"id": f"{split}{n}", "prompt": f"What is {n} plus 1?", "answer": str(n + 1)}
+            for n in range(count)
+        ]
+        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "suite.yaml").write_text(
+        "name: plus\ntasks: {train: train.jsonl, selection: selection.jsonl}\n"
+    )
+    return EvolveSettings(
+        out=tmp_path / "out",
+        suite=str(tmp_path / "suite.yaml"),
+        agent=f"cmd:python3 {tmp_path / 'agent.py'} {{prompt}} {{workdir}} {{skill}}",
+        create="plus-one",
+        analyst="exemplar",
+        models=("simulated/lookup",),
+        sandbox="none",
+        concurrency=2,
+    )
+
+
+def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
+    result = run_evolution(settings)
+    assert (result.gate.before, result.gate.after, result.gate.tasks) == (4 / 12, 1.0, 12)
+    assert result.accepted is True
+    runs = settings.out / "runs"
+    assert len(list(open_trajectories(runs / "train"))) == 6
+    written = {path: path.read_bytes() for path in runs.rglob("*items*") if path.is_file()}
+    again = run_evolution(settings)
+    assert again.gate == result.gate
+    assert {path: path.read_bytes() for path in written} == written
+
+
+def test_the_plan_says_what_can_be_detected(settings: EvolveSettings) -> None:
+    plan = plan_evolution(settings)
+    assert plan["train_tasks"] == 6
+    assert "12 tasks" in plan["gate"]
+    assert not settings.out.exists()
+
+
+def test_suite_and_trajectories_exclude_each_other(settings: EvolveSettings) -> None:
+    both = settings.model_copy(update={"trajectories": settings.out})
+    with pytest.raises(BadInput, match="either --suite S or --trajectories"):
+        run_evolution(both)
