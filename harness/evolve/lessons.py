@@ -120,6 +120,8 @@ def _blocks(content: str) -> Iterator[tuple[str, str]]:
         elif match := _HEADING.match(stripped):
             yield "heading", f"{match.group(1)} {match.group(2)}"
         elif stripped:
+            if bullet and pending and pending[-1][-1] not in ".:;!?":
+                pending[-1] += ";"  # items of a nested list must not run into one another
             pending.append(bullet.group(2).strip() if bullet else stripped)
     if pending:
         yield "text", " ".join(pending)

@@ -137,9 +137,11 @@ def _gate_suite(settings: EvolveSettings) -> LoadedSuite | None:
 
 
 def _suite(settings: EvolveSettings, reference: str, split: Split) -> LoadedSuite:
-    """The named split; a suite of one task file is taken as it is only for a gate of its own."""
-    if reference != settings.suite and reference.endswith(".jsonl"):
-        return load_suite(reference)
+    """The named split; a suite of one task file is taken whole where nothing else needs it."""
+    whole = load_suite(reference)
+    needs_no_split = reference != settings.suite or settings.gate == "none"
+    if whole.split is None and needs_no_split:
+        return whole
     return load_suite(reference, split)
 
 

@@ -51,7 +51,22 @@ def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = Non
     """
     topics = _topics(rules)
     own = _own_sections(rules, existing or {})
-    return [own.get(i) or _topic_of(rule, topics) or _phase(rule) for i, rule in enumerate(rules)]
+    same = _own_phases(existing or {})
+    found: list[str] = []
+    for index, rule in enumerate(rules):
+        heading = own.get(index) or _topic_of(rule, topics) or _phase(rule)
+        found.append(same.get(heading, heading))
+    return found
+
+
+def _own_phases(existing: Mapping[str, str]) -> dict[str, str]:
+    """Phase -> the skill's own heading for it: one that begins with the same word."""
+    return {
+        phase: name
+        for phase in PHASES
+        for name in reversed(list(existing))
+        if name.casefold().split()[:1] == phase.casefold().split()[:1]
+    }
 
 
 def order(headings: Sequence[str]) -> list[str]:

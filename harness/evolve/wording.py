@@ -25,7 +25,10 @@ _PADDING = re.compile(
     r"|Considerations?|Awareness|First)$"
 )
 # Wordings that tell an agent nothing to do.
-_VAGUE = re.compile(r"\b(?:may (?:require|need)|be aware|be cautious|does not guarantee)\b", re.I)
+_VAGUE = re.compile(
+    r"\b(?:may (?:require|need|not)|require careful|be aware|be cautious|does not guarantee)\b",
+    re.I,
+)
 _LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.I)
 
 
