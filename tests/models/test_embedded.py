@@ -55,7 +55,8 @@ def _answers(*requests: tuple[str, dict[str, Any]]) -> list[str]:
     """Texts of requests that are sent together."""
 
     async def work(client: openai.AsyncOpenAI) -> list[str]:
-        replies = await asyncio.gather(*(_ask(client, text, **more) for text, more in requests))
+        sent = [_ask(client, text, **more) for text, more in requests]
+        replies: list[Any] = await asyncio.gather(*sent)
         return [str(reply.choices[0].message.content) for reply in replies]
 
     return _run(work)

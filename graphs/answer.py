@@ -1,0 +1,57 @@
+"""The one-call answerer, for small models: a question in, a short answer out.
+
+    answer ──► END
+
+The worked examples of the skill are played as turns before the task, after one exchange that
+shows the form of a reply to a model that has no skill yet.
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.agents.examples import split_examples
+from harness.agents.react import ReactContext
+
+FORM = (
+    {
+        "role": "user",
+        "content": "Text: Milo has three dogs.\nQuestion: How many dogs does Milo have?\nAnswer:",
+    },
+    {"role": "assistant", "content": "three"},
+)
+"""One exchange in every conversation, with a skill and without."""
+
+
+class State(TypedDict):
+    """What a checkpoint holds."""
+
+    messages: Annotated[list[dict[str, Any]], add]
+    answer: NotRequired[str]
+
+
+async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]:
+    """Ask the model once."""
+    context = runtime.context
+    system, examples = split_examples(context.system_prompt())
+    messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
+    reply = await context.model.complete(messages, sampling=context.sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    said = {"role": "assistant", "content": reply.text}
+    return {"messages": [said], "answer": reply.text.strip()}
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+    graph: Any = StateGraph(State, context_schema=ReactContext)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    graph.add_edge("answer", END)
+    return graph
+
+
+graph = build().compile(name="answer")
