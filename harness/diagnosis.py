@@ -21,7 +21,7 @@ EXTRAS = {
     "vqa": "rapidocr",
     "gpu": "vllm",
     "ray": "ray",
-    "web": "uvicorn",
+    "web": "fastapi",
 }
 
 

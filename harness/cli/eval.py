@@ -74,6 +74,18 @@ def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) 
         as_json,
         "\n\n".join(report_text(report) for report in reports),
     )
+    if reports[-1].invalid:
+        click.echo(_reasons(run), err=True)
+
+
+def _reasons(run: Path) -> str:
+    from collections import Counter
+
+    from harness.evals.session import records
+
+    counts = Counter(item.reason[:300] for item in records(run) if item.outcome == "invalid")
+    lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
+    return "\n".join(["invalid attempts, most frequent reasons:", *lines])
 
 
 def _resume_command(run: Path) -> str:

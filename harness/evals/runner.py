@@ -12,10 +12,10 @@ import re
 import shutil
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample, SkillMode
 from harness.core import LimitReached, Score, Task, Usage, digest, digest_tree, invalid
@@ -26,6 +26,9 @@ from harness.evals.types import EvalReport, ItemRecord
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
+
+if TYPE_CHECKING:
+    from harness.models.gateway import Gateway
 
 SPREADSHEET_OUTPUT = "output.xlsx"
 """The file that a spreadsheet agent must leave in its work folder."""
@@ -119,7 +122,6 @@ async def run_eval(
     concurrency: int = 16,
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
-    endpoint: dict[str, str] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
@@ -130,14 +132,14 @@ async def run_eval(
     from harness.tasks import family as builtin_family
 
     started = time.monotonic()
-    with RunWriter(out, plan.lock(model)) as run:
+    async with AsyncExitStack() as stack:
+        run = stack.enter_context(RunWriter(out, plan.lock(model)))
         items = {item.id: item for item in finished_items(run) if item.outcome != "invalid"}
         tally = Tally(total=len(plan.attempts()))
         for item in items.values():
             tally.count(item)
-        runner = _Attempts(
-            plan, out, model, sandbox, family or builtin_family, on_event, endpoint or {}
-        )
+        gateway = await stack.enter_async_context(_gateway(plan, model))
+        runner = _Attempts(plan, out, model, sandbox, family or builtin_family, on_event, gateway)
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         async for item, attempt in _side_by_side(runner, todo, concurrency):
             if attempt is not None:
@@ -201,9 +203,10 @@ class _Attempts:
         sandbox: Sandbox | None,
         family: Callable[[Task], Family],
         on_event: Callable[[dict[str, Any]], None] | None,
-        endpoint: dict[str, str],
+        gateway: Gateway | None,
     ) -> None:
-        self._plan, self._out, self._model, self._endpoint = plan, out, model, endpoint
+        self._plan, self._model, self._gateway = plan, model, gateway
+        self._out = out.absolute()  # agents run in their work folder: a relative path would lie
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
 
     async def run(self, task: Task, epoch: int) -> tuple[ItemRecord, AgentRun | None]:
@@ -256,13 +259,37 @@ class _Attempts:
             tools=tools,
             protocol=settings.protocol,
             output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
-            endpoint=self._endpoint,
         )
-        attempt = await self._plan.agent.run(sample, context)
+        attempt = await self._run_agent(sample, context)
         if attempt.invalid is not None:
             return attempt, invalid(attempt.invalid)
         score = await asyncio.to_thread(family.score, task, base, workdir, attempt.answer)
         return attempt, score
+
+    async def _run_agent(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """Run the agent; a foreign one gets an endpoint, and its calls are counted there."""
+        agent = self._plan.agent
+        if self._gateway is None:
+            return await agent.run(sample, context)
+        key, variables = self._gateway.open_account()
+        try:
+            attempt = await agent.run(sample, replace(context, endpoint=variables))
+        finally:
+            account = self._gateway.close_account(key)
+        if account.limit is not None:
+            raise account.limit
+        return replace(attempt, usage=attempt.usage + account.usage)
+
+
+@asynccontextmanager
+async def _gateway(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | None]:
+    if not plan.agent.spec.startswith("cmd:"):
+        yield None
+        return
+    from harness.models.gateway import open_gateway
+
+    async with open_gateway(model, plan.seed) as gateway:
+        yield gateway
 
 
 def _with_score(attempt: AgentRun, task: Task, score: Score) -> AgentRun:

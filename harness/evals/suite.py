@@ -20,7 +20,8 @@ class Suite(Value):
 
     Attributes:
         name: shown in reports.
-        tasks: a task file relative to the suite, or split -> task file.
+        tasks: a task file relative to the suite, or split -> task file. One file is halved
+            into train and selection where a split is asked for.
         corpus: name of one of our generated corpora, instead of `tasks`.
         agent: agent spec; relative files start at the suite.
         skill_mode: preloaded or discovered.
@@ -81,12 +82,14 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
     """
     path = _find(reference)
     if path.suffix == ".jsonl":
-        suite, root, split = Suite(name=path.stem, tasks=path.name), path.parent, None
+        suite, root = Suite(name=path.stem, tasks=path.name), path.parent
     else:
         suite, root = _read(path), path.parent
     tasks_file, found_split = _tasks_file(suite, root, split)
     tasks = tuple(read_models(tasks_file, Task))
     _check(tasks, tasks_file)
+    if split is not None and found_split is None:
+        tasks, found_split = _half(tasks, suite, split), split
     return LoadedSuite(
         suite=suite, split=found_split, tasks=tasks, base=tasks_file.parent, root=root
     )
@@ -128,8 +131,6 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Sp
         chosen: Split = split or "test"
         return corpus_tasks(suite.corpus, chosen), chosen
     if isinstance(suite.tasks, str):
-        if split is not None:
-            raise BadInput(f"suite {suite.name!r} has one task file and no split {split!r}")
         return root / suite.tasks, None
     if not suite.tasks:
         raise BadInput(f"suite {suite.name!r} names neither tasks nor a corpus")
@@ -138,6 +139,21 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Sp
     if chosen not in suite.tasks:
         raise BadInput(f"suite {suite.name!r} has no split {chosen!r}, only {list(suite.tasks)}")
     return root / suite.tasks[chosen], chosen
+
+
+def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:
+    """The train or selection half of a suite of one file, by the digest of the task's id.
+
+    Raises:
+        BadInput: for the split `test`, or if the half is empty.
+    """
+    if split == "test":
+        raise BadInput(f"suite {suite.name!r} has one task file: it has no split 'test'")
+    wanted = 0 if split == "train" else 1
+    chosen = tuple(task for task in tasks if int(digest(task.id)[:8], 16) % 2 == wanted)
+    if not chosen:
+        raise BadInput(f"suite {suite.name!r} has too few tasks ({len(tasks)}) to split")
+    return chosen
 
 
 def _check(tasks: tuple[Task, ...], path: Path) -> None:
