@@ -14,8 +14,10 @@ from harness.models.types import Message
 _SECTION = re.compile(
     r"^## Worked examples\s*$(.*?)(?=^## |^</skill>|\Z)", re.MULTILINE | re.DOTALL
 )
+# A task may itself end in a bare `Answer:`; the example's answer follows on the line of its label.
 _EXAMPLE = re.compile(
-    r"^(?:[-*]\s+)?Task:[ ]?(.*?)\n\s*Answer:[ ]?(.*?)(?=\n\s*\n|\n(?:[-*]\s+)?Task:|\Z)",
+    r"^(?:[-*]\s+)?Task:[ ]?(.*?)\n[ \t]*Answer:[ \t]+(?=\S)(.*?)"
+    r"(?=\n\s*\n|\n(?:[-*]\s+)?Task:|\s*\Z)",
     re.MULTILINE | re.DOTALL,
 )
 

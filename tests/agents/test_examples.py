@@ -1,0 +1,61 @@
+"""Worked examples of a skill become turns; everything else of the text stays."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.agents.examples import split_examples
+
+SKILL = """# Almanac
+
+## Worked examples
+
+Task: Text: a
+Question: b?
+Answer: c
+
+- Task: one line
+Answer: d
+
+## Notes
+
+Be brief."""
+
+
+def test_examples_become_turns_and_the_rest_stays() -> None:
+    rest, turns = split_examples(SKILL)
+    assert [turn["content"] for turn in turns] == ["Text: a\nQuestion: b?", "c", "one line", "d"]
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2
+    assert rest == "# Almanac\n\n## Notes\n\nBe brief."
+
+
+def test_task_that_ends_in_answer_colon_keeps_it() -> None:
+    text = "## Worked examples\n\nTask: Text: a\nQuestion: b?\nAnswer:\nAnswer: c\n"
+    assert [turn["content"] for turn in split_examples(text)[1]] == [
+        "Text: a\nQuestion: b?\nAnswer:",
+        "c",
+    ]
+
+
+def test_closing_tag_of_the_prompt_is_no_part_of_an_example() -> None:
+    text = "x\n\n<skill>\n## Worked examples\n\nTask: a\nAnswer: c\n</skill>"
+    rest, turns = split_examples(text)
+    assert turns[-1]["content"] == "c"
+    assert rest == "x\n\n<skill>\n</skill>"
+
+
+def test_section_of_another_form_is_left_alone() -> None:
+    text = "## Worked examples\n\nSee references/examples.md."
+    assert split_examples(text) == (text, [])
+
+
+line = st.from_regex(r"[a-z |:?]{0,9}[a-z?]", fullmatch=True)
+
+
+@given(st.lists(st.tuples(line, line), min_size=1, max_size=5))
+def test_what_was_written_is_read(pairs: list[tuple[str, str]]) -> None:
+    body = "\n\n".join(f"Task: {task}\nAnswer: {answer}" for task, answer in pairs)
+    _, turns = split_examples(f"## Worked examples\n\n{body}\n")
+    read = [turn["content"] for turn in turns]
+    assert read == [part.strip() for pair in pairs for part in pair]
