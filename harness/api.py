@@ -1,25 +1,36 @@
 """The programming interface: typed, with the command line's defaults.
 
-from harness.api import evaluate, evolve
-
-report = evaluate("demo", model="local/smollm2-135m", limit=10)
-print(report.score, report.ci95)
+>>> from harness.api import evaluate
+>>> report = evaluate("demo", model="simulated/lookup", limit=4, sandbox="none")  # doctest: +SKIP
+>>> report.items  # doctest: +SKIP
+4
 """
 
 from __future__ import annotations
 
-from harness.evals.session import (
-    EvalSettings,
-    plan_evaluation,
-    run_evaluation,
-)
-from harness.evals.types import EvalReport
+from pathlib import Path
 
-__all__ = ["EvalReport", "EvalSettings", "evaluate", "plan_evaluation", "run_evaluation"]
+from harness.evals.compare import RunComparison, compare_runs
+from harness.evals.session import EvalSettings, plan_evaluation, run_evaluation
+from harness.evals.types import EvalReport
+from harness.evolve import EvolveResult, EvolveSettings, run_evolution
+
+__all__ = [
+    "EvalReport",
+    "EvalSettings",
+    "EvolveResult",
+    "EvolveSettings",
+    "RunComparison",
+    "compare_runs",
+    "evaluate",
+    "evolve",
+    "plan_evaluation",
+    "run_evaluation",
+]
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:
-    """Run an agent over a suite and score it.
+    """Run an agent over a suite and score it, as `harness eval` does.
 
     Args:
         suite: path or name of a suite.
@@ -29,7 +40,21 @@ def evaluate(suite: str, *, model: str | None = None, **settings: object) -> Eva
     Raises:
         HarnessError: as the command line does, with the exit code as an attribute.
     """
-    models = (model,) if model else ()
-    return run_evaluation(
-        EvalSettings.model_validate({"suite": suite, "models": models, **settings})
-    )[-1]
+    fields = {"suite": suite, "models": (model,) if model else (), **settings}
+    return run_evaluation(EvalSettings.model_validate(fields))[-1]
+
+
+def evolve(out: Path | str, *, model: str | None = None, **settings: object) -> EvolveResult:
+    """Distil one skill from trajectories and gate it, as `harness evolve` does.
+
+    Args:
+        out: folder for the skill and everything behind it.
+        model: model spec for every role; default the embedded model.
+        settings: further fields of :class:`EvolveSettings` (`suite` or `trajectories`, `create`
+            or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
+
+    Raises:
+        HarnessError: as the command line does. A gate that refuses is a result, not an error.
+    """
+    fields = {"out": out, "models": (model,) if model else (), **settings}
+    return run_evolution(EvolveSettings.model_validate(fields))
