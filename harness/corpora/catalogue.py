@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value, assets
+from harness.core import BadInput, Task, Value, assets, write_atomic
 from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
 
 SPLITS = (*PER_STRATUM, "all")
@@ -49,6 +49,14 @@ class Generated(Value):
     files: dict[str, str]
 
 
+_ALMANAC = Corpus(
+    name="almanac",
+    title="Short invented texts and tables with one question each, for the demo",
+    kind="generated",
+    licence="CC0-1.0",
+    tasks=800,
+    note="harness corpora generate almanac --out DIR",
+)
 _LEDGER = Corpus(
     name="ledger",
     title="Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
@@ -66,7 +74,7 @@ def list_corpora() -> list[Corpus]:
         BadInput: if a manifest is malformed (the file is named).
     """
     folder = assets.find("corpora/manifests")
-    return [_LEDGER, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
+    return [_ALMANAC, _LEDGER, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
 
 
 def find_corpus(name: str) -> Corpus:
@@ -96,7 +104,7 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     """Write a generated corpus: `<split>.jsonl` and workbooks, the same bytes every time.
 
     Args:
-        name: `ledger`.
+        name: `almanac` or `ledger`.
         out: folder to write into.
         split: train, selection, test or all.
         limit: only so many tasks of each split.
@@ -110,9 +118,18 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
     chosen: list[Split] = [known for known in PER_STRATUM if split in ("all", known)]
-    counts = {known: len(write_split(known, out, limit)) for known in chosen}
+    write = write_split if name == "ledger" else _write_almanac
+    counts = {known: len(write(known, out, limit)) for known in chosen}
     files = {known: str(out / f"{known}.jsonl") for known in chosen}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
+
+
+def _write_almanac(split: Split, out: Path, limit: int | None = None) -> list[Task]:
+    generator = assets.load_module(assets.find("corpora/almanac/generate.py"))
+    tasks = [Task.model_validate(row) for row in generator.tasks(split)][:limit]
+    lines = [task.model_dump_json(exclude_defaults=True) for task in tasks]
+    write_atomic(out / f"{split}.jsonl", "\n".join(lines) + "\n")
+    return tasks
 
 
 def read_manifest(path: Path) -> Corpus:
