@@ -1,0 +1,156 @@
+"""Comparing an agent's workbook with the golden one, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.core import BadInput, Value
+from harness.tasks.cells import cells_equal, shown
+from harness.tasks.ranges import CellRange, cell_name, parse_answer_position
+from harness.tasks.workbooks import (
+    SheetValues,
+    UnreadableWorkbook,
+    Workbook,
+    open_workbook,
+)
+
+KEPT_DIFFERENCES = 20
+
+
+class Difference(Value):
+    """One cell that is not as expected.
+
+    Attributes:
+        cell: such as `'Sheet1'!B2`.
+        expected: value in the golden workbook, as JSON (dates as text).
+        got: value in the output.
+    """
+
+    cell: str
+    expected: JsonValue
+    got: JsonValue
+
+
+class Comparison(Value):
+    """What comparing two workbooks found.
+
+    Attributes:
+        equal: whether all cells of the answer position are equal.
+        differences: the first 20 cells that differ.
+        different_cells: how many differ.
+        compared_cells: how many were compared, empty ones included.
+        message: one sentence: why not equal, or what to know about it.
+    """
+
+    equal: bool
+    differences: tuple[Difference, ...] = ()
+    different_cells: int = 0
+    compared_cells: int = 0
+    message: str = ""
+
+
+def compare_workbooks(
+    golden: Path, output: Path, answer_position: str, answer_sheet: str | None = None
+) -> Comparison:
+    """Compare values in the answer position, as SpreadsheetBench's official scorer does.
+
+    Only values count, and of formulas the value that is stored in the file: recalculate first if
+    formulas shall count. A range without a sheet means the first sheet of the golden workbook, even
+    if `answer_sheet` names another one (so the official scorer); the message then says so.
+
+    Raises:
+        BadInput: if the golden workbook or the answer position cannot be used. An output that
+            cannot be read is a `Comparison` that is not equal.
+    """
+    ranges = parse_answer_position(answer_position)
+    try:
+        with open_workbook(golden) as book:
+            by_sheet = _group(ranges, book)
+            note = _note(ranges, answer_sheet, book)
+            expected = {sheet: book.read(sheet, areas) for sheet, areas in by_sheet.items()}
+    except UnreadableWorkbook as error:
+        raise BadInput(f"golden workbook {str(golden)!r}: {error}") from error
+    try:
+        with open_workbook(output) as book:
+            missing = [sheet for sheet in by_sheet if sheet not in book.sheet_names]
+            if missing:
+                return Comparison(
+                    equal=False,
+                    message=f"the output has no sheet {missing[0]!r}; it has {book.sheet_names}",
+                )
+            got = {sheet: book.read(sheet, areas) for sheet, areas in by_sheet.items()}
+    except UnreadableWorkbook as error:
+        return Comparison(equal=False, message=f"output workbook: {error}")
+    return _verdict(by_sheet, expected, got, note)
+
+
+def _group(ranges: Sequence[CellRange], golden: Workbook) -> dict[str, list[CellRange]]:
+    names = golden.sheet_names
+    groups: dict[str, list[CellRange]] = {}
+    for area in ranges:
+        name = _sheet(area.sheet, names)
+        if name is None:
+            raise BadInput(
+                f"the answer position names the sheet {area.sheet!r}, which the golden workbook "
+                f"{str(golden.path)!r} does not have; it has {names}"
+            )
+        groups.setdefault(name, []).append(area)
+    return groups
+
+
+def _sheet(name: str | None, names: Sequence[str]) -> str | None:
+    """The sheet that a name means: exactly, else without case and outer spaces, as in Excel."""
+    if name is None:
+        return names[0]
+    if name in names:
+        return name
+    alike = [other for other in names if other.strip().casefold() == name.strip().casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _note(ranges: Sequence[CellRange], answer_sheet: str | None, golden: Workbook) -> str:
+    first = golden.sheet_names[0]
+    if answer_sheet and any(area.sheet is None for area in ranges) and answer_sheet != first:
+        return (
+            f"the answer position names no sheet, so the first one ({first!r}) was compared as "
+            f"the official scorer does, although the task says {answer_sheet!r}"
+        )
+    return ""
+
+
+def _verdict(
+    by_sheet: Mapping[str, Sequence[CellRange]],
+    expected: Mapping[str, SheetValues],
+    got: Mapping[str, SheetValues],
+    note: str,
+) -> Comparison:
+    differences: list[Difference] = []
+    different = compared = 0
+    for sheet, areas in by_sheet.items():
+        left, right = expected[sheet], got[sheet]
+        last_row = max(left.last_row, right.last_row)
+        last_column = max(left.last_column, right.last_column)
+        compared += sum(area.size(last_row, last_column) for area in areas)
+        for key in sorted(left.cells.keys() | right.cells.keys()):
+            wanted, found = left.cells.get(key), right.cells.get(key)
+            if cells_equal(wanted, found):
+                continue
+            different += 1
+            if len(differences) < KEPT_DIFFERENCES:
+                cell = f"'{sheet}'!{cell_name(*key)}"
+                differences.append(Difference(cell=cell, expected=shown(wanted), got=shown(found)))
+    message = note
+    if different:
+        message = f"{different} of {compared} cells differ, first {differences[0].cell}"
+    elif not compared:
+        message = "the answer position holds no cell, so any output passes"
+    return Comparison(
+        equal=not different,
+        differences=tuple(differences),
+        different_cells=different,
+        compared_cells=compared,
+        message=message,
+    )
