@@ -8,6 +8,7 @@ shows the form of a reply to a model that has no skill yet.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import add
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -37,7 +38,8 @@ class State(TypedDict):
 async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]:
     """Ask the model once."""
     context = runtime.context
-    system, examples = split_examples(context.system_prompt())
+    plain = replace(context, tools=(), output_file="")  # one call can use no tool
+    system, examples = split_examples(plain.system_prompt())
     messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
     reply = await context.model.complete(messages, sampling=context.sampling)
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
