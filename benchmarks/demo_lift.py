@@ -2,10 +2,11 @@
 
     python benchmarks/demo_lift.py [--out evals/results/demo_lift.json] [--test 250]
 
-Worked examples are few-shot prompting, so the skill is compared with few-shot prompting: random
-worked examples with gold answers, the best of eight random sets (chosen on the selection split),
-and the format rule alone. Every set holds as many examples as the skill, and of the same length
-in tokens within a tenth. Nothing is chosen on the test split.
+The skill is what `harness evolve --analyst exemplar` writes from the model's own runs on the train
+split: format rules and worked examples. That is few-shot prompting, so it is compared with
+few-shot prompting: random worked examples with gold answers, the best of eight random sets (chosen
+on the selection split), and the format rules alone. Every set holds as many examples as the skill,
+of the same length in tokens within a tenth. Nothing is chosen on the test split.
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ from pathlib import Path
 from typing import Any
 
 from harness.agents.examples import split_examples
-from harness.core import Task, assets, write_atomic
+from harness.core import AgentInfo, Step, Task, Trajectory, assets, write_atomic
+from harness.core.prompts import render
 from harness.evals.statistics import compare_paired, detectable_lift, wilson
 from harness.evals.types import ItemRecord
+from harness.evolve import exemplar_patch
+from harness.evolve.exemplar import EXAMPLES_SECTION, FORMAT_SECTION
 from harness.models import Model, Sampling, open_model
 from harness.models.types import Message
 from harness.tasks import family
 
 SPEC = "local/smollm2-135m"
 SAMPLING = Sampling(temperature=0.0, max_tokens=16, stop=("\n",))
-SYSTEM = "Answer the question about the text."
-RULE = "Answer with the exact words of the text alone: a name, a place, a colour or a number."
 EXAMPLES = 6
 SETS = 8
-SELECTION = 60
+SELECTION = 40
+SKILL = "skill: rules and own examples"
 Example = tuple[str, str]
 
 
@@ -49,7 +52,7 @@ class Bench:
         self, tasks: Sequence[Task], examples: Sequence[Example] = (), rule: str = ""
     ) -> list[str]:
         """The model's answer to every task."""
-        system = f"{SYSTEM}\n\n{rule}".strip()
+        system = render("react_system", skill=rule, tools=[], protocol="native", output_file="")
         text = "## Worked examples\n\n" + "\n\n".join(
             f"Task: {task}\nAnswer: {answer}" for task, answer in examples
         )
@@ -89,27 +92,28 @@ def load(split: str) -> list[Task]:
     return [Task.model_validate(row) for row in generator.tasks(split)]
 
 
-def own_examples(train: Sequence[Task], runs: Sequence[ItemRecord]) -> list[Example]:
-    """Worked examples from the model's own passing runs: spread over strata and question types,
-    the shortest first; deterministic."""
-    pool = [
-        (task, run.answer or "")
-        for task, run in zip(train, runs, strict=True)
-        if run.outcome == "pass"
+def learn(train: Sequence[Task], runs: Sequence[ItemRecord]) -> tuple[str, list[Example]]:
+    """Format rules and worked examples that the exemplar analyst takes from the runs."""
+    edits = exemplar_patch([_trajectory(*pair) for pair in zip(train, runs, strict=True)], EXAMPLES)
+    rules = [edit.content for edit in edits.edits if edit.target_section == FORMAT_SECTION]
+    tasks = {task.id: task for task in train}
+    examples = [
+        (tasks[edit.sources[0]].prompt, str(tasks[edit.sources[0]].answer))
+        for edit in edits.edits
+        if edit.target_section == EXAMPLES_SECTION
     ]
-    chosen: list[tuple[Task, str]] = []
-    while pool and len(chosen) < EXAMPLES:
-        best = min(pool, key=lambda one: (_seen(one[0], chosen), len(one[0].prompt), one[0].id))
-        pool.remove(best)
-        chosen.append(best)
-    return [(task.prompt, answer) for task, answer in chosen]
+    return "\n".join([FORMAT_SECTION, "", *rules]), examples
 
 
-def _seen(task: Task, chosen: Sequence[tuple[Task, str]]) -> int:
-    return sum(
-        (task.meta["stratum"] == other.meta["stratum"])
-        + (task.meta["asked"] == other.meta["asked"])
-        for other, _ in chosen
+def _trajectory(task: Task, run: ItemRecord) -> Trajectory:
+    return Trajectory(
+        trajectory_id=task.id,
+        agent=AgentInfo(name="graph:answer", version="1"),
+        steps=(
+            Step(step_id=1, source="user", message=task.prompt),
+            Step(step_id=2, source="agent", message=run.answer or ""),
+        ),
+        extra={"harness": {"task_id": task.id, "outcome": run.outcome, "answer": run.answer or ""}},
     )
 
 
@@ -119,17 +123,18 @@ def random_sets(train: Sequence[Task], like: Sequence[Example]) -> list[list[Exa
 
     encode = engine(SPEC.partition("/")[2]).load().encode_chat
 
-    def tokens(examples: Sequence[Example]) -> int:
-        return len(encode([{"role": "user", "content": t + a} for t, a in examples]))
+    def tokens(task: str, answer: str) -> int:
+        turns = [{"role": "user", "content": task}, {"role": "assistant", "content": answer}]
+        return len(encode(turns))
 
-    wanted = tokens(like)
+    wanted = sum(tokens(*example) for example in like)
+    sizes = [(task, tokens(task.prompt, str(task.answer))) for task in train]
     chance = random.Random("demo-lift")
     found: list[list[Example]] = []
     while len(found) < SETS:
-        drawn = chance.sample(train, len(like))
-        examples = [(task.prompt, str(task.answer)) for task in drawn]
-        if abs(tokens(examples) - wanted) <= 0.1 * wanted:
-            found.append(examples)
+        drawn = chance.sample(sizes, len(like))
+        if abs(sum(size for _, size in drawn) - wanted) <= 0.1 * wanted:
+            found.append([(task.prompt, str(task.answer)) for task, _ in drawn])
     return found
 
 
@@ -139,18 +144,18 @@ async def measure(test_size: int) -> dict[str, Any]:
     bench = Bench(open_model(SPEC, concurrency=8))
     train, selection, test = load("train"), load("selection"), load("test")[:test_size]
     learned = await bench.arm(train)
-    skill = own_examples(train, learned)
-    sets = random_sets(train, skill)
-    on_selection = [await bench.arm(selection[:SELECTION], examples) for examples in sets]
+    rules, examples = learn(train, learned)
+    sets = random_sets(train, examples)
+    on_selection = [await bench.arm(selection[:SELECTION], chosen) for chosen in sets]
     passes = [sum(run.outcome == "pass" for run in runs) for runs in on_selection]
     best = passes.index(max(passes))
     runs = {
         "no skill": await bench.arm(test),
-        "format rule alone": await bench.arm(test, rule=RULE),
+        "format rules alone": await bench.arm(test, rule=rules),
         "random examples": await bench.arm(test, sets[0]),
         "best of eight random sets": await bench.arm(test, sets[best]),
-        "skill: own examples": await bench.arm(test, skill),
-        "skill: own examples and rule": await bench.arm(test, skill, RULE),
+        "examples of the skill alone": await bench.arm(test, examples),
+        SKILL: await bench.arm(test, examples, rules),
     }
     return {
         "model": SPEC,
@@ -160,13 +165,17 @@ async def measure(test_size: int) -> dict[str, Any]:
         "detectable_lift": detectable_lift(len(test)),
         "arms": {name: _summary(items) for name, items in runs.items()},
         "skill_against": {
-            name: compare_paired(items, runs["skill: own examples"]).model_dump(
+            name: compare_paired(items, runs[SKILL]).model_dump(
                 mode="json", exclude={"broken", "fixed"}
             )
             for name, items in runs.items()
-            if name != "skill: own examples"
+            if name != SKILL
         },
-        "examples": [{"task": task, "answer": answer} for task, answer in skill],
+        "rules": rules,
+        "examples": [{"task": task, "answer": answer} for task, answer in examples],
+        "answers": {
+            name: {item.task_id: item.answer for item in items} for name, items in runs.items()
+        },
         "calls": bench.calls,
         "seconds": round(time.monotonic() - started),
         "command": "python benchmarks/demo_lift.py",
@@ -194,7 +203,7 @@ def main() -> None:
     """Measure, print the arms, keep the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("evals/results/demo_lift.json"))
-    parser.add_argument("--test", type=int, default=250)
+    parser.add_argument("--test", type=int, default=200)
     wanted = parser.parse_args()
     result = asyncio.run(measure(wanted.test))
     write_atomic(wanted.out, json.dumps(result, indent=2) + "\n")
