@@ -46,9 +46,8 @@ def _run(work: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T:
 
 
 async def _ask(client: openai.AsyncOpenAI, prompt: str, **parameters: Any) -> Any:
-    return await client.chat.completions.create(
-        model=NAME, messages=[{"role": "user", "content": prompt}], **parameters
-    )
+    create: Any = client.chat.completions.create  # an overload per kind of reply: too many to say
+    return await create(model=NAME, messages=[{"role": "user", "content": prompt}], **parameters)
 
 
 def _answers(*requests: tuple[str, dict[str, Any]]) -> list[str]:
