@@ -1,1 +1,34 @@
-"""evals"""
+"""Eval runs: suites, the runner, statistics, comparison and the static page."""
+
+from __future__ import annotations
+
+from harness.evals.compare import RunComparison, compare_runs, read_report
+from harness.evals.plan import EvalPlan
+from harness.evals.runner import Tally, finished_items, run_eval
+from harness.evals.session import EvalSettings, Evaluator, plan_evaluation, records, run_evaluation
+from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift
+from harness.evals.suite import LoadedSuite, Suite, load_suite
+from harness.evals.types import EvalReport, ItemRecord
+
+__all__ = [
+    "EvalPlan",
+    "EvalReport",
+    "EvalSettings",
+    "Evaluator",
+    "ItemRecord",
+    "LoadedSuite",
+    "PairedComparison",
+    "RunComparison",
+    "Suite",
+    "Tally",
+    "compare_paired",
+    "compare_runs",
+    "detectable_lift",
+    "finished_items",
+    "load_suite",
+    "plan_evaluation",
+    "read_report",
+    "records",
+    "run_eval",
+    "run_evaluation",
+]

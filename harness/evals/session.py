@@ -10,7 +10,8 @@ from typing import Any
 from harness.agents.types import Agent, SkillMode
 from harness.core import BadInput, Unreachable, Value
 from harness.core.rundir import RunReader, new_run_id
-from harness.evals.runner import EvalPlan, Tally, finished_items, run_eval
+from harness.evals.plan import EvalPlan
+from harness.evals.runner import Tally, finished_items, run_eval
 from harness.evals.statistics import detectable_lift
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import EvalReport, ItemRecord
