@@ -1,1 +1,39 @@
-"""tasks"""
+"""Task families: how a task becomes a prompt and a work folder, and how an answer is judged."""
+
+from __future__ import annotations
+
+from harness.core import Task
+from harness.sandbox.types import Sandbox
+from harness.tasks.comparison import Comparison, Difference, compare_workbooks
+from harness.tasks.generic import GenericFamily
+from harness.tasks.recalculation import find_soffice, recalculate
+from harness.tasks.spreadsheet import SpreadsheetFamily
+from harness.tasks.spreadsheetbench import KNOWN_BAD, load_spreadsheetbench
+from harness.tasks.types import Family
+
+__all__ = [
+    "KNOWN_BAD",
+    "Comparison",
+    "Difference",
+    "Family",
+    "GenericFamily",
+    "SpreadsheetFamily",
+    "compare_workbooks",
+    "family",
+    "find_soffice",
+    "load_spreadsheetbench",
+    "recalculate",
+]
+
+
+def family(task: Task, sandbox: Sandbox | None = None) -> Family:
+    """The family that judges `task`.
+
+    Args:
+        task: its `check` decides.
+        sandbox: where code that comes with a suite, and programs on an agent's files, run; None
+            means that they are trusted and run in the open.
+    """
+    if task.check == "spreadsheet":
+        return SpreadsheetFamily(sandbox)
+    return GenericFamily(sandbox)

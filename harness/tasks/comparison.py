@@ -68,7 +68,7 @@ def compare_workbooks(
     ranges = parse_answer_position(answer_position)
     try:
         with open_workbook(golden) as book:
-            by_sheet = _group(ranges, book)
+            by_sheet = group_by_sheet(ranges, book)
             note = _note(ranges, answer_sheet, book)
             expected = {sheet: book.read(sheet, areas) for sheet, areas in by_sheet.items()}
     except UnreadableWorkbook as error:
@@ -87,7 +87,12 @@ def compare_workbooks(
     return _verdict(by_sheet, expected, got, note)
 
 
-def _group(ranges: Sequence[CellRange], golden: Workbook) -> dict[str, list[CellRange]]:
+def group_by_sheet(ranges: Sequence[CellRange], golden: Workbook) -> dict[str, list[CellRange]]:
+    """Sheet of the golden workbook -> its ranges.
+
+    Raises:
+        BadInput: if it has no such sheet.
+    """
     names = golden.sheet_names
     groups: dict[str, list[CellRange]] = {}
     for area in ranges:

@@ -43,8 +43,8 @@ class CellRange(Value):
     min_column: int
     max_column: int | None
 
-    def __contains__(self, cell: object) -> bool:
-        row, column = cell  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]  # the protocol passes object
+    def holds(self, row: int, column: int) -> bool:
+        """Whether a cell lies inside."""
         return (
             self.min_row <= row <= (self.max_row or MAX_ROW)
             and self.min_column <= column

@@ -1,7 +1,208 @@
-"""The spreadsheet family."""
+"""The spreadsheet family: change a workbook; judged by the values of some of its cells."""
 
 from __future__ import annotations
 
-from harness.tasks.comparison import Comparison, Difference, compare_workbooks
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["Comparison", "Difference", "compare_workbooks"]
+from pydantic import JsonValue
+
+from harness.core import BadInput, Score, Task
+from harness.core.prompts import render
+from harness.sandbox.types import Sandbox
+from harness.tasks.cells import shown
+from harness.tasks.comparison import Comparison, Difference, compare_workbooks, group_by_sheet
+from harness.tasks.inputs import copy_inputs
+from harness.tasks.ranges import parse_answer_position
+from harness.tasks.recalculation import find_soffice, recalculate
+from harness.tasks.workbooks import UnreadableWorkbook, Workbook, open_workbook
+
+__all__ = ["Comparison", "Difference", "SpreadsheetFamily", "compare_workbooks"]
+
+INPUT_NAME = "input.xlsx"
+OUTPUT_NAME = "output.xlsx"
+PREVIEW_ROWS = 5
+PREVIEW_SHEETS = 8
+RECALCULATION_SECONDS = 120.0
+
+
+class SpreadsheetFamily:
+    """Judges `output.xlsx` against the golden workbook `task.answer`.
+
+    Args:
+        sandbox: where LibreOffice opens the agent's workbook; None: in the open.
+        with_recalculation: whether to recalculate outputs where LibreOffice is installed.
+    """
+
+    name = "spreadsheet"
+
+    def __init__(self, sandbox: Sandbox | None = None, *, with_recalculation: bool = True) -> None:
+        self._sandbox = sandbox
+        self._with_recalculation = with_recalculation
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """Copy the input as `input.xlsx`; return the rendered `spreadsheet_task` prompt.
+
+        Raises:
+            BadInput: if the input or the golden workbook is missing or unreadable, or the answer
+                position is no list of ranges: before a model call is paid for.
+        """
+        if INPUT_NAME not in task.files:
+            raise BadInput(
+                f"task {task.id!r}: expected the input workbook as 'files': "
+                f'{{"{INPUT_NAME}": path}}, found {sorted(task.files)}'
+            )
+        gold = _gold(task, base)
+        with _blamed_on(task):
+            parse_answer_position(gold.position)
+        copy_inputs(task, base, workdir)
+        try:
+            with open_workbook(gold.path):
+                pass
+        except UnreadableWorkbook as error:
+            raise BadInput(f"task {task.id!r}: golden workbook: {error}") from error
+        try:
+            with open_workbook(workdir / INPUT_NAME) as book:
+                sheets = [_preview(book, name) for name in book.sheet_names[:PREVIEW_SHEETS]]
+                more = max(0, len(book.sheet_names) - PREVIEW_SHEETS)
+        except UnreadableWorkbook as error:
+            source = str(base / task.files[INPUT_NAME])
+            raise BadInput(f"task {task.id!r}: input workbook {source!r}: {error}") from error
+        return render(
+            "spreadsheet_task",
+            instruction=task.prompt,
+            instruction_type=task.meta.get("instruction_type"),
+            answer_position=gold.position,
+            answer_sheet=gold.sheet,
+            input_name=INPUT_NAME,
+            output_name=OUTPUT_NAME,
+            sheets=sheets,
+            more_sheets=more,
+        )
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Compare `output.xlsx` as it is and recalculated; recalculated counts where possible.
+
+        `detail` has `without_recalc` and `with_recalc` (null where it was impossible), `counted`
+        (which of them made the outcome), the cell differences, and `known_bad`, if the task is.
+
+        Raises:
+            BadInput: if the golden workbook or the answer position cannot be used.
+        """
+        gold = _gold(task, base)
+        output = workdir / OUTPUT_NAME
+        known_bad = {"known_bad": task.meta["known_bad"]} if "known_bad" in task.meta else {}
+        if output.is_symlink() or not output.is_file():
+            reason = f"there is no output file {OUTPUT_NAME!r} in the work folder"
+            return Score(outcome="fail", value=0.0, reason=reason, detail=known_bad)
+        with _blamed_on(task):
+            plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
+            recalculated, how = self._recalculated(gold, output, plain)
+        return _judgement(plain, recalculated, how, known_bad)
+
+    def _recalculated(
+        self, gold: _Gold, output: Path, plain: Comparison
+    ) -> tuple[Comparison | None, str]:
+        """The comparison after recalculation (None if there is none), and how it came about."""
+        if not self._with_recalculation:
+            return None, "not recalculated: switched off"
+        if not _has_formulas(gold, output):
+            return plain, "recalculation changes nothing: no formula is judged"
+        if find_soffice() is None:
+            return None, "not recalculated: LibreOffice (soffice) is not installed"
+        with tempfile.TemporaryDirectory(prefix="recalculated-") as folder:
+            made = recalculate([output], Path(folder), RECALCULATION_SECONDS, self._sandbox)
+            if output not in made:
+                return None, "not recalculated: LibreOffice could not open the output"
+            comparison = compare_workbooks(gold.path, made[output], gold.position, gold.sheet)
+            return comparison, "recalculated"
+
+
+def _judgement(
+    plain: Comparison,
+    recalculated: Comparison | None,
+    how: str,
+    known_bad: dict[str, JsonValue],
+) -> Score:
+    counted = recalculated or plain
+    reason = counted.message or "all cells are equal"
+    return Score(
+        outcome="pass" if counted.equal else "fail",
+        value=float(counted.equal),
+        reason=f"{reason} ({how})",
+        detail={
+            **known_bad,
+            "without_recalc": plain.equal,
+            "with_recalc": None if recalculated is None else recalculated.equal,
+            "counted": "without_recalc" if recalculated is None else "with_recalc",
+            "compared_cells": counted.compared_cells,
+            "different_cells": counted.different_cells,
+            "differences": [one.model_dump(mode="json") for one in counted.differences],
+        },
+    )
+
+
+def _has_formulas(gold: _Gold, output: Path) -> bool:
+    """Whether a judged cell of the output is, or may be filled by, a formula."""
+    try:
+        with open_workbook(gold.path) as book:
+            wanted = group_by_sheet(parse_answer_position(gold.position), book)
+        with open_workbook(output) as book:
+            return any(
+                book.has_formulas(sheet, areas)
+                for sheet, areas in wanted.items()
+                if sheet in book.sheet_names
+            )
+    except UnreadableWorkbook:
+        return False  # the plain comparison has said so
+
+
+class _Gold(NamedTuple):
+    path: Path
+    position: str
+    sheet: str | None
+
+
+def _gold(task: Task, base: Path) -> _Gold:
+    position, sheet = task.meta.get("answer_position"), task.meta.get("answer_sheet")
+    if not isinstance(task.answer, str) or not task.answer:
+        raise BadInput(
+            f"task {task.id!r}: expected 'answer' to be the path of the golden workbook, "
+            f"found {task.answer!r}"
+        )
+    if not isinstance(position, str):
+        raise BadInput(
+            f"task {task.id!r}: expected meta 'answer_position' such as \"'Sheet1'!A1:B2\", "
+            f"found {position!r}"
+        )
+    path = base / task.answer
+    if not path.is_file():
+        raise BadInput(
+            f"task {task.id!r}: expected the golden workbook at {str(path)!r}, found none: "
+            "put it there, or correct 'answer' (paths are relative to the task file)"
+        )
+    return _Gold(path, position, sheet if isinstance(sheet, str) and sheet else None)
+
+
+@contextmanager
+def _blamed_on(task: Task) -> Generator[None]:
+    """Name the task in what is wrong with its gold."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"task {task.id!r}: {error}") from error
+
+
+def _preview(book: Workbook, sheet: str) -> dict[str, object]:
+    rows = book.head(sheet, PREVIEW_ROWS) if book.has_cells(sheet) else []
+    lines = [" | ".join(_cell_text(value) for value in row) for row in rows]
+    return {"name": sheet, "preview": lines}
+
+
+def _cell_text(value: object) -> str:
+    if value is None:
+        return ""
+    return str(shown(value)).replace("\n", " ").replace("`", "'").replace("|", "/")[:80]

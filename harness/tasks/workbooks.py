@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,10 @@ class Workbook:
         self.path = path
         self.sheet_names: list[str] = list(book.sheetnames)
 
+    def has_cells(self, sheet: str) -> bool:
+        """Whether it is a worksheet; a chart sheet has no cells."""
+        return self._book[sheet] in self._book.worksheets
+
     def read(self, sheet: str, ranges: Iterable[CellRange]) -> SheetValues:
         """Read the values of `ranges` of a sheet (formulas: the values stored with them).
 
@@ -68,7 +72,7 @@ class Workbook:
                     if cell["value"] is None:
                         continue
                     last_row, last_column = max(last_row, row), max(last_column, key[1])
-                    if any(key in area for area in wanted):
+                    if any(area.holds(*key) for area in wanted):
                         cells[key] = cell["value"]
                 if len(cells) > MAX_CELLS:
                     raise UnreadableWorkbook(
@@ -95,8 +99,21 @@ class Workbook:
                 table.append([values.get(column) for column in range(1, width + 1)])
         return table
 
+    def has_formulas(self, sheet: str, ranges: Iterable[CellRange]) -> bool:
+        """Whether a cell of `ranges` holds a formula, or one of the sheet fills several cells."""
+        wanted = list(ranges)
+        with _explained(self.path), self._parser(sheet, formulas=True) as parser:
+            for row, row_cells in parser.parse():
+                for cell in row_cells:
+                    if cell["data_type"] != "f":
+                        continue
+                    fills_others = not isinstance(cell["value"], str)  # array and table formulas
+                    if fills_others or any(area.holds(row, cell["column"]) for area in wanted):
+                        return True
+        return False
+
     @contextmanager
-    def _parser(self, sheet: str) -> Iterator[Any]:
+    def _parser(self, sheet: str, *, formulas: bool = False) -> Generator[Any]:
         from openpyxl.worksheet._read_only import ReadOnlyWorksheet
         from openpyxl.worksheet._reader import WorkSheetParser
 
@@ -104,11 +121,12 @@ class Workbook:
         if not isinstance(worksheet, ReadOnlyWorksheet):
             raise UnreadableWorkbook(f"{sheet!r} is a chart sheet, which has no cells")
         book = self._book
-        with worksheet._get_source() as source:
+        parts: Any = worksheet
+        with parts._get_source() as source:
             yield WorkSheetParser(
                 source,
-                worksheet._shared_strings,
-                data_only=True,
+                parts._shared_strings,
+                data_only=not formulas,
                 epoch=book.epoch,
                 date_formats=book._date_formats,
                 timedelta_formats=book._timedelta_formats,
@@ -116,7 +134,7 @@ class Workbook:
 
 
 @contextmanager
-def open_workbook(path: Path) -> Iterator[Workbook]:
+def open_workbook(path: Path) -> Generator[Workbook]:
     """Open a workbook for reading values.
 
     Raises:
@@ -211,7 +229,7 @@ def _drop_merged(cells: Cells, merged: Any) -> None:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Generator[None]:
     """Turn whatever openpyxl raises on a damaged file into one error with a reason."""
     try:
         with warnings.catch_warnings():
@@ -219,7 +237,7 @@ def _explained(path: Path) -> Iterator[None]:
             yield
     except UnreadableWorkbook:
         raise
-    except Exception as error:  # noqa: BLE001  # openpyxl raises nearly anything on damaged files
+    except Exception as error:  # openpyxl raises nearly anything on damaged files
         raise UnreadableWorkbook(
             f"{path.name!r} is no readable .xlsx workbook ({type(error).__name__}: {error}): "
             "save it again with a spreadsheet program or openpyxl"

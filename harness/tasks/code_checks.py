@@ -1,0 +1,191 @@
+"""Checks that are code: a function `file.py:name`, or a command whose exit code 0 is a pass."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, Score, Task, assets, failed, invalid, passed
+from harness.sandbox.types import Limits, Result, Sandbox, SandboxUnavailable
+
+_RUNNER = Path(__file__).with_name("check_runner.py")
+_REQUEST = ".check-request.json"
+ANSWER_FILE = "answer.txt"
+DEFAULT_SECONDS = 120.0
+
+
+def is_function(check: str) -> bool:
+    """Whether a check reads as `path/to/file.py:name`."""
+    file, colon, name = check.rpartition(":")
+    return bool(colon) and file.endswith(".py") and name.isidentifier()
+
+
+def run_function(
+    task: Task, base: Path, workdir: Path, answer: str | None, sandbox: Sandbox | None
+) -> Score:
+    """Judge with `file.py:name(task: dict, workdir: str, answer: str | None)`.
+
+    It returns a bool, a number in [0, 1] (1 passes), or a dict with `passed` or `value`, and
+    optionally `reason` and `detail`.
+
+    Raises:
+        BadInput: if the file is missing (and, trusted, if it has no such function).
+    """
+    assert task.check is not None
+    row = task.model_dump(mode="json")
+    if sandbox is None:
+        function = assets.load_object(task.check, base)
+        try:
+            verdict = function(row, str(workdir), answer)
+        except Exception as error:  # noqa: BLE001  # a fault of the check says nothing about the answer
+            return invalid(f"check {task.check!r} failed: {type(error).__name__}: {error}")
+        return _score(task, verdict)
+    file, _, name = task.check.rpartition(":")
+    path = (base / file).resolve()
+    if not path.is_file():
+        raise BadInput(
+            f"task {task.id!r}: expected its check at {str(path)!r}, found no such file: "
+            "put it there, or correct 'check' (paths are relative to the task file)"
+        )
+    marker = secrets.token_hex(16)
+    request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
+    command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
+    files = {_REQUEST: json.dumps(request).encode()}
+    result = _confined(task, sandbox, command, workdir, files, (_RUNNER, base))
+    return _from_output(task, result, marker)
+
+
+def _from_output(task: Task, result: Result, marker: str) -> Score:
+    if not result.ok:
+        return invalid(f"check {task.check!r} {_how_it_ended(result)}")
+    lines = [line for line in result.stdout.splitlines() if line.startswith(marker + " ")]
+    if not lines:
+        return invalid(f"check {task.check!r} ended without a verdict")
+    return _score(task, json.loads(lines[-1].removeprefix(marker + " ")))
+
+
+def _score(task: Task, verdict: Any) -> Score:
+    """A score from what a check function returned."""
+    given: dict[str, Any] = {"value": verdict}
+    if isinstance(verdict, dict):
+        given = {"value": verdict.get("passed"), **verdict}  # pyright: ignore[reportUnknownMemberType]  # a user's dict
+    value, ok, detail = given["value"], given.get("passed"), given.get("detail") or {}
+    sound = isinstance(value, (bool, int, float)) and 0 <= value <= 1 and isinstance(detail, dict)
+    if not sound or not isinstance(ok, (bool, type(None))):
+        return invalid(
+            f"check {task.check!r}: expected True, False, a number from 0 to 1, or a dict with "
+            f"'passed' or 'value', got {verdict!r:.300}"
+        )
+    passes = value >= 1 if ok is None else ok
+    reason = str(given.get("reason") or "")
+    return Score(
+        outcome="pass" if passes else "fail",
+        value=value,
+        reason=reason or ("" if passes else f"check {task.check!r} gave {value:g}"),
+        detail=detail,
+    )
+
+
+def run_command(
+    task: Task, base: Path, workdir: Path, answer: str | None, sandbox: Sandbox | None
+) -> Score:
+    """Judge with a command, run in `workdir`, with the answer in `answer.txt`; exit 0 passes.
+
+    `{base}` in it stands for the folder of the task file, `{python}` for our interpreter.
+
+    Raises:
+        BadInput: if it is no command line, or (trusted) its program does not exist.
+    """
+    assert task.check is not None
+    try:
+        words = shlex.split(task.check)
+    except ValueError as error:
+        raise BadInput(f"task {task.id!r}: check {task.check!r} is no command: {error}") from error
+    places = {"{base}": str(base.resolve()), "{python}": sys.executable}
+    command = [_filled(word, places) for word in words]
+    if not command:
+        raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
+    content = (answer or "").encode()
+    if sandbox is None:
+        _write_new(workdir / ANSWER_FILE, content)
+        result = _open_run(task, command, workdir)
+    else:
+        files = {ANSWER_FILE: content}
+        result = _confined(task, sandbox, command, workdir, files, (base,))
+    if result.ok:
+        return passed()
+    if result.exit_code in (None, 126, 127):
+        return invalid(f"check {task.check!r} {_how_it_ended(result)}")
+    return failed(f"check {task.check!r} {_how_it_ended(result)}")
+
+
+def _filled(word: str, places: dict[str, str]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, path)
+    return word
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file in a folder that an agent could write: never through a link it left there."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+
+
+def _open_run(task: Task, command: list[str], workdir: Path) -> Result:
+    seconds = _seconds(task)
+    try:
+        done = subprocess.run(
+            command, cwd=workdir, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Result(
+            exit_code=None, stdout="", stderr="", seconds=seconds, limit="time", backend="none"
+        )
+    except OSError as error:
+        raise BadInput(f"task {task.id!r}: check {task.check!r} cannot start: {error}") from error
+    texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    return Result(
+        exit_code=done.returncode, stdout=texts[0], stderr=texts[1], seconds=0.0, backend="none"
+    )
+
+
+def _confined(
+    task: Task,
+    sandbox: Sandbox,
+    command: list[str],
+    workdir: Path,
+    files: dict[str, bytes],
+    readable: tuple[Path, ...],
+) -> Result:
+    limits = Limits(wall_s=_seconds(task))
+    try:
+        return sandbox.exec(command, workdir=workdir, files=files, limits=limits, readable=readable)
+    except SandboxUnavailable as error:
+        raise BadInput(
+            f"task {task.id!r}: check {task.check!r} needs a sandbox, and there is none: {error}; "
+            "or trust the suite"
+        ) from error
+
+
+def _seconds(task: Task) -> float:
+    value = task.meta.get("check_seconds", DEFAULT_SECONDS)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise BadInput(
+            f"task {task.id!r}: expected meta 'check_seconds' to be > 0, found {value!r}"
+        )
+    return float(value)
+
+
+def _how_it_ended(result: Result) -> str:
+    if result.limit is not None:
+        return f"was ended by its {result.limit} limit after {result.seconds:.0f} s"
+    tail = (result.stderr.strip() or result.stdout.strip())[-300:]
+    return f"ended with exit code {result.exit_code}" + (f": {tail}" if tail else "")

@@ -1,0 +1,143 @@
+"""Recalculating workbooks with LibreOffice, so that formulas have values that can be compared."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.sandbox.types import Limits, Sandbox, SandboxUnavailable
+from harness.tasks.workbooks import UnreadableWorkbook, check_limits
+
+BATCH = 32
+_FILTER = "xlsx:Calc MS Excel 2007 XML"
+# Values that a spreadsheet program stored are kept (1 = never recalculate on load): LibreOffice
+# lacks some of Excel's functions. Formulas without a stored value are computed in any case.
+_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry"
+  xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode"
+  oor:op="fuse"><value>1</value></prop></item>
+<item oor:path="/org.openoffice.Office.Calc/Content/Update"><prop oor:name="Link"
+  oor:op="fuse"><value>2</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop
+  oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
+</oor:items>
+"""
+_workers = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+def find_soffice() -> str | None:
+    """Path of LibreOffice's `soffice`, or None where it is not installed."""
+    return shutil.which("soffice") or shutil.which("libreoffice")
+
+
+def recalculate(
+    paths: Sequence[Path], out: Path, timeout: float = 120.0, sandbox: Sandbox | None = None
+) -> dict[Path, Path]:
+    """Recalculate workbooks into the folder `out`, many in one start of LibreOffice.
+
+    A file on which a batch fails is tried once more alone. Each start has a profile of its own, and
+    at most one per processor runs at a time.
+
+    Args:
+        paths: the workbooks; they are not changed.
+        out: folder for the new workbooks, made if absent.
+        timeout: seconds of one start (a batch of 32, or a single file).
+        sandbox: where LibreOffice runs; None: in the open.
+
+    Returns:
+        path -> recalculated workbook, without the paths where that was impossible; empty where
+        LibreOffice is not installed (ask :func:`find_soffice`).
+    """
+    soffice = find_soffice()
+    if soffice is None:
+        return {}
+    out.mkdir(parents=True, exist_ok=True)
+    good = [path for path in dict.fromkeys(paths) if _readable(path)]
+    found: dict[Path, Path] = {}
+    for start in range(0, len(good), BATCH):
+        found |= _convert(good[start : start + BATCH], out, soffice, timeout, sandbox)
+    if len(good) > 1:
+        for path in good:
+            if path not in found:
+                found |= _convert([path], out, soffice, timeout, sandbox)
+    return found
+
+
+def _readable(path: Path) -> bool:
+    try:
+        check_limits(path)
+    except UnreadableWorkbook:
+        return False
+    return True
+
+
+def _convert(
+    paths: Sequence[Path], out: Path, soffice: str, timeout: float, sandbox: Sandbox | None
+) -> dict[Path, Path]:
+    """One start of LibreOffice in a folder of its own; copies get plain, distinct names."""
+    with _workers, tempfile.TemporaryDirectory(prefix="recalculate-") as name:
+        folder = Path(name).resolve()
+        settings = folder / "profile" / "user" / "registrymodifications.xcu"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(_SETTINGS, "utf-8")
+        (folder / "in").mkdir()
+        copies = {path: f"{number:04d}.xlsx" for number, path in enumerate(paths)}
+        for path, copy in copies.items():
+            shutil.copyfile(path, folder / "in" / copy)
+        command = [
+            soffice,
+            "--headless",
+            "--norestore",
+            f"-env:UserInstallation={(folder / 'profile').as_uri()}",
+            "--convert-to",
+            _FILTER,
+            "--outdir",
+            str(folder / "out"),
+            *(str(folder / "in" / copy) for copy in copies.values()),
+        ]
+        _run(command, folder, timeout, sandbox)
+        found: dict[Path, Path] = {}
+        for path, copy in copies.items():
+            made = folder / "out" / copy
+            if made.is_file() and not made.is_symlink() and made.stat().st_size:
+                handle, target = tempfile.mkstemp(f"-{path.stem[:40]}.xlsx", dir=out)
+                os.close(handle)
+                found[path] = Path(shutil.move(made, target))
+        return found
+
+
+def _run(command: list[str], folder: Path, timeout: float, sandbox: Sandbox | None) -> None:
+    """Run LibreOffice; what it did is judged by the files that it leaves."""
+    if sandbox is not None:
+        limits = Limits(wall_s=timeout, cpu_s=int(timeout) + 1, memory_mb=4096)
+        with contextlib.suppress(SandboxUnavailable):
+            sandbox.exec(command, workdir=folder, limits=limits)
+        return
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout)
+    finally:
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End LibreOffice with the processes that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

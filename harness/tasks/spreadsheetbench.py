@@ -1,0 +1,121 @@
+"""Reading SpreadsheetBench (verified-400, the set of 912, our dev rows) as tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from harness.core import BadInput, Task
+
+#: Items whose official score says nothing about an agent, with the reason (found by comparing
+#: gold with gold and input with gold over the verified 400 items).
+KNOWN_BAD: dict[str, str] = {
+    "130-9": "its sheet name holds commas, so the official scorer cannot read the answer position",
+    "283-32": "its answer position is whole columns, which crash the official scorer",
+    "42930": "its golden file carries another id (1_43930), so officially it can never pass",
+    "13-1": "passes with the untouched input: the first sheet is judged, the answer is in another",
+    "73-45": "passes with any output: the answer position 'BD2:308' holds no cell",
+    "56225": "marked as excluded by the data set, which the official scorer ignores",
+    "56274": "marked as excluded by the data set, which the official scorer ignores",
+    "49300": "a no-break space in the answer position: the two official scorers disagree",
+    "45944": "spaces between its ranges: the two official scorers disagree",
+}
+
+_KEPT = ("instruction_type", "answer_position", "answer_sheet", "data_position")
+
+
+def load_spreadsheetbench(path: Path) -> list[Task]:
+    """Read a SpreadsheetBench folder, its dataset.json, or rows with `_files`.
+
+    Paths in the tasks are absolute. An item with several test cases (the set of 912) is one task:
+    `files` and `answer` are the first case, and `meta["cases"]` has all of them.
+
+    Args:
+        path: folder with dataset.json and spreadsheet/<id>/, or a .json or .jsonl file.
+
+    Raises:
+        BadInput: if the file is missing or malformed, or an item's workbooks are missing.
+    """
+    file = path / "dataset.json" if path.is_dir() else path
+    if not file.is_file():
+        raise BadInput(
+            f"expected a SpreadsheetBench folder with dataset.json, or a .jsonl file, found "
+            f"nothing at {str(file)!r}"
+        )
+    folder = file.parent.resolve()
+    return [_task(row, folder, f"{file}: item {number}") for number, row in enumerate(_rows(file))]
+
+
+def _rows(file: Path) -> list[Any]:
+    import json
+
+    try:
+        text = file.read_text("utf-8")
+        if file.suffix == ".jsonl":
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        rows = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{str(file)!r} is not JSON in UTF-8: {error}") from error
+    if not isinstance(rows, list):
+        raise BadInput(f"{str(file)!r}: expected a list of items, found {type(rows).__name__}")
+    return list(rows)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # JSON
+
+
+def _task(row: Any, folder: Path, where: str) -> Task:
+    try:
+        name, prompt = str(row["id"]), str(row["instruction"])
+        position = str(row["answer_position"])
+    except (KeyError, TypeError) as error:
+        raise BadInput(
+            f"{where}: expected an object with id, instruction and answer_position, "
+            f"found {row!r:.200}"
+        ) from error
+    cases = _listed(row, folder) if "_files" in row else _found(row, name, folder)
+    if not cases:
+        raise BadInput(
+            f"{where} ({name!r}): found no pair of input and golden workbook under {str(folder)!r}"
+        )
+    for one in cases:
+        for file in one.values():
+            if not Path(file).is_file():
+                raise BadInput(f"{where} ({name!r}): expected a workbook at {file!r}, found none")
+    meta: dict[str, JsonValue] = {key: row[key] for key in _KEPT if row.get(key)}
+    meta |= {"answer_position": position, "stratum": str(row.get("instruction_type", ""))}
+    if len(cases) > 1:
+        meta["cases"] = [{**one} for one in cases]
+    if name in KNOWN_BAD:
+        meta["known_bad"] = KNOWN_BAD[name]
+    return Task(
+        id=name,
+        prompt=prompt,
+        files={"input.xlsx": cases[0]["input"]},
+        answer=cases[0]["golden"],
+        check="spreadsheet",
+        meta=meta,
+    )
+
+
+def _listed(row: Any, folder: Path) -> list[dict[str, str]]:
+    files = row["_files"]
+    pairs = zip(files["init"], files["golden"], strict=True)
+    return [{"input": str(folder / one), "golden": str(folder / two)} for one, two in pairs]
+
+
+def _found(row: Any, name: str, folder: Path) -> list[dict[str, str]]:
+    """Pairs in the item's folder, by the three naming schemes that occur."""
+    place = folder / str(row.get("spreadsheet_path") or f"spreadsheet/{name}")
+    if not place.is_dir():
+        place = folder / "spreadsheet" / name
+    pairs = [(place / "initial.xlsx", place / "golden.xlsx")]
+    for number in range(1, 10):
+        prefix = f"{number}_{name}_"
+        pairs.append((place / f"{prefix}input.xlsx", place / f"{prefix}answer.xlsx"))
+        pairs.append((place / f"{prefix}init.xlsx", place / f"{prefix}golden.xlsx"))
+    whole = [(one, two) for one, two in pairs if one.is_file() and two.is_file()]
+    if not whole:  # 42930: the golden file carries another number
+        inputs, goldens = sorted(place.glob("*_init.xlsx")), sorted(place.glob("*_golden.xlsx"))
+        if len(inputs) == len(goldens) == 1:
+            whole = [(inputs[0], goldens[0])]
+    return [{"input": str(one), "golden": str(two)} for one, two in whole]
