@@ -75,7 +75,8 @@ def _score(task: Task, verdict: Any) -> Score:
     given: dict[str, Any] = {"value": verdict}
     if isinstance(verdict, dict):
         given = {"value": verdict.get("passed"), **verdict}  # pyright: ignore[reportUnknownMemberType]  # a user's dict
-    value, ok, detail = given["value"], given.get("passed"), given.get("detail") or {}
+    value, ok = given["value"], given.get("passed")
+    detail: Any = given.get("detail") or {}
     sound = isinstance(value, (bool, int, float)) and 0 <= value <= 1 and isinstance(detail, dict)
     if not sound or not isinstance(ok, (bool, type(None))):
         return invalid(
@@ -88,7 +89,7 @@ def _score(task: Task, verdict: Any) -> Score:
         outcome="pass" if passes else "fail",
         value=value,
         reason=reason or ("" if passes else f"check {task.check!r} gave {value:g}"),
-        detail=detail,
+        detail=detail,  # pyright: ignore[reportUnknownArgumentType]  # pydantic checks it
     )
 
 

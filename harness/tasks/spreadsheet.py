@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Score, Task
+from harness.core import BadInput, Score, Task, failed
 from harness.core.prompts import render
 from harness.sandbox.types import Sandbox
 from harness.tasks.cells import shown
@@ -18,7 +18,7 @@ from harness.tasks.comparison import Comparison, Difference, compare_workbooks, 
 from harness.tasks.inputs import copy_inputs
 from harness.tasks.ranges import parse_answer_position
 from harness.tasks.recalculation import find_soffice, recalculate
-from harness.tasks.workbooks import UnreadableWorkbook, Workbook, open_workbook
+from harness.tasks.workbooks import UnreadableWorkbook, Workbook, check_limits, open_workbook
 
 __all__ = ["Comparison", "Difference", "SpreadsheetFamily", "compare_workbooks"]
 
@@ -50,35 +50,33 @@ class SpreadsheetFamily:
             BadInput: if the input or the golden workbook is missing or unreadable, or the answer
                 position is no list of ranges: before a model call is paid for.
         """
-        if INPUT_NAME not in task.files:
-            raise BadInput(
-                f"task {task.id!r}: expected the input workbook as 'files': "
-                f'{{"{INPUT_NAME}": path}}, found {sorted(task.files)}'
-            )
-        gold = _gold(task, base)
-        with _blamed_on(task):
-            parse_answer_position(gold.position)
+        golds = _golds(task, base)
         copy_inputs(task, base, workdir)
-        try:
-            with open_workbook(gold.path):
-                pass
-        except UnreadableWorkbook as error:
-            raise BadInput(f"task {task.id!r}: golden workbook: {error}") from error
-        try:
-            with open_workbook(workdir / INPUT_NAME) as book:
+        with _blamed_on(task):
+            parse_answer_position(golds[0].position)
+            for gold in golds:
+                with _readable("golden workbook", gold.path), open_workbook(gold.path):
+                    pass
+            inputs = [name for name in task.files if name.endswith(".xlsx")]
+            for name in inputs:
+                with _readable("input workbook", base / task.files[name]):
+                    check_limits(workdir / name)
+            source = base / task.files[INPUT_NAME]
+            with _readable("input workbook", source), open_workbook(workdir / INPUT_NAME) as book:
                 sheets = [_preview(book, name) for name in book.sheet_names[:PREVIEW_SHEETS]]
                 more = max(0, len(book.sheet_names) - PREVIEW_SHEETS)
-        except UnreadableWorkbook as error:
-            source = str(base / task.files[INPUT_NAME])
-            raise BadInput(f"task {task.id!r}: input workbook {source!r}: {error}") from error
         return render(
             "spreadsheet_task",
             instruction=task.prompt,
             instruction_type=task.meta.get("instruction_type"),
-            answer_position=gold.position,
-            answer_sheet=gold.sheet,
+            answer_position=golds[0].position,
+            answer_sheet=golds[0].sheet,
             input_name=INPUT_NAME,
             output_name=OUTPUT_NAME,
+            more_cases=[
+                {"input": input_name(n), "output": gold.output}
+                for n, gold in enumerate(golds[1:], 2)
+            ],
             sheets=sheets,
             more_sheets=more,
         )
@@ -92,16 +90,22 @@ class SpreadsheetFamily:
         Raises:
             BadInput: if the golden workbook or the answer position cannot be used.
         """
-        gold = _gold(task, base)
-        output = workdir / OUTPUT_NAME
+        scores: list[Score] = []
+        for gold in _golds(task, base):
+            with _blamed_on(task):
+                scores.append(self._judge(gold, workdir / gold.output))
         known_bad = {"known_bad": task.meta["known_bad"]} if "known_bad" in task.meta else {}
+        if len(scores) == 1:
+            return scores[0].model_copy(update={"detail": {**known_bad, **scores[0].detail}})
+        return _hard(scores, known_bad)
+
+    def _judge(self, gold: _Gold, output: Path) -> Score:
+        """The score of one test case."""
         if output.is_symlink() or not output.is_file():
-            reason = f"there is no output file {OUTPUT_NAME!r} in the work folder"
-            return Score(outcome="fail", value=0.0, reason=reason, detail=known_bad)
-        with _blamed_on(task):
-            plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
-            recalculated, how = self._recalculated(gold, output, plain)
-        return _judgement(plain, recalculated, how, known_bad)
+            return failed(f"there is no output file {output.name!r} in the work folder")
+        plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
+        recalculated, how = self._recalculated(gold, output, plain)
+        return _judgement(plain, recalculated, how)
 
     def _recalculated(
         self, gold: _Gold, output: Path, plain: Comparison
@@ -121,12 +125,20 @@ class SpreadsheetFamily:
             return comparison, "recalculated"
 
 
-def _judgement(
-    plain: Comparison,
-    recalculated: Comparison | None,
-    how: str,
-    known_bad: dict[str, JsonValue],
-) -> Score:
+def _hard(scores: Sequence[Score], facts: dict[str, JsonValue]) -> Score:
+    """Several test cases as one: it passes if all do (hard); the value is their share (soft)."""
+    share = sum(score.outcome == "pass" for score in scores) / len(scores)
+    cases: list[JsonValue] = [score.model_dump(mode="json") for score in scores]
+    first = next((score.reason for score in scores if score.outcome != "pass"), "")
+    return Score(
+        outcome="pass" if share == 1.0 else "fail",
+        value=share,
+        reason=f"{share:.0%} of {len(scores)} test cases passed" + (f": {first}" if first else ""),
+        detail={**facts, "hard": share == 1.0, "soft": share, "cases": cases},
+    )
+
+
+def _judgement(plain: Comparison, recalculated: Comparison | None, how: str) -> Score:
     counted = recalculated or plain
     reason = counted.message or "all cells are equal"
     return Score(
@@ -134,7 +146,6 @@ def _judgement(
         value=float(counted.equal),
         reason=f"{reason} ({how})",
         detail={
-            **known_bad,
             "without_recalc": plain.equal,
             "with_recalc": None if recalculated is None else recalculated.equal,
             "counted": "without_recalc" if recalculated is None else "with_recalc",
@@ -161,30 +172,61 @@ def _has_formulas(gold: _Gold, output: Path) -> bool:
 
 
 class _Gold(NamedTuple):
+    """What one test case is judged by."""
+
     path: Path
     position: str
     sheet: str | None
+    output: str
 
 
-def _gold(task: Task, base: Path) -> _Gold:
+def input_name(case: int) -> str:
+    """Name of the input workbook of a test case, counted from 1: `input.xlsx`, `input_2.xlsx`."""
+    return INPUT_NAME if case == 1 else f"input_{case}.xlsx"
+
+
+def output_name(case: int) -> str:
+    """Name of the workbook that an agent leaves for a test case."""
+    return OUTPUT_NAME if case == 1 else f"output_{case}.xlsx"
+
+
+def _golds(task: Task, base: Path) -> list[_Gold]:
     position, sheet = task.meta.get("answer_position"), task.meta.get("answer_sheet")
-    if not isinstance(task.answer, str) or not task.answer:
-        raise BadInput(
-            f"task {task.id!r}: expected 'answer' to be the path of the golden workbook, "
-            f"found {task.answer!r}"
-        )
     if not isinstance(position, str):
         raise BadInput(
             f"task {task.id!r}: expected meta 'answer_position' such as \"'Sheet1'!A1:B2\", "
             f"found {position!r}"
         )
-    path = base / task.answer
-    if not path.is_file():
-        raise BadInput(
-            f"task {task.id!r}: expected the golden workbook at {str(path)!r}, found none: "
-            "put it there, or correct 'answer' (paths are relative to the task file)"
-        )
-    return _Gold(path, position, sheet if isinstance(sheet, str) and sheet else None)
+    answers = task.answer if isinstance(task.answer, list) else [task.answer]
+    golds: list[_Gold] = []
+    for case, answer in enumerate(answers, 1):
+        if not isinstance(answer, str) or not answer:
+            raise BadInput(
+                f"task {task.id!r}: expected 'answer' to be the path of the golden workbook, or "
+                f"a list with one path a test case, found {task.answer!r}"
+            )
+        path = base / answer
+        if not path.is_file():
+            raise BadInput(
+                f"task {task.id!r}: expected the golden workbook at {str(path)!r}, found none: "
+                "put it there, or correct 'answer' (paths are relative to the task file)"
+            )
+        name = sheet if isinstance(sheet, str) and sheet else None
+        golds.append(_Gold(path, position, name, output_name(case)))
+        if input_name(case) not in task.files:
+            raise BadInput(
+                f"task {task.id!r}: expected {input_name(case)!r} in 'files' for the golden "
+                f"workbook {answer!r}, found {sorted(task.files)}"
+            )
+    return golds
+
+
+@contextmanager
+def _readable(what: str, path: Path) -> Generator[None]:
+    try:
+        yield
+    except UnreadableWorkbook as error:
+        raise BadInput(f"{what} {str(path)!r}: {error}") from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import BadInput, Task
+from harness.tasks.spreadsheet import input_name
 
 #: Items whose official score says nothing about an agent, with the reason (found by comparing
 #: gold with gold and input with gold over the verified 400 items).
@@ -30,7 +31,8 @@ def load_spreadsheetbench(path: Path) -> list[Task]:
     """Read a SpreadsheetBench folder, its dataset.json, or rows with `_files`.
 
     Paths in the tasks are absolute. An item with several test cases (the set of 912) is one task:
-    `files` and `answer` are the first case, and `meta["cases"]` has all of them.
+    `files` has `input.xlsx`, `input_2.xlsx`, ..., `answer` a list of their golden workbooks, and
+    `meta["cases"]` the pairs.
 
     Args:
         path: folder with dataset.json and spreadsheet/<id>/, or a .json or .jsonl file.
@@ -90,8 +92,8 @@ def _task(row: Any, folder: Path, where: str) -> Task:
     return Task(
         id=name,
         prompt=prompt,
-        files={"input.xlsx": cases[0]["input"]},
-        answer=cases[0]["golden"],
+        files={input_name(number): one["input"] for number, one in enumerate(cases, 1)},
+        answer=cases[0]["golden"] if len(cases) == 1 else [one["golden"] for one in cases],
         check="spreadsheet",
         meta=meta,
     )
