@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +56,7 @@ def run_function(
     marker = secrets.token_hex(16)
     request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
+    _clear(workdir / _REQUEST)
     files = {_REQUEST: json.dumps(request).encode()}
     result = _confined(task, sandbox, command, workdir, files, (_RUNNER, base))
     return _from_output(task, result, marker)
@@ -113,8 +114,9 @@ def run_command(
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
     content = (answer or "").encode()
+    _clear(workdir / ANSWER_FILE)
     if sandbox is None:
-        _write_new(workdir / ANSWER_FILE, content)
+        (workdir / ANSWER_FILE).write_bytes(content)
         result = _open_run(task, command, workdir)
     else:
         files = {ANSWER_FILE: content}
@@ -132,12 +134,12 @@ def _filled(word: str, places: dict[str, str]) -> str:
     return word
 
 
-def _write_new(path: Path, content: bytes) -> None:
-    """Write a file in a folder that an agent could write: never through a link it left there."""
-    path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
+def _clear(path: Path) -> None:
+    """Remove what an agent left where we are about to write: a file, a link, a folder."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _open_run(task: Task, command: list[str], workdir: Path) -> Result:

@@ -1,0 +1,238 @@
+"""The generic family: comparisons, check functions and commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from harness.core import BadInput, Score, Task
+from harness.sandbox import Sandbox, select
+from harness.tasks import family
+from harness.tasks.answers import normalise, read_number, token_f1
+
+HERE = Path()
+
+
+def _score(check: str, expected: JsonValue, answer: str | None, **meta: JsonValue) -> Score:
+    task = Task(id="t", prompt="p", answer=expected, check=check, meta=meta)
+    return family(task).score(task, HERE, HERE, answer)
+
+
+@pytest.mark.parametrize(
+    ("check", "expected", "answer", "outcome"),
+    [
+        ("em", "Marrow & Finch", "the marrow  finch.", "pass"),
+        ("em", "Marrow & Finch", "It is Marrow & Finch", "fail"),
+        ("em", ["Paris", "City of Light"], "city of light!", "pass"),
+        ("em", "A", "a", "pass"),
+        ("em", "A", "the", "fail"),
+        ("em", "A", "B", "fail"),
+        ("em", 4, "4", "pass"),
+        ("em", "x", "", "fail"),
+        ("em", "x", None, "fail"),
+        ("exact", "Ab", "Ab\n", "pass"),
+        ("exact", "Ab", "ab", "fail"),
+        ("contains", "desk lamp", "She bought a Desk Lamp.", "pass"),
+        ("contains", "lamp", "lampshade", "fail"),
+        ("contains", "%", "no", "fail"),
+        ("numeric", "1,234.5", "The total is 1234.5", "pass"),
+        ("numeric", 10, "-10", "fail"),
+        ("numeric", [1, 2], "2.0", "pass"),
+        ("numeric", 10, "none", "fail"),
+        ("f1", "red green", "green red", "pass"),
+        ("f1", "red green", "red blue", "fail"),
+    ],
+)
+def test_comparisons(check: str, expected: JsonValue, answer: str | None, outcome: str) -> None:
+    score = _score(check, expected, answer)
+    assert score.outcome == outcome
+    assert bool(score.reason) == (outcome == "fail")
+
+
+def test_numbers_are_compared_within_the_tolerance() -> None:
+    assert _score("numeric", 10, "10.4", tolerance=0.5).outcome == "pass"
+    assert _score("numeric", 10, "10.6", tolerance=0.5).outcome == "fail"
+
+
+def test_f1_is_a_soft_value_with_a_threshold() -> None:
+    score = _score("f1", "red green", "red blue")
+    assert score.value == pytest.approx(0.5)
+    assert _score("f1", "red green", "red blue", threshold=0.5).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("check", "expected", "meta", "message"),
+    [
+        ("em", None, {}, "expected 'answer'"),
+        ("em", {"a": 1}, {}, "expected 'answer'"),
+        ("numeric", "many", {}, "expected numbers"),
+        ("numeric", 1, {"tolerance": "x"}, "tolerance"),
+        ("f1", "x", {"threshold": -1}, "threshold"),
+        ("", "x", {}, "has no 'check'"),
+        (None, "x", {}, "has no 'check'"),
+        ("missing.py:check", "x", {}, "missing.py"),
+        ("no-such-program-here", "x", {}, "cannot start"),
+        ("unclosed 'quote", "x", {}, "is no command"),
+    ],
+)
+def test_a_task_that_cannot_be_judged_is_named(
+    check: str | None, expected: JsonValue, meta: dict[str, JsonValue], message: str, tmp_path: Path
+) -> None:
+    task = Task(id="odd-one", prompt="p", answer=expected, check=check, meta=meta)
+    with pytest.raises(BadInput, match=message) as caught:
+        family(task).score(task, tmp_path, tmp_path, "1")
+    assert "odd-one" in str(caught.value) or "missing.py" in str(caught.value)
+
+
+def test_preparing_copies_the_files_and_nothing_else(tmp_path: Path) -> None:
+    base, work = tmp_path / "suite", tmp_path / "work"
+    (base / "files").mkdir(parents=True)
+    (base / "files" / "a.csv").write_text("1")
+    (base / "gold.txt").write_text("secret")
+    work.mkdir()
+    task = Task(id="t", prompt="ask", files={"in/a.csv": "files/a.csv"}, answer="x", check="em")
+    assert family(task).prepare(task, base, work) == "ask"
+    assert [str(one.relative_to(work)) for one in work.rglob("*") if one.is_file()] == ["in/a.csv"]
+    lost = Task(id="lost", prompt="ask", files={"b.csv": "files/b.csv"}, answer="x", check="em")
+    with pytest.raises(BadInput, match=r"'lost'.*'b\.csv'"):
+        family(lost).prepare(lost, base, work)
+
+
+_CHECKS = """
+from pathlib import Path
+def right(task, workdir, answer):
+    print("noise")
+    return answer == task["answer"]
+def soft(task, workdir, answer):
+    return 0.25
+def told(task, workdir, answer):
+    return {"passed": True, "value": 0.5, "reason": "good enough", "detail": {"rows": 3}}
+def crashing(task, workdir, answer):
+    raise RuntimeError("broken check")
+def strange(task, workdir, answer):
+    return "yes"
+def reads(task, workdir, answer):
+    return Path(workdir, "left.txt").read_text() == "done"
+def reaches_out(task, workdir, answer):
+    try:
+        Path(task["meta"]["outside"]).write_text("x")
+    except OSError:
+        return False
+    return True
+"""
+
+
+@pytest.fixture(params=["trusted", "sandboxed"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox | None:
+    return select("auto") if request.param == "sandboxed" else None
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (folder / "checks.py").write_text(_CHECKS)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "left.txt").write_text("done")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("function", "answer", "outcome", "value"),
+    [
+        ("right", "42", "pass", 1.0),
+        ("right", "41", "fail", 0.0),
+        ("right", None, "fail", 0.0),
+        ("soft", "", "fail", 0.25),
+        ("told", "", "pass", 0.5),
+        ("reads", "", "pass", 1.0),
+        ("crashing", "", "invalid", 0.0),
+        ("strange", "", "invalid", 0.0),
+    ],
+)
+def test_check_functions(
+    base: Path,
+    sandbox: Sandbox | None,
+    function: str,
+    answer: str | None,
+    outcome: str,
+    value: float,
+) -> None:
+    task = Task(id="t", prompt="p", answer="42", check=f"checks.py:{function}")
+    score = family(task, sandbox).score(task, base, base.parent / "work", answer)
+    assert (score.outcome, score.value) == (outcome, value)
+    if function == "told":
+        assert (score.reason, score.detail) == ("good enough", {"rows": 3})
+    if function == "crashing":
+        assert "broken check" in score.reason
+
+
+def test_an_untrusted_check_cannot_write_outside(base: Path) -> None:
+    outside = base / "written.txt"
+    task = Task(id="t", prompt="p", check="checks.py:reaches_out", meta={"outside": str(outside)})
+    score = family(task, select("auto")).score(task, base, base.parent / "work", "")
+    assert score.outcome == "fail"
+    assert not outside.exists()
+    assert family(task, None).score(task, base, base.parent / "work", "").outcome == "pass"
+
+
+def test_modules_left_by_the_agent_are_not_imported_by_the_check(base: Path) -> None:
+    (base / "uses.py").write_text(
+        "import json\ndef check(t, w, a):\n    return json.loads('false')"
+    )
+    work = base.parent / "work"
+    (work / "json.py").write_text("def loads(text): return True\ndef load(file): return {}")
+    task = Task(id="t", prompt="p", check="uses.py:check")
+    assert family(task, select("auto")).score(task, base, work, "").outcome == "fail"
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        ("grep -q '^forty two$' answer.txt", "pass"),
+        ("grep -q nothing answer.txt", "fail"),
+        ("test -f left.txt", "pass"),
+        ("test -f {base}/checks.py", "pass"),
+        ("{python} -c 'import sys; sys.exit(3)'", "fail"),
+        ("sleep 20", "invalid"),
+    ],
+)
+def test_commands(base: Path, sandbox: Sandbox | None, command: str, outcome: str) -> None:
+    task = Task(id="t", prompt="p", check=command, meta={"check_seconds": 1.5})
+    score = family(task, sandbox).score(task, base, base.parent / "work", "forty two")
+    assert score.outcome == outcome, score.reason
+
+
+@pytest.mark.parametrize("check", ["test -s answer.txt", "checks.py:reads"])
+def test_what_the_agent_left_in_the_way_neither_stops_nor_redirects_a_check(
+    base: Path, sandbox: Sandbox | None, check: str
+) -> None:
+    outside = base / "precious.txt"
+    outside.write_text("keep")
+    work = base.parent / "work"
+    (work / "answer.txt").symlink_to(outside)
+    (work / ".check-request.json").mkdir()
+    task = Task(id="t", prompt="p", check=check)
+    assert family(task, sandbox).score(task, base, work, "new").outcome == "pass"
+    assert outside.read_text() == "keep"
+
+
+@given(st.text(max_size=40))
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_f1_is_symmetric_and_bounded(left: str, right: str) -> None:
+    assert 0.0 <= token_f1(left, right) == token_f1(right, left) <= 1.0
+    assert token_f1(left, left) == 1.0
+
+
+@given(st.floats(-1e12, 1e12))
+def test_numbers_are_read_back(value: float) -> None:
+    assert read_number(f"so it is {value!r}") == value
+    assert read_number(f"{value:,.2f}") == pytest.approx(value, abs=0.006)
