@@ -79,7 +79,8 @@ class DemoReport(Value):
 
     Attributes:
         origin: live, recorded (replayed from our recording), or simulated.
-        evolution: result of the evolution with its gate; its skill is None-like if empty.
+        model: spec of the model that answered, now or when it was recorded.
+        evolution: result of the evolution with its gate.
         arms: the conditions on the test tasks; empty if no skill came out.
         detectable: smallest lift that the test tasks can show.
         exported: where the skill was exported to; empty if it was not.
@@ -111,6 +112,7 @@ def run_demo(
 
     Args:
         model: spec; `replay/FILE` replays a recording.
+        concurrency: calls at one time.
         tell: called with one line of progress at a time.
 
     Raises:
@@ -130,7 +132,7 @@ def run_demo(
     exported = _export(skill_dir, out, evolution)
     report = DemoReport(
         origin=_origin(model),
-        model=model,
+        model=_recorded_model(model) if model.startswith("replay/") else model,
         sizes=sizes,
         evolution=evolution,
         arms=arms,
@@ -155,6 +157,14 @@ def recording() -> Path:
 def _origin(model: str) -> Origin:
     kind = model.partition("/")[0]
     return "recorded" if kind == "replay" else "simulated" if kind == "simulated" else "live"
+
+
+def _recorded_model(spec: str) -> str:
+    """The spec of the model that answered when the recording was made."""
+    from harness.models.recordings import read_calls
+
+    call = next(read_calls(Path(spec.partition("/")[2])))
+    return f"{call.kind}/{call.body['model']}"
 
 
 def _evolve(out: Path, model: str, sizes: DemoSizes, concurrency: int, tell: Tell) -> EvolveResult:

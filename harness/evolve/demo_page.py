@@ -21,8 +21,10 @@ def write_demo_page(report: DemoReport, skill_dir: Path, out: Path) -> None:
         undefined=StrictUndefined,
         autoescape=True,
     )
+    controls = [arm for arm in report.arms if arm.against is not None]
+    best = max(controls, key=lambda arm: arm.passed, default=None)
     html = environment.get_template("demo.html.j2").render(
-        report=report, gate=report.evolution.gate, lines=_lines(skill_dir)
+        report=report, gate=report.evolution.gate, best=best, lines=_lines(skill_dir)
     )
     write_atomic(out, html)
 
