@@ -55,8 +55,8 @@ class SpreadsheetFamily:
         with _blamed_on(task):
             parse_answer_position(golds[0].position)
             for gold in golds:
-                with _readable("golden workbook", gold.path), open_workbook(gold.path):
-                    pass
+                with _readable("golden workbook", gold.path):
+                    _check_computed(gold)
             inputs = [name for name in task.files if name.endswith(".xlsx")]
             for name in inputs:
                 with _readable("input workbook", base / task.files[name]):
@@ -169,6 +169,20 @@ def _has_formulas(gold: _Gold, output: Path) -> bool:
             )
     except UnreadableWorkbook:
         return False  # the plain comparison has said so
+
+
+def _check_computed(gold: _Gold) -> None:
+    """Refuse a golden workbook whose formulas were never computed: an empty output would pass."""
+    with open_workbook(gold.path) as book:
+        wanted = group_by_sheet(parse_answer_position(gold.position), book)
+        if any(book.read(sheet, areas).cells for sheet, areas in wanted.items()):
+            return
+        for sheet, areas in wanted.items():
+            if book.has_formulas(sheet, areas, from_outside=False):
+                raise BadInput(
+                    f"golden workbook {str(gold.path)!r}: the cells in {gold.position!r} are "
+                    "formulas without stored values: open and save it with a spreadsheet program"
+                )
 
 
 class _Gold(NamedTuple):

@@ -99,15 +99,20 @@ class Workbook:
                 table.append([values.get(column) for column in range(1, width + 1)])
         return table
 
-    def has_formulas(self, sheet: str, ranges: Iterable[CellRange]) -> bool:
-        """Whether a cell of `ranges` holds a formula, or one of the sheet fills several cells."""
+    def has_formulas(
+        self, sheet: str, ranges: Iterable[CellRange], *, from_outside: bool = True
+    ) -> bool:
+        """Whether a cell of `ranges` holds a formula.
+
+        With `from_outside`, a formula elsewhere in the sheet that fills several cells counts too.
+        """
         wanted = list(ranges)
         with _explained(self.path), self._parser(sheet, formulas=True) as parser:
             for row, row_cells in parser.parse():
                 for cell in row_cells:
                     if cell["data_type"] != "f":
                         continue
-                    fills_others = not isinstance(cell["value"], str)  # array and table formulas
+                    fills_others = from_outside and not isinstance(cell["value"], str)
                     if fills_others or any(area.holds(row, cell["column"]) for area in wanted):
                         return True
         return False

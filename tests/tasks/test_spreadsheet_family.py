@@ -143,6 +143,7 @@ def test_an_unreadable_output_is_wrong_with_its_reason(base: Path, work: Path) -
         ({"answer": "none.xlsx"}, "golden workbook"),
         ({"answer": None}, "golden workbook"),
         ({"answer": "text.xlsx"}, "no readable .xlsx"),
+        ({"answer": "formulas.xlsx"}, "formulas without stored values"),
         ({"files": {"input.xlsx": "none.xlsx"}}, "'input.xlsx'"),
         ({"files": {"input.xlsx": "text.xlsx"}}, "no readable .xlsx"),
         ({"files": {"data.xlsx": "in.xlsx"}}, "expected 'input.xlsx'"),
@@ -154,6 +155,7 @@ def test_a_task_that_cannot_be_used_is_refused_before_the_agent_runs(
     base: Path, work: Path, changes: dict[str, JsonValue], message: str
 ) -> None:
     (base / "text.xlsx").write_text("nonsense")
+    write_workbook(base / "formulas.xlsx", {"Data": [["n", "x"], [2, "=A2*2"], [3, "=A3*2"]]})
     task = _task(**changes)
     with pytest.raises(BadInput, match=message) as caught:
         family(task).prepare(task, base, work)
