@@ -115,3 +115,14 @@ def test_gold_passes_and_input_fails_on_all_shared_rows(shared: Path) -> None:
         "13-1: untouched input passes",
         "73-45: untouched input passes",
     ]
+
+
+def test_verdicts_are_those_of_the_official_scorer(shared: Path) -> None:
+    folder = shared / "fixtures" / "trace2skill_official"
+    verdicts: dict[str, bool] = {}
+    for task in load_spreadsheetbench(folder / "ds"):
+        assert isinstance(task.answer, str)
+        output = folder / "outputs" / "spreadsheet" / task.id / f"1_{task.id}_output.xlsx"
+        position = str(task.meta["answer_position"])
+        verdicts[task.id] = compare_workbooks(Path(task.answer), output, position).equal
+    assert verdicts == {"90-1": True, "90-2": False, "90-3": True, "90004": False}
