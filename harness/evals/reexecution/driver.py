@@ -1,67 +1,48 @@
-"""Runs inside the sandbox, alone: scripts in order, each in a process of its own, files shared.
+"""Runs inside the sandbox, alone: the scripts of one run, in order, as one notebook would.
 
-Standard library only, and no import of the harness: the interpreter may be another one. The slow
-imports happen once, before the forks. Reads `plan.json` in the current folder and writes to
-stdout a JSON list with, per script, null or the name of the exception that ended it.
+All share one namespace: recorded runs use names that an earlier reply imported. (Their tracebacks
+say `Cell In[1]` in every reply because that kernel kept no history.) An exception ends its script
+and nothing else. Standard library only, and no import of the harness: the interpreter may be
+another one. Reads `plan.json` in the current folder; writes to stdout a JSON list with, per script,
+null or the name of the exception that ended it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import json
 import os
-import sys
+from pathlib import Path
 from typing import Any
-
-PRELOADED = ("openpyxl", "pandas")
 
 
 def main() -> None:
     """Run the plan: `{"root": str, "codes": [str, ...]}`."""
-    with open("plan.json", encoding="utf-8") as file:
-        plan: dict[str, Any] = json.load(file)
+    plan: dict[str, Any] = json.loads(Path("plan.json").read_text("utf-8"))
+    result = silence()
     # The folder of the recording machine lies below this one.
-    codes = [code.replace(plan["root"], os.path.abspath("root")) for code in plan["codes"]]
-    for module in PRELOADED:
-        if any(module in code for code in codes):
-            with contextlib.suppress(ImportError):
-                importlib.import_module(module)
-    print(json.dumps([run(code) for code in codes]))
+    root = str(Path("root").resolve())
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    errors = [evaluate(code.replace(plan["root"], root), namespace) for code in plan["codes"]]
+    os.write(result, json.dumps(errors).encode())
 
 
-def run(code: str) -> str | None:
-    """Run one script in a fork; the name of the exception that ended it, or None."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        silence()
-        error = evaluate(code)
-        os.write(writer, (error or "").encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        error = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return error or (None if status == 0 else "Killed")
-
-
-def evaluate(code: str) -> str | None:
-    """Execute as a notebook cell would: any exception ends this script and nothing else."""
+def evaluate(code: str, namespace: dict[str, Any]) -> str | None:
+    """Execute one script; the name of the exception that ended it, or None."""
     try:
-        exec(compile(code, "<reply>", "exec"), {"__name__": "__main__"})
-    except BaseException as error:
-        return None if isinstance(error, SystemExit) else type(error).__name__
+        exec(compile(code, "<reply>", "exec"), namespace)  # noqa: S102  # the sandbox is around us
+    except BaseException as error:  # noqa: BLE001  # a notebook survives SystemExit, too
+        return type(error).__name__
     return None
 
 
-def silence() -> None:
-    """What the script prints is not needed, and must not mix with the result."""
+def silence() -> int:
+    """Send what the scripts print to nowhere; a descriptor of the true stdout."""
+    result = os.dup(1)
     null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(null, 1)
     os.dup2(null, 2)
-    sys.stdin = open(os.devnull, encoding="utf-8")
+    return result
 
 
 if __name__ == "__main__":

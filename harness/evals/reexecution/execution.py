@@ -99,7 +99,7 @@ def execute(
         errors: list[str | None] = json.loads(result.stdout)
     except ValueError:
         last = (result.stderr.strip().splitlines() or ["no output"])[-1]
-        why = f"the driver ended with exit code {result.exit_code}: {last[:200]}"
+        why = f"the interpreter ended with exit code {result.exit_code}: {last[:200]}"
         return Execution(output=None, reason=why, seconds=result.seconds)
     raised = sum(error is not None for error in errors)
     if target.is_symlink() or not target.is_file():

@@ -23,7 +23,7 @@ class RunPlan(Value):
         root: the folder on the recording machine that held input and output.
         input: the input workbook, relative to `root`.
         output: the output workbook, relative to `root`.
-        codes: the scripts, in order; each ran in a process of its own.
+        codes: the scripts, in order; they shared one namespace.
     """
 
     id: str
@@ -37,9 +37,8 @@ class RunPlan(Value):
 def plan_run(trajectory: Trajectory) -> RunPlan:
     """Read a plan from a trajectory whose first user message names both paths.
 
-    Of each reply, the first Python fence counts: that is what the recording runner executed, in a
-    fresh interpreter per reply (each traceback says `Cell In[1]`), while files stayed. A reply
-    without a fence ended in a syntax error there, and has no effect here.
+    Of each reply, the first Python fence counts: that is what the recording runner executed. A
+    reply without a fence was executed whole there, ended in a syntax error, and has no effect here.
 
     Raises:
         BadInput: if the first user message does not name both paths, under one folder.
@@ -54,7 +53,9 @@ def plan_run(trajectory: Trajectory) -> RunPlan:
         raise BadInput(f"{name}: the first user message names no {error.args[0]}") from error
     root = os.path.commonpath([source, target])
     if root == "/" or ".." in PurePosixPath(source).parts + PurePosixPath(target).parts:
-        raise BadInput(f"{name}: expected input and output under one folder, {source!r}, {target!r}")
+        raise BadInput(
+            f"{name}: expected input and output under one folder, {source!r}, {target!r}"
+        )
     return RunPlan(
         id=name,
         task_id=str(trajectory.harness.get("task_id") or name),

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.core import BadInput, Task, Trajectory
-from harness.evals.reexecution.execution import Execution, Interpreter, execute, interpreter
+from harness.evals.reexecution.execution import Execution, execute, interpreter
 from harness.evals.reexecution.plan import plan_run
-from harness.evals.reexecution.types import (
-    Label,
-    Recalculation,
-    ReexecutionReport,
-    RunResult,
-    summarise,
-)
+from harness.evals.reexecution.scoring import recalculate_all, score_run
+from harness.evals.reexecution.types import Recalculation, ReexecutionReport, summarise
 from harness.sandbox import Sandbox
-from harness.tasks import compare_workbooks, find_soffice, recalculate
+from harness.tasks import find_soffice
 
-_BATCH = 28  # workbooks of one start of LibreOffice
-_BATCH_S = 300.0
 _INPUT = "input.xlsx"
 
 
@@ -48,129 +42,65 @@ def reexecute(
         workers: runs at one time.
         timeout_s: wall-clock limit of one run, seconds.
         python: an interpreter with other packages, such as an older pandas.
-        out: folder that keeps the work folders, `<number>-<id>`; None: they are deleted.
+        out: empty or new folder that keeps the runs' work folders, numbered in the order of the
+            trajectories; None: they are deleted.
         progress: called with (runs executed, all runs).
 
     Raises:
-        BadInput: if recalculation is asked for and LibreOffice is missing.
+        BadInput: if recalculation is asked for and LibreOffice is missing, `out` is not empty, or
+            `python` does not start.
     """
     if recalc != "off" and find_soffice() is None:
         raise BadInput("recalculation needs LibreOffice, which is not installed; or --recalc off")
     started = time.monotonic()
     runs = list(trajectories)
     by_id = {task.id: task for task in tasks}
+    matched = [by_id.get(str(run.harness.get("task_id") or run.trajectory_id)) for run in runs]
     program = interpreter(python)
-    with tempfile.TemporaryDirectory(prefix="replay-") as name:
-        base = Path(name).resolve() if out is None else out.resolve()
-        base.mkdir(parents=True, exist_ok=True)
-        executed = _execute_all(runs, by_id, base, sandbox, workers, timeout_s, program, progress)
-        outputs = [item.output for item in executed if item.output is not None]
-        fresh = (
-            {}
-            if recalc == "off"
-            else _recalculate_all(outputs, base / "recalculated", sandbox, workers)
-        )
-        with ThreadPoolExecutor(workers) as pool:
-            results = list(
-                pool.map(
-                    lambda pair: _score(pair[0], pair[1], by_id, recalc, fresh),
-                    zip(runs, executed, strict=True),
-                )
+    with _folder(out) as base:
+
+        def one(number: int) -> Execution:
+            try:
+                plan = plan_run(runs[number])
+                workbook = _only_input(matched[number], plan.task_id)
+            except BadInput as error:
+                return Execution(output=None, reason=str(error), seconds=0.0)
+            # A number, because ids may repeat and may hold any character.
+            folder = base / f"{number:04d}"
+            return execute(
+                plan, workbook, folder, sandbox=sandbox, timeout_s=timeout_s, python=program
             )
-    return summarise(tuple(results), recalc, time.monotonic() - started, sandbox.name)
 
-
-def _execute_all(
-    runs: Sequence[Trajectory],
-    tasks: dict[str, Task],
-    base: Path,
-    sandbox: Sandbox,
-    workers: int,
-    timeout_s: float,
-    python: Interpreter,
-    progress: Callable[[int, int], None] | None,
-) -> list[Execution]:
-    def one(number: int) -> Execution:
-        try:
-            plan = plan_run(runs[number])
-            workbook = _only_case(tasks.get(plan.task_id), plan.task_id)
-        except BadInput as error:
-            return Execution(output=None, reason=str(error), seconds=0.0)
-        # A number, because ids may repeat and may hold any character.
-        workdir = base / f"{number:04d}"
-        return execute(
-            plan, workbook, workdir, sandbox=sandbox, timeout_s=timeout_s, python=python
+        executed: list[Execution] = []
+        with ThreadPoolExecutor(workers) as pool:
+            for item in pool.map(one, range(len(runs))):
+                executed.append(item)
+                if progress is not None:
+                    progress(len(executed), len(runs))
+        outputs = [item.output for item in executed if item.output and recalc != "off"]
+        fresh = recalculate_all(outputs, base / "recalculated", sandbox, workers)
+        results = tuple(
+            score_run(run, item, task, recalc, fresh)
+            for run, item, task in zip(runs, executed, matched, strict=True)
         )
-
-    done: list[Execution] = []
-    with ThreadPoolExecutor(workers) as pool:
-        for item in pool.map(one, range(len(runs))):
-            done.append(item)
-            if progress is not None:
-                progress(len(done), len(runs))
-    return done
+    return summarise(results, recalc, time.monotonic() - started, sandbox.name)
 
 
-def _only_case(task: Task | None, task_id: str) -> Path:
+@contextmanager
+def _folder(out: Path | None) -> Generator[Path]:
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="replay-") as name:
+            yield Path(name).resolve()
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"expected an empty or new folder, found {str(out)!r} in use")
+    out.mkdir(parents=True, exist_ok=True)
+    yield out.resolve()
+
+
+def _only_input(task: Task | None, task_id: str) -> Path:
     if task is None:
         raise BadInput(f"no task {task_id!r} among the tasks")
     if not isinstance(task.answer, str) or len(task.files) != 1 or _INPUT not in task.files:
         raise BadInput(f"task {task_id!r}: expected one {_INPUT} and one golden workbook")
     return Path(task.files[_INPUT])
-
-
-def _recalculate_all(
-    outputs: Sequence[Path], folder: Path, sandbox: Sandbox, workers: int
-) -> dict[Path, Path]:
-    batches = [outputs[start : start + _BATCH] for start in range(0, len(outputs), _BATCH)]
-    found: dict[Path, Path] = {}
-    with ThreadPoolExecutor(workers) as pool:
-        for part in pool.map(
-            lambda batch: recalculate(batch, folder, timeout=_BATCH_S, sandbox=sandbox), batches
-        ):
-            found |= part
-    return found
-
-
-def _score(
-    run: Trajectory,
-    execution: Execution,
-    tasks: dict[str, Task],
-    recalc: Recalculation,
-    recalculated: dict[Path, Path],
-) -> RunResult:
-    label: Label | None
-    outcome = run.harness.get("outcome")
-    label = "pass" if outcome == "pass" else "fail" if outcome == "fail" else None
-    task = tasks.get(str(run.harness.get("task_id") or run.trajectory_id))
-    reason, with_recalc, without_recalc = execution.reason, None, None
-    if execution.output is not None and task is not None:
-        try:
-            if recalc != "on":
-                without_recalc = _equal(task, execution.output)
-            if recalc != "off" and execution.output in recalculated:
-                with_recalc = _equal(task, recalculated[execution.output])
-            elif recalc != "off":
-                reason = "LibreOffice could not recalculate the output"
-        except BadInput as error:
-            reason = str(error)
-    if not reason and label is None:
-        reason = "no label was recorded"
-    return RunResult(
-        id=run.trajectory_id or "?",
-        label=label,
-        comparable=not reason,
-        reason=reason,
-        with_recalc=with_recalc,
-        without_recalc=without_recalc,
-        errors=execution.errors,
-        seconds=round(execution.seconds, 3),
-    )
-
-
-def _equal(task: Task, output: Path) -> bool:
-    sheet = task.meta.get("answer_sheet")
-    position = str(task.meta.get("answer_position", ""))
-    return compare_workbooks(
-        Path(str(task.answer)), output, position, sheet if isinstance(sheet, str) else None
-    ).equal
