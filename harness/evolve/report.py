@@ -57,7 +57,8 @@ def result_of(evolution: Evolution, seconds: float) -> EvolveResult:
         lines=skill.text.count("\n"),
         skill_tokens=count_tokens(skill.text),
         support=dict(sorted(rules.items(), key=lambda pair: int(pair[0]))),
-        simulated=any(model.simulated for model in models),
+        simulated=any(model.simulated for model in models)
+        or any(one.harness.get("simulated") for one in evolution.trajectories),
         problems=tuple(evolution.problems),
     )
 

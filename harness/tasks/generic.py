@@ -11,6 +11,10 @@ from harness.tasks.code_checks import is_function, run_command, run_function
 from harness.tasks.inputs import copy_inputs
 
 
+DEFAULT_CHECK = "em"
+"""How a task is judged that has an answer and names no check."""
+
+
 class GenericFamily:
     """Judges by comparison (`em`, `exact`, `contains`, `numeric`, `f1`), function or command.
 
@@ -49,10 +53,12 @@ class GenericFamily:
 
 
 def _check(task: Task) -> str:
+    if task.check is None and task.answer is not None:
+        return DEFAULT_CHECK
     if task.check is None or not task.check.strip():
         names = ", ".join([*COMPARISONS, "spreadsheet"])
         raise BadInput(
-            f"task {task.id!r} has no 'check': expected one of {names}, file.py:function, "
+            f"task {task.id!r} has no 'check' and no 'answer': expected one of {names}, file.py:function, "
             "or a command whose exit code 0 is a pass"
         )
     return task.check.strip()

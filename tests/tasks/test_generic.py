@@ -73,7 +73,7 @@ def test_f1_is_a_soft_value_with_a_threshold() -> None:
         ("numeric", 1, {"tolerance": "x"}, "tolerance"),
         ("f1", "x", {"threshold": -1}, "threshold"),
         ("", "x", {}, "has no 'check'"),
-        (None, "x", {}, "has no 'check'"),
+        (None, None, {}, "has no 'check' and no 'answer'"),
         ("missing.py:check", "x", {}, "missing.py"),
         ("no-such-program-here", "x", {}, "cannot start"),
         ("unclosed 'quote", "x", {}, "is no command"),

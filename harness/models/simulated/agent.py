@@ -82,7 +82,8 @@ def _answer(view: Conversation, defects: set[Defect], slip: bool) -> str:
         value = f"The answer to the question is {value}."
     if "no_final_line" in defects:
         return f"I looked at the material. It seems to be {value}, as far as I can tell."
-    return _finish(view, f"{view.label}: {value}")
+    asked = view.task.rstrip().endswith(f"{view.label}:")
+    return _finish(view, value if asked else f"{view.label}: {value}")
 
 
 def _finish(view: Conversation, text: str) -> str:

@@ -79,9 +79,13 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
         else:
             parts["task"].append(text)
     tools = cast("list[dict[str, Any]]", body.get("tools") or [])
+    system = "\n".join(parts["system"])
+    # Without tools, earlier turns are worked examples and the task stands last; with tools, later
+    # user messages are reminders and the task stands first.
+    plain = not tools and "Action:" not in system
     return Conversation(
-        system="\n".join(parts["system"]),
-        task=parts["task"][0] if parts["task"] else "",
+        system=system,
+        task=(parts["task"][-1 if plain else 0]) if parts["task"] else "",
         observations=tuple(parts["observed"]),
         tools=tuple(str(tool.get("function", {}).get("name", "")) for tool in tools),
         replies=tuple(parts["said"]),

@@ -1,0 +1,36 @@
+"""docs/reference/commands.md is the help text of every command; it cannot drift.
+
+After a change: HARNESS_UPDATE_DOCS=1 pytest tests/cli/test_reference.py
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from harness.cli import cli
+
+HEAD = "# Commands\n\nThe help text of every command, kept equal to the program by a test.\n"
+
+
+def sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
+    context = click.Context(command, info_name=name, parent=parent, max_content_width=90)
+    context.terminal_width = 90
+    found = [f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            loaded = command.get_command(context, child)
+            assert loaded is not None
+            found += sections(loaded, child, context)
+    return found
+
+
+def test_the_reference_is_the_help_text(repository: Path) -> None:
+    path = repository / "docs" / "reference" / "commands.md"
+    text = "\n".join([HEAD, *sections(cli, "harness", None)])
+    if os.environ.get("HARNESS_UPDATE_DOCS"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert path.read_text() == text
