@@ -51,7 +51,7 @@ def score_run(
             if recalc != "off" and output in recalculated:
                 with_recalc = _equal(task, recalculated[output])
             elif recalc != "off":
-                reason = "LibreOffice could not recalculate the output"
+                reason = "LibreOffice could not open or recalculate the output"
         except BadInput as error:
             reason = str(error)
     if not reason and label is None:
