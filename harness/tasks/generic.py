@@ -58,7 +58,7 @@ def _check(task: Task) -> str:
     if task.check is None or not task.check.strip():
         names = ", ".join([*COMPARISONS, "spreadsheet"])
         raise BadInput(
-            f"task {task.id!r} has no 'check' and no 'answer': expected one of {names}, file.py:function, "
-            "or a command whose exit code 0 is a pass"
+            f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of {names}, "
+            "file.py:function, or a command whose exit code 0 is a pass"
         )
     return task.check.strip()

@@ -135,7 +135,7 @@ def test_refusals_before_any_request(server: _Server, tmp_path: Path) -> None:
         pull(NAME, tmp_path / "set", url=server.url("a.tar.gz"))
     with pytest.raises(BadInput, match="corpora generate ledger"):
         pull("ledger", tmp_path / "set")
-    with pytest.raises(BadInput, match="no corpus 'x'; known are ledger"):
+    with pytest.raises(BadInput, match="no corpus 'x'; known are almanac, ledger"):
         pull("x", tmp_path / "set")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
