@@ -10,7 +10,6 @@ from harness.tasks.answers import COMPARISONS, accepted_answers
 from harness.tasks.code_checks import is_function, run_command, run_function
 from harness.tasks.inputs import copy_inputs
 
-
 DEFAULT_CHECK = "em"
 """How a task is judged that has an answer and names no check."""
 
