@@ -15,6 +15,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from harness.cli.shared import EventLines
 from harness.core import assets, write_atomic
 from harness.evolve.demo import DemoReport, DemoSizes, run_demo
 
@@ -44,7 +45,7 @@ def main() -> None:
     wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = wanted.out or Path(folder)
-        report = run_demo(out, model="local/smollm2-135m", sizes=SIZES, tell=print)
+        report = run_demo(out, model="local/smollm2-135m", sizes=SIZES, tell=EventLines())
     lists = {"fixed": True, "broken": True}
     dropped = {"arms": {"__all__": {"against": lists}}, "evolution": {"gate": lists}}
     text = report.model_dump_json(indent=1, exclude=dropped)

@@ -13,6 +13,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from harness.cli.shared import EventLines
 from harness.core import assets
 from harness.evolve.demo import RECORDING, run_demo
 from harness.models import CallStore, export_calls
@@ -37,7 +38,7 @@ def main() -> None:
         print(f"{gather(wanted.finished, target)} calls -> {RECORDING}")
         return
     with tempfile.TemporaryDirectory() as folder:
-        run_demo(Path(folder), model="local/smollm2-135m", tell=print)
+        run_demo(Path(folder), model="local/smollm2-135m", tell=EventLines())
         print(f"{gather(Path(folder), target)} calls -> {RECORDING}")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import emit, json_option
+from harness.cli.shared import EventLines, emit, json_option
 
 if TYPE_CHECKING:
     from harness.evolve.demo import DemoReport
@@ -47,7 +47,7 @@ def demo(
         model=spec,
         sizes=sizes,
         concurrency=concurrency,
-        tell=lambda text: click.echo(text, err=True),
+        tell=EventLines(),
     )
     emit(report, as_json, _text(report, folder))
 
@@ -67,6 +67,7 @@ def _text(report: DemoReport, folder: Path) -> str:
             against = f"   skill is {arm.against.difference:+.1%} [{low:+.1%}, {high:+.1%}]"
         lines.append(f"  {arm.name:22} {rate:6.1%} {interval}{against}")
     lines.append(f"exported: {len(report.exported)} files" if report.exported else "not exported")
-    lines.append(f"{report.tokens:,} tokens, {report.seconds:.0f} s")
+    memory = f"at most {report.peak_memory_mb:,} MiB"
+    lines.append(f"{report.tokens:,} tokens, {report.seconds:.0f} s, {memory}")
     lines.append(f"report: {folder / 'report.html'}")
     return "\n".join(lines)

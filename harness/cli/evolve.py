@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.shared import dry_run_option, emit, json_option, model_options, seed_option
+from harness.cli.shared import (
+    EventLines,
+    dry_run_option,
+    emit,
+    json_option,
+    model_options,
+    seed_option,
+)
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
-    from harness.evolve import Event, EvolveResult
+    from harness.evolve import EvolveResult
 
 PATH = click.Path(path_type=Path)
 
@@ -72,15 +79,10 @@ def evolve(
         plan = plan_evolution(settings)
         emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
         return
-    result = run_evolution(settings, progress=_show)
+    result = run_evolution(settings, progress=EventLines())
     emit(result, as_json, result_text(result))
     if result.gate.verdict == "refused":
         raise Refused(f"the gate refused the skill: {result.gate.reason}")
-
-
-def _show(event: Event) -> None:
-    count = f"{event.done}/{event.total} " if event.total else ""
-    click.echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
 
 
 def result_text(result: EvolveResult) -> str:

@@ -6,10 +6,13 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from harness.evolve import Event
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -78,3 +81,21 @@ class Progress:
         )
         end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
         click.echo(line.ljust(100) + end, nl=False, err=True)
+
+
+class EventLines:
+    """Events of an evolution as lines on stderr; counts at most every `every` seconds."""
+
+    def __init__(self, every: float = 5.0) -> None:
+        self._every = every
+        self._last = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        counts = bool(event.total)
+        now = time.monotonic()
+        if counts and event.done < event.total and now - self._last < self._every:
+            return
+        self._last = now if counts else self._last
+        count = f"{event.done}/{event.total} " if counts else ""
+        click.echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)

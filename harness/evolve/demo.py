@@ -7,6 +7,7 @@ over the best control, whatever it is.
 
 from __future__ import annotations
 
+import resource
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.core import Usage, Value, assets, write_atomic
+from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift, wilson
 from harness.evals.suite import load_suite
@@ -35,7 +37,7 @@ NO_SKILL, EVOLVED, RULE, RANDOM, BEST = (
     "best of random sets",
 )
 Origin = Literal["live", "recorded", "simulated"]
-Tell = Callable[[str], None]
+Tell = Callable[[Event], None]
 
 
 class DemoSizes(Value):
@@ -86,6 +88,7 @@ class DemoReport(Value):
         exported: where the skill was exported to; empty if it was not.
         tokens: of the whole demo.
         seconds: wall-clock time of the whole demo.
+        peak_memory_mb: largest resident memory of this process, MiB.
     """
 
     origin: Origin
@@ -98,6 +101,7 @@ class DemoReport(Value):
     exported: tuple[str, ...]
     tokens: int
     seconds: float
+    peak_memory_mb: int
 
 
 def run_demo(
@@ -106,14 +110,14 @@ def run_demo(
     model: str,
     sizes: DemoSizes | None = None,
     concurrency: int = 8,
-    tell: Tell = lambda text: None,
+    tell: Tell = lambda event: None,
 ) -> DemoReport:
     """Run the demo into the folder `out`; running it again goes on where it was.
 
     Args:
         model: spec; `replay/FILE` replays a recording.
         concurrency: calls at one time.
-        tell: called with one line of progress at a time.
+        tell: called with every event.
 
     Raises:
         HarnessError: as an evolution does; a recording that no longer fits is BadInput.
@@ -141,6 +145,7 @@ def run_demo(
         exported=exported,
         tokens=evolution.tokens + bench.usage.tokens,
         seconds=time.monotonic() - started,
+        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
     write_atomic(out / "demo.json", report.model_dump_json(indent=1) + "\n")
     from harness.evolve.demo_page import write_demo_page
@@ -168,9 +173,6 @@ def _recorded_model(spec: str) -> str:
 
 
 def _evolve(out: Path, model: str, sizes: DemoSizes, concurrency: int, tell: Tell) -> EvolveResult:
-    def show(event: Event) -> None:
-        tell(f"{event.stage}: {event.message}")
-
     settings = EvolveSettings(
         out=out / "evolved",
         suite=SUITE,
@@ -184,7 +186,7 @@ def _evolve(out: Path, model: str, sizes: DemoSizes, concurrency: int, tell: Tel
         concurrency=concurrency,
         sandbox="none",  # nothing of this suite runs code
     )
-    return run_evolution(settings, progress=show)
+    return run_evolution(settings, progress=tell)
 
 
 class _Bench:
@@ -229,7 +231,7 @@ class _Bench:
     async def _run(
         self, name: str, split: Literal["selection", "test"], limit: int, skill: Path | None
     ) -> list[ItemRecord]:
-        self._tell(f"{name}: {limit} tasks of split {split}")
+        self._tell(Event(stage=name, message=f"{limit} tasks of split {split}"))
         settings = EvalSettings(
             suite=SUITE,
             limit=limit,
@@ -238,7 +240,12 @@ class _Bench:
             sandbox="none",
         )
         folder = self._out / "runs" / name
-        await Evaluator(settings, load_suite(SUITE, split)).run(folder, skill)
+
+        def show(label: str, tally: Tally) -> None:
+            state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
+            self._tell(Event(stage=label, done=tally.done, total=tally.total, message=state))
+
+        await Evaluator(settings, load_suite(SUITE, split)).run(folder, skill, show)
         items = records(folder)
         self.usage += sum((item.usage for item in items), Usage())
         return items

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, Usage
+from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
@@ -86,7 +87,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         trajectories = settings.out / "runs" / "train"
         train = _suite(settings, settings.suite, "train")
         progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
-        found = await _attempts(settings, train, trajectories, settings.skill, purse)
+        found = await _attempts(settings, train, trajectories, settings.skill, purse, progress)
         used = sum((item.usage for item in found), Usage())
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
     fields |= {
@@ -98,7 +99,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         EvolveOptions.model_validate(fields),
         model=analyst,
         merger=merger,
-        evaluate=_evaluator(settings, tasks, purse) if tasks else None,
+        evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
         used=used,
         progress=progress,
     )
@@ -146,7 +147,12 @@ def _suite(settings: EvolveSettings, reference: str, split: Split) -> LoadedSuit
 
 
 async def _attempts(
-    settings: EvolveSettings, suite: LoadedSuite, folder: Path, skill: Path | None, purse: Budget
+    settings: EvolveSettings,
+    suite: LoadedSuite,
+    folder: Path,
+    skill: Path | None,
+    purse: Budget,
+    progress: Callable[[Event], None],
 ) -> list[ItemRecord]:
     """Run a suite in `folder` with what is left of the budget, and book what it used."""
     shared = (
@@ -160,17 +166,27 @@ async def _attempts(
     }
     same = {name: getattr(settings, name) for name in shared}
     chosen = EvalSettings.model_validate({"suite": suite.suite.name, **same, **left})
-    await Evaluator(chosen, suite).run(folder, skill)
+
+    def show(label: str, tally: Tally) -> None:
+        state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
+        progress(Event(stage=label, done=tally.done, total=tally.total, message=state))
+
+    await Evaluator(chosen, suite).run(folder, skill, show)
     found = records(folder)
     used = sum((item.usage for item in found), Usage())
     purse.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
     return found
 
 
-def _evaluator(settings: EvolveSettings, suite: LoadedSuite, purse: Budget) -> Evaluate:
+def _evaluator(
+    settings: EvolveSettings,
+    suite: LoadedSuite,
+    purse: Budget,
+    progress: Callable[[Event], None],
+) -> Evaluate:
     async def evaluate(skill: Path | None) -> list[ItemRecord]:
         evolved = skill is not None and skill.is_relative_to(settings.out / "skill")
         folder = settings.out / "runs" / ("gate-after" if evolved else "gate-before")
-        return await _attempts(settings, suite, folder, skill, purse)
+        return await _attempts(settings, suite, folder, skill, purse, progress)
 
     return evaluate
