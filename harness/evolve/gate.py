@@ -48,9 +48,9 @@ def planned(tasks: int, discordance: float) -> str:
     needed = required_tasks(USEFUL_LIFT, discordance)
     assumed = f"if {discordance:.0%} of the results change"
     if lift is None:
-        return f"gate: {tasks} tasks can detect no lift {assumed}; {needed} would see ten points"
+        return f"{tasks} tasks can detect no lift {assumed}; {needed} would see ten points"
     return (
-        f"gate: {tasks} tasks detect a lift of {100 * lift:.1f} points or more with 80 % power "
+        f"{tasks} tasks detect a lift of {100 * lift:.1f} points or more with 80 % power "
         f"{assumed}; {needed} tasks would see ten points"
     )
 
