@@ -40,8 +40,10 @@ $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	touch $@ $(VENV)/.demo
 
 sbom: $(VENV)/.test
-	$(BIN)/pip install --quiet cyclonedx-bom
-	$(BIN)/cyclonedx-py environment --output-reproducible --of JSON -o dist/sbom.json $(BIN)/python
+	mkdir -p dist
+	$(BIN)/uvx --quiet --from cyclonedx-bom cyclonedx-py environment --output-reproducible \
+	  --of JSON -o dist/sbom.json $(BIN)/python
+	@echo "wrote dist/sbom.json"
 
 constraints: $(VENV)/.test
 	$(BIN)/pip freeze --exclude-editable | grep -v '^#' | sed 's/+cpu$$//' | sed 's/ @ .*//' > $(CONSTRAINTS)
