@@ -32,7 +32,7 @@ async def evolve(
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
         evaluate: runs the gate's tasks with a skill directory, or with none for a created skill.
-        used: what making the trajectories has cost, for the total.
+        used: what making the trajectories has cost, for the total; None if nothing was spent.
         progress: called with every event.
 
     Raises:
@@ -57,7 +57,8 @@ async def evolve(
         progress=progress,
         usage=used or Usage(),
     )
-    evolution.announce()
+    if used is None:  # else the caller has said it before it made the trajectories
+        evolution.announce()
     await assets.load_graph("trace2skill").ainvoke({}, context=evolution)
     result = result_of(evolution, time.monotonic() - started)
     write_all(evolution, result)

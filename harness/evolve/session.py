@@ -86,6 +86,10 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     if settings.suite is not None:
         trajectories = settings.out / "runs" / "train"
         train = _suite(settings, settings.suite, "train")
+        if tasks:
+            count = len(tasks.tasks[: settings.limit])
+            plan = planned(count, settings.expected_discordance)
+            progress(Event(stage="gate", message=plan))
         progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
         found = await _attempts(settings, train, trajectories, settings.skill, purse, progress)
         used = sum((item.usage for item in found), Usage())
@@ -100,7 +104,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         model=analyst,
         merger=merger,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
-        used=used,
+        used=used if settings.suite is not None else None,
         progress=progress,
     )
 
