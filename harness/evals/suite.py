@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
-from harness.core.jsonl import read_models
+from harness.core.jsonl import read_models, read_rows
 from harness.models.types import Sampling
 
 Split = Literal["train", "selection", "test"]
@@ -74,13 +75,16 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
     """Load a suite: a YAML file, a folder with suite.yaml, a task JSONL, or a shipped name.
 
     Args:
-        reference: path, or the name of a suite in `evals/`.
+        reference: path, or the name of a suite in `evals/`. A folder or file of SpreadsheetBench
+            in its published shapes is a suite as it is.
         split: which split; default the first of test, selection, train that the suite has.
 
     Raises:
         BadInput: if it cannot be found or read, has no tasks, or repeats a task id.
     """
     path = _find(reference)
+    if _is_spreadsheetbench(path):
+        return _load_spreadsheetbench(path, split)
     if path.suffix == ".jsonl":
         suite, root = Suite(name=path.stem, tasks=path.name), path.parent
     else:
@@ -97,9 +101,9 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
 
 def _find(reference: str) -> Path:
     path = Path(reference)
-    if path.is_dir():
+    if path.is_dir() and not _is_spreadsheetbench(path):
         path = path / "suite.yaml"
-    if path.is_file():
+    if path.is_file() or path.is_dir():
         return path.resolve()
     shipped = assets.root() / "evals" / f"{reference}.yaml"
     if shipped.is_file():
@@ -109,6 +113,26 @@ def _find(reference: str) -> Path:
         f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a .jsonl task "
         f"file, or a shipped suite ({names})"
     )
+
+
+def _is_spreadsheetbench(path: Path) -> bool:
+    """A published folder (dataset.json), or rows of its shape in a JSONL file."""
+    if path.is_dir():
+        return (path / "dataset.json").is_file()
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    return any("spreadsheet_path" in row for _, row in islice(read_rows(path), 1))
+
+
+def _load_spreadsheetbench(path: Path, split: Split | None) -> LoadedSuite:
+    from harness.tasks import load_spreadsheetbench
+
+    suite = Suite(name=path.stem, tasks=path.name)
+    tasks = tuple(load_spreadsheetbench(path))
+    if split is not None:
+        tasks = _half(tasks, suite, split)
+    base = path if path.is_dir() else path.parent
+    return LoadedSuite(suite=suite, split=split, tasks=tasks, base=base, root=base)
 
 
 def _read(path: Path) -> Suite:
