@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from harness.core import Value
+from harness.core import BadInput, Value
 
 LimitHit = Literal["time", "cpu", "memory", "processes", "output", "disk"]
 
@@ -56,8 +56,8 @@ class Result(Value):
         return self.exit_code == 0
 
 
-class SandboxUnavailable(Exception):
-    """This rung cannot run here; the message says why. Not a failure of a command."""
+class SandboxUnavailable(BadInput):
+    """No rung that was asked for can run here; the message says why. No failure of a command."""
 
 
 class Sandbox(Protocol):

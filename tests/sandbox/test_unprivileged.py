@@ -1,0 +1,54 @@
+"""The usual user is not root: the ladder must hold for another uid too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOBODY = 65534
+PROGRAM = """
+import json
+from harness.sandbox import ladder, select
+rows = [report.model_dump() for report in ladder(refresh=True)]
+print(json.dumps({"rows": rows, "selected": select().name}))
+"""
+
+
+@pytest.mark.slow
+def test_a_rung_stops_every_attack_for_an_unprivileged_user(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    python = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
+    if os.getuid() != 0 or not python.exists():
+        pytest.skip("needs root to become another user, and a Python of the system")
+    site = next(Path(path) for path in sys.path if path.endswith("site-packages"))
+    home = tmp_path_factory.mktemp("home")
+    home.chmod(0o777)
+    for folder in home.parents:
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    done = subprocess.run(
+        ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+         python, "-c", PROGRAM],
+        cwd=home,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(home),
+            "HARNESS_CACHE": str(home / "cache"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": f"{repository}:{site}",
+        },
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    if "No module named 'harness'" in done.stderr or "Permission denied" in done.stderr:
+        pytest.skip("the checkout is not readable by other users")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    chosen = next(row for row in found["rows"] if row["name"] == found["selected"])
+    assert chosen["escaped"] == []
+    assert len(chosen["stopped"]) >= 20
