@@ -2,7 +2,7 @@
 
 Run: python benchmarks/startup.py [--json]
 Prints medians over interleaved repeats: `python -c pass`, `harness --help`,
-`import langgraph.graph`.
+`import langgraph.graph`, and the first event of a live sample with the simulated model.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 COMMANDS = {
@@ -18,7 +19,28 @@ COMMANDS = {
     "harness --help": [sys.executable, "-m", "harness", "--help"],
     "import langgraph.graph": [sys.executable, "-c", "import langgraph.graph"],
 }
+EVENT = "first event of a live sample (simulated)"
+FIRST_EVENT = [
+    sys.executable, "-m", "harness", "eval", "demo", "--sample", "almanac-test-000",
+    "--model", "simulated/lookup", "--sandbox", "none",
+]  # fmt: skip
 REPEATS = 9
+
+
+def first_event_seconds() -> float:
+    """Seconds until a live sample with the simulator shows its first event."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            FIRST_EVENT, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        elapsed = time.perf_counter() - started
+        process.communicate()
+        if not line.startswith("reply"):
+            raise SystemExit(f"expected an event, got {line!r}")
+        return elapsed
 
 
 def seconds(command: list[str]) -> float:
@@ -30,10 +52,11 @@ def seconds(command: list[str]) -> float:
 
 def main() -> None:
     """Measure and print."""
-    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    times: dict[str, list[float]] = {name: [] for name in [*COMMANDS, EVENT]}
     for _ in range(REPEATS):
         for name, command in COMMANDS.items():
             times[name].append(seconds(command))
+        times[EVENT].append(first_event_seconds())
     medians = {name: statistics.median(values) for name, values in times.items()}
     if "--json" in sys.argv:
         print(json.dumps(medians))
