@@ -207,11 +207,12 @@ class Evolution:
 
     async def gate(self) -> State:
         """Before and after on tasks that no analyst saw; without them the skill is not gated."""
-        if self.evaluate is None:
+        if self.applied is None or not any(one.changed for one in self.applied.applied):
+            reason = "nothing was learned: no edit came out of these runs"
+            self.verdict = GateResult(verdict="not gated", reason=reason)
+        elif self.evaluate is None:
             reason = "no gate was asked for: whether the skill helps is unknown"
             self.verdict = GateResult(verdict="not gated", reason=reason)
-        elif self.applied is None or not any(one.changed for one in self.applied.applied):
-            self.verdict = GateResult(verdict="not gated", reason="no edit: nothing to compare")
         else:
             self.progress(Event(stage="gate", message="without the new skill"))
             before = await self.evaluate(self.options.skill)
