@@ -31,6 +31,11 @@ def change_mode_outside(facts: dict[str, Any]) -> bool:
     return os.stat(facts["secret"]).st_mode & 0o777 == 0o777  # noqa: PTH116
 
 
+def change_times_outside(facts: dict[str, Any]) -> bool:
+    os.utime(facts["secret"], (0, 0))
+    return os.stat(facts["secret"]).st_mtime == 0  # noqa: PTH116
+
+
 def planted_link(facts: dict[str, Any]) -> bool:
     with open("planted") as stream:  # noqa: PTH123
         return bool(stream.read())

@@ -23,6 +23,7 @@ REACHING = [
     "read_outside",
     "write_outside",
     "change_mode_outside",
+    "change_times_outside",
     "planted_link",
     "made_link",
     "hard_link",
@@ -129,11 +130,13 @@ class Range:
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
         """What the host sees, whatever the attack printed."""
-        seen: set[str] = set()
-        if "write_outside" in names and self.target.exists():
-            seen.add("write_outside")
-        if "change_mode_outside" in names and self.secret.stat().st_mode & 0o077:
-            seen.add("change_mode_outside")
+        secret = self.secret.stat()
+        files = {
+            "write_outside": self.target.exists(),
+            "change_times_outside": secret.st_mtime == 0,
+            "change_mode_outside": bool(secret.st_mode & 0o077),
+        }
+        seen = {name for name, changed in files.items() if changed and name in names}
         if "udp" in names:
             try:
                 self.udp.recv(64)
@@ -176,8 +179,13 @@ def _wave(sandbox: Sandbox, groups: Sequence[Sequence[str]], workers: int) -> se
     with Range() as bait, ThreadPoolExecutor(workers) as pool:
         quick = PROBE_LIMITS.model_copy(update={"wall_s": 1.5})
 
+        # Many attacks in one execution, none of them waiting for its limit: a loaded machine may
+        # take long to begin them all, and one that never began counts as an escape.
+        patient = PROBE_LIMITS.model_copy(update={"wall_s": 15.0})
+
         def run(names: Sequence[str]) -> tuple[set[str], Result]:
-            return bait.attack(sandbox, names, quick if "loop" in names else PROBE_LIMITS)
+            limits = patient if len(names) > 1 else PROBE_LIMITS
+            return bait.attack(sandbox, names, quick if "loop" in names else limits)
 
         runs = pool.map(run, groups)
         return {name for escaped, _ in runs for name in escaped}

@@ -49,6 +49,15 @@ _NUMBERS = {
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    "utime": (132, -1),
+    "utimes": (235, -1),
+    "futimesat": (261, -1),
+    "utimensat": (280, 88),
     "setpriority": (141, 140),
     "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119),
@@ -77,9 +86,16 @@ _ALWAYS = [
     "userfaultfd",
 ]
 # Landlock has no right for these. They report success and do nothing, because copying a file
-# (shutil.copy) sets its mode and must not fail.
-_SILENT = ["chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"]
-_XATTR = ["setxattr", "lsetxattr", "fsetxattr"]
+# (shutil.copy, shutil.copy2) sets its mode and times and must not fail.
+_SILENT = [
+    *("chmod", "fchmod", "fchmodat", "fchmodat2"),
+    *("chown", "fchown", "lchown", "fchownat"),
+    *("utime", "utimes", "futimesat", "utimensat"),
+]
+_XATTR = [
+    *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
+    *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
+]
 _OTHERS = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
 _CLONE_NEWUSER = 0x10000000
 
