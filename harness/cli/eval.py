@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.evals.runner import Tally
-    from harness.evals.session import EvalSettings
     from harness.evals.types import EvalReport
 
 
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
 @click.option("--baseline", is_flag=True, help="Run without the skill too, and compare.")
 @click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
 @click.option("--limit", type=int, help="Take the first tasks only.")
-@click.option("--sample", help="Run one task and print its events as they happen.")
+@click.option("--sample", help="Run this task only, and print its events as they happen.")
+@click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @model_options
 @dry_run_option
 @json_option
-def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) -> None:
+def evaluate(as_json: bool, dry_run: bool, live: bool, resume: Path | None, **options: Any) -> None:
     """Run an agent over a suite and score it.
 
     SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
@@ -62,8 +62,9 @@ def evaluate(as_json: bool, dry_run: bool, resume: Path | None, **options: Any) 
         plan = api.plan_evaluation(settings)
         emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
         return
+    on_event = _show_event if live or settings.sample is not None else None
     try:
-        reports = api.run_evaluation(settings, on_progress=_progress(), on_event=_events(settings))
+        reports = api.run_evaluation(settings, on_progress=_progress(), on_event=on_event)
     except (LimitReached, KeyboardInterrupt) as error:
         click.echo(f"what is finished is kept; go on with:\n  {_resume_command(run)}", err=True)
         if isinstance(error, KeyboardInterrupt):
@@ -111,14 +112,8 @@ def _progress() -> Callable[[str, Tally], None]:
     return update
 
 
-def _events(settings: EvalSettings) -> Callable[[dict[str, Any]], None] | None:
-    if settings.sample is None:
-        return None
-
-    def show(event: dict[str, Any]) -> None:
-        click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
-
-    return show
+def _show_event(event: dict[str, Any]) -> None:
+    click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
 
 
 def report_text(report: EvalReport) -> str:
