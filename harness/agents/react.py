@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from harness.agents.types import ToolProtocol
@@ -40,7 +40,6 @@ class ReactContext:
     output_file: str = ""
     max_turns: int = 100
     on_event: Callable[[dict[str, Any]], None] | None = None
-    seen: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def system_prompt(self) -> str:
         """The system prompt, rendered when a call is made: it is never part of the state."""
@@ -58,6 +57,5 @@ class ReactContext:
 
     def tell(self, event: dict[str, Any]) -> None:
         """Pass an event on."""
-        self.seen.append(event)
         if self.on_event is not None:
             self.on_event(event)

@@ -26,20 +26,25 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             for number, line in enumerate(handle, start=1):
                 if line.strip():
-                    yield number, _parse(path, number, line)
+                    yield number, parse_row(line, f"{path}:{number}")
         except UnicodeDecodeError as error:
             raise BadInput(f"{str(path)!r} is not UTF-8 text: {error}") from error
 
 
-def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
+def parse_row(line: str, where: str) -> dict[str, Any]:
+    """One line as a JSON object.
+
+    Raises:
+        BadInput: if it is none; `where` stands in front of the message.
+    """
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise BadInput(
-            f"{path}:{number}: expected one JSON object, got {line.strip()[:60]!r} ({error.msg})"
+            f"{where}: expected one JSON object, got {line.strip()[:60]!r} ({error.msg})"
         ) from error
     if not isinstance(row, dict):
-        raise BadInput(f"{path}:{number}: expected a JSON object, got {type(row).__name__}")
+        raise BadInput(f"{where}: expected a JSON object, got {type(row).__name__}")
     return row  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped
 
 

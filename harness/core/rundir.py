@@ -7,17 +7,16 @@ config, code version); `items.seg` and `trajectories.seg` hold records; `calls.s
 
 from __future__ import annotations
 
-import fcntl
 import json
 import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from harness.core.errors import BadInput
 from harness.core.files import write_atomic
-from harness.core.segments import SegmentWriter, read_segment
+from harness.core.segments import SegmentWriter, only_writer, read_segment
 
 SCHEMA_VERSION = 1
 
@@ -57,8 +56,7 @@ class RunWriter(RunReader):
     """
 
     def __init__(self, path: Path, lock: dict[str, Any]) -> None:
-        path.mkdir(parents=True, exist_ok=True)
-        self._guard = _only_writer(path)
+        self._guard = only_writer(path)
         try:
             expected = {"schema_version": SCHEMA_VERSION, **lock}
             if (path / "run.json").exists():
@@ -93,17 +91,6 @@ class RunWriter(RunReader):
         self._items.close()
         self._trajectories.close()
         self._guard.close()
-
-
-def _only_writer(path: Path) -> IO[str]:
-    """Take the writer's lock, which the system gives back however the process ends."""
-    guard = (path / "writer.lock").open("w")
-    try:
-        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        guard.close()
-        raise BadInput(f"another process is writing {str(path)!r}: wait or stop it") from error
-    return guard
 
 
 def _same_lock(path: Path, expected: dict[str, Any]) -> None:

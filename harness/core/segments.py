@@ -7,13 +7,14 @@ damaged in the middle is an error, because records behind it would be lost silen
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import zstandard
 
@@ -40,8 +41,8 @@ class SegmentWriter:
         self._end = end
         self._compressor = zstandard.ZstdCompressor(level=3)
 
-    def append(self, record: Any) -> None:
-        """Write one record through to the disk.
+    def append(self, record: Any) -> int:
+        """Write one record through to the disk; its byte offset, for :func:`read_at`.
 
         Raises:
             BadInput: if the disk is full; what had been written before stays intact.
@@ -57,7 +58,8 @@ class SegmentWriter:
             raise BadInput(
                 f"cannot write {self._handle.name!r}: {error.strerror}; free space, then resume"
             ) from error
-        self._end += len(frame)
+        offset, self._end = self._end, self._end + len(frame)
+        return offset
 
     def _cut_back(self) -> None:
         # The buffered writer still holds the frame that did not fit: start a fresh one.
@@ -85,6 +87,35 @@ def read_segment(path: Path) -> Iterator[Any]:
     with path.open("rb") as handle:
         for payload in _frames(handle, path):
             yield json.loads(decompressor.decompress(payload))
+
+
+def read_at(path: Path, offset: int) -> Any:
+    """The record whose frame begins at byte `offset`.
+
+    Raises:
+        BadInput: if no whole record lies there.
+    """
+    with path.open("rb") as handle:
+        handle.seek(offset)
+        for payload in _frames(handle, path):
+            return json.loads(zstandard.ZstdDecompressor().decompress(payload))
+    raise BadInput(f"{str(path)!r} is damaged at byte {offset}")
+
+
+def only_writer(folder: Path) -> TextIO:
+    """Take the writer's lock of a folder, which the system gives back however the process ends.
+
+    Raises:
+        BadInput: if another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    guard = (folder / "writer.lock").open("w")
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        guard.close()
+        raise BadInput(f"another process is writing {str(folder)!r}: wait or stop it") from error
+    return guard
 
 
 def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import Trajectory, write_atomic
+from harness.core.pages import render_page
 from harness.core.redaction import redact
 from harness.core.rundir import RunReader
-from harness.core.trajectory import Content, Step
+from harness.core.trajectory import Step
 from harness.evals.compare import read_report
 from harness.evals.runner import finished_items
+from harness.trajectories.text import content_text
 
+TEMPLATE = Path(__file__).parent / "templates" / "run.html.j2"
 MOST_TEXT = 20_000
 """Characters of one step that are shown; the rest stays in the run folder."""
 
@@ -22,17 +25,11 @@ def write_page(run: Path, out: Path) -> None:
     Raises:
         BadInput: if `run` is no run folder or `out` cannot be written.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     reader = RunReader(run)
     steps = {row["trajectory_id"]: _steps(row) for row in reader.trajectories()}
     records = sorted(finished_items(reader), key=lambda item: (item.outcome, item.id))
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
-        autoescape=True,
-    )
-    html = environment.get_template("run.html.j2").render(
+    html = render_page(
+        TEMPLATE,
         title=f"{reader.lock['suite']}: {run.name}",
         report=read_report(run),
         lock=reader.lock,
@@ -46,19 +43,13 @@ def _steps(row: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _shown(step: Step) -> dict[str, str]:
-    parts = [_text(step.message)]
+    parts = [content_text(step.message)]
     for call in step.tool_calls or ():
         body = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
         parts.append(f"→ {call.function_name}\n{body}")
     if step.observation is not None:
-        parts += [f"← {_text(result.content or '')}" for result in step.observation.results]
+        parts += [f"← {content_text(result.content or '')}" for result in step.observation.results]
     text = redact("\n\n".join(part for part in parts if part))
     if len(text) > MOST_TEXT:
         text = text[:MOST_TEXT] + f"\n… ({len(text) - MOST_TEXT} characters more)"
     return {"source": step.source, "text": text}
-
-
-def _text(content: Content) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part.text or f"[{part.type}]" for part in content)

@@ -22,7 +22,7 @@ from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.controls import random_sets, rule_alone
 from harness.evolve.session import EvolveSettings, run_evolution
-from harness.evolve.stages import Event
+from harness.evolve.stages import Event, tally_event
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, export, load_skill, write_skill
 
@@ -242,8 +242,7 @@ class _Bench:
         folder = self._out / "runs" / name
 
         def show(label: str, tally: Tally) -> None:
-            state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
-            self._tell(Event(stage=label, done=tally.done, total=tally.total, message=state))
+            self._tell(tally_event(label, tally))
 
         await Evaluator(settings, load_suite(SUITE, split)).run(folder, skill, show)
         items = records(folder)

@@ -6,25 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core import write_atomic
+from harness.core.pages import render_page
 from harness.skills import explain, load_skill, read_provenance
 
 if TYPE_CHECKING:
     from harness.evolve.demo import DemoReport
 
 
+TEMPLATE = Path(__file__).parent / "templates" / "demo.html.j2"
+
+
 def write_demo_page(report: DemoReport, skill_dir: Path, out: Path) -> None:
     """Write the page: verdict, arms with intervals, and where each line of the skill came from."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
-        autoescape=True,
-    )
     controls = [arm for arm in report.arms if arm.against is not None]
     best = max(controls, key=lambda arm: arm.passed, default=None)
-    html = environment.get_template("demo.html.j2").render(
-        report=report, gate=report.evolution.gate, best=best, lines=_lines(skill_dir)
+    html = render_page(
+        TEMPLATE, report=report, gate=report.evolution.gate, best=best, lines=_lines(skill_dir)
     )
     write_atomic(out, html)
 

@@ -13,12 +13,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from harness.core import BadInput, Patch, write_atomic
+from harness.core.pages import render_page
 from harness.evolve.stages import Evolution
 from harness.evolve.types import EvolveResult
 from harness.skills import count_tokens, provenance_of, read_provenance
 from harness.skills.provenance import Provenance, explain, write_provenance
 
 RESULT = "evolve.json"
+
+TEMPLATE = Path(__file__).parent / "templates" / "evolution.html.j2"
 
 
 def check_out(out: Path) -> None:
@@ -108,8 +111,6 @@ def _details(evolution: Evolution, result: EvolveResult) -> dict[str, Any]:
 
 
 def _page(evolution: Evolution, result: EvolveResult, provenance: Provenance) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     assert evolution.applied is not None, "an evolution ends behind apply"
     skill = evolution.applied.skill
     lines: list[dict[str, Any]] = []
@@ -121,12 +122,8 @@ def _page(evolution: Evolution, result: EvolveResult, provenance: Provenance) ->
                 lines.append(
                     {"file": file, "number": number, "text": found.text, "edit": found.edit}
                 )
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=StrictUndefined,
-        autoescape=True,
-    )
-    return environment.get_template("evolution.html.j2").render(
+    return render_page(
+        TEMPLATE,
         result=result.model_copy(update={"skill": skill.name}),
         gate=result.gate,
         method=result.method,

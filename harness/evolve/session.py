@@ -14,7 +14,7 @@ from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.gate import planned
 from harness.evolve.run import evolve
-from harness.evolve.stages import Evaluate, Event
+from harness.evolve.stages import Evaluate, Event, tally_event
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
@@ -172,8 +172,7 @@ async def _attempts(
     chosen = EvalSettings.model_validate({"suite": suite.suite.name, **same, **left})
 
     def show(label: str, tally: Tally) -> None:
-        state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
-        progress(Event(stage=label, done=tally.done, total=tally.total, message=state))
+        progress(tally_event(label, tally))
 
     await Evaluator(chosen, suite).run(folder, skill, show)
     found = records(folder)

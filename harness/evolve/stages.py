@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Patch, Trajectory, Usage, Value, digest
+from harness.evals.runner import Tally
 from harness.evals.types import ItemRecord
 from harness.evolve.analysts import analyse, map_records, teaches
 from harness.evolve.assemble import assemble
@@ -53,6 +54,12 @@ class Event(Value):
     message: str = ""
     done: int = 0
     total: int = 0
+
+
+def tally_event(label: str, tally: Tally) -> Event:
+    """The state of an eval run as an event of the evolution."""
+    state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
+    return Event(stage=label, done=tally.done, total=tally.total, message=state)
 
 
 @dataclass

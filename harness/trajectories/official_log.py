@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import JsonValue, ValidationError
 
 from harness.core import BadInput, Value, digest
+from harness.core.jsonl import parse_row
 
 Role = Literal["system", "user", "assistant"]
 _PREAMBLE = re.compile(r"# Chat History: (.*)\n\n\*\*Timestamp\*\*: (.*)\n\n---\n\n")
@@ -232,7 +233,7 @@ def parse_jsonl(text: str, where: str = "log") -> OfficialLog:
         BadInput: if a line is no JSON object, or rows are not start, messages, result.
     """
     rows = [
-        _row(line, f"{where}:{number}")
+        parse_row(line, f"{where}:{number}")
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
@@ -260,15 +261,3 @@ def parse_jsonl(text: str, where: str = "log") -> OfficialLog:
 
 def _pick(row: dict[str, Any], kind: type[Value]) -> dict[str, Any]:
     return {name: row[name] for name in kind.model_fields if name in row}
-
-
-def _row(line: str, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise BadInput(
-            f"{where}: expected one JSON object, got {line[:60]!r} ({error.msg})"
-        ) from error
-    if not isinstance(row, dict):
-        raise BadInput(f"{where}: expected a JSON object, got {type(row).__name__}")
-    return row  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped

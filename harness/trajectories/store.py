@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-import zstandard
-
 from harness.core import BadInput, Trajectory
-from harness.core.segments import SegmentWriter, read_segment
+from harness.core.segments import SegmentWriter, only_writer, read_at, read_segment
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of the payload: see harness.core.segments
 
@@ -74,14 +70,7 @@ class TrajectoryStore:
                 f"no trajectory {trajectory_id!r} in {str(self.path)!r} ({len(self)} there: {known}"
                 f"{', ...' if len(self) > 5 else ''})"
             )
-        with self._segment.open("rb") as handle:
-            handle.seek(self._index[trajectory_id])
-            length, crc = _FRAME.unpack(handle.read(_FRAME.size))
-            payload = handle.read(length)
-        if zlib.crc32(payload) != crc:
-            raise BadInput(f"{str(self._segment)!r}: the record of {trajectory_id!r} is damaged")
-        text = zstandard.ZstdDecompressor().decompress(payload)
-        return Trajectory.model_validate_json(text)
+        return Trajectory.model_validate(read_at(self._segment, self._index[trajectory_id]))
 
     def append(self, trajectory: Trajectory) -> None:
         """Write one trajectory through to the disk.
@@ -96,8 +85,7 @@ class TrajectoryStore:
                 f" got {trajectory_id!r}"
             )
         writer = self._writer or self._open()
-        offset = self._segment.stat().st_size
-        writer.append(dump(trajectory))
+        offset = writer.append(dump(trajectory))
         self._index[trajectory_id] = offset
         with self._index_file.open("a", encoding="utf-8") as handle:
             handle.write(json.dumps({"id": trajectory_id, "offset": offset}) + "\n")
@@ -111,14 +99,7 @@ class TrajectoryStore:
         self._writer = self._guard = None
 
     def _open(self) -> SegmentWriter:
-        self.path.mkdir(parents=True, exist_ok=True)
-        guard = (self.path / "writer.lock").open("w")
-        try:
-            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            guard.close()
-            raise BadInput(f"another process is writing {str(self.path)!r}: wait") from error
-        self._guard = guard
+        self._guard = only_writer(self.path)
         self._writer = SegmentWriter(self._segment)
         lines = "".join(
             json.dumps({"id": name, "offset": at}) + "\n" for name, at in self._index.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,8 +17,13 @@ HEAD = "# Commands\n\nThe help text of every command, kept equal to the program 
 
 
 def sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=90)
-    context.terminal_width = 90
+    # click caches a command's help option with the settings of its first context: use these.
+    settings: dict[str, Any] = {
+        **command.context_settings,
+        "max_content_width": 90,
+        "terminal_width": 90,
+    }
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     found = [f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
