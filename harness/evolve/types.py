@@ -24,6 +24,45 @@ class MemoryItem(Value):
     generalization: str = ""
 
 
+class ProofRun(Value):
+    """One run of a fix script by the harness.
+
+    Attributes:
+        input: name of the input: `clean`, or how it was perturbed.
+        kind: `clean` (judged against the gold), `predicted` (a perturbed input whose right result
+            is known; judged against it) or `control` (a perturbed input on which the old gold can
+            no longer be right: the script fails if it still gives it).
+        passed: whether the script passed.
+        output: SHA-256 of what it wrote or printed, "" if nothing.
+        detail: why it did not pass, in one sentence.
+    """
+
+    input: str
+    kind: Literal["clean", "predicted", "control"]
+    passed: bool
+    output: str = ""
+    detail: str = ""
+
+
+class Proof(Value):
+    """That a fix repairs the failure, found by the harness and not by the analyst.
+
+    Attributes:
+        script: SHA-256 of the fix script.
+        runs: the clean input first, then at least two perturbed ones.
+    """
+
+    script: str
+    runs: tuple[ProofRun, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the clean input and at least two perturbed ones were run, and all passed."""
+        perturbed = [run for run in self.runs if run.kind != "clean"]
+        clean = [run for run in self.runs if run.kind == "clean"]
+        return bool(clean) and len(perturbed) >= 2 and all(run.passed for run in self.runs)
+
+
 class AnalystRecord(Value):
     """What one analyst learned from one trajectory.
 
@@ -35,6 +74,7 @@ class AnalystRecord(Value):
         items: at most three lessons (more are cut off and counted).
         evidence: what the analyst points to in the trajectory.
         edits: edits the analyst proposed itself, if the source has them.
+        proof: of the fix, where the analyst had to hand one in (agentic error analyst).
     """
 
     kind: AnalystType
@@ -44,6 +84,7 @@ class AnalystRecord(Value):
     items: tuple[MemoryItem, ...] = ()
     evidence: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
+    proof: Proof | None = None
 
 
 class Loss(Value):
