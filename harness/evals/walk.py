@@ -1,0 +1,123 @@
+"""Exact laws of a stopped random walk with steps of known size and random sign.
+
+The changes of a paired comparison, in whole units, are such a walk: given how large every change
+is, under the null hypothesis each sign is a fair coin. With one attempt per task every change is
+one unit and this is the sequential McNemar test; with several it is the sequential sign-flip test.
+Everything is computed for many paths at once by convolution, without approximation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class Exits(NamedTuple):
+    """Probability of leaving at each look, first exits only, and the law at the last look.
+
+    Attributes:
+        up: at or above the upper boundary, [paths, looks].
+        down: at or below the lower boundary, [paths, looks].
+        inside: law of the sum at the last look of the paths that never left before it,
+            [paths, 2 * reach + 1]; column i is the sum i - reach.
+    """
+
+    up: Floats
+    down: Floats
+    inside: Floats
+
+
+def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
+    """Upper boundaries that spend no more than `budget` if every sign is a fair coin.
+
+    At each look the boundary is the smallest sum whose probability of being reached now, and no
+    boundary before, fits into what the budget leaves; what discreteness leaves unspent is kept for
+    later looks (Lan and DeMets 1983, with exact probabilities instead of normal ones).
+
+    Args:
+        sizes: [paths, looks, largest step]; how many steps of size s + 1 each look adds.
+        budget: [looks], cumulative, non-decreasing.
+
+    Returns:
+        Boundaries [paths, looks], and the probability spent up to each look [paths, looks].
+    """
+    import numpy as np
+
+    paths, looks, _ = sizes.shape
+    reach, state = _start(sizes)
+    bounds = np.empty((paths, looks), dtype=np.int64)
+    spent = np.zeros((paths, looks))
+    total = np.zeros(paths)
+    columns = np.arange(state.shape[1])
+    for look in range(looks):
+        state = _advance(state, sizes[:, look], np.full(paths, 0.5))
+        tail = state[:, ::-1].cumsum(axis=1)[:, ::-1]
+        too_likely = tail > (budget[look] - total)[:, None]
+        first = state.shape[1] - too_likely[:, ::-1].argmax(axis=1)
+        first[~too_likely.any(axis=1)] = 0
+        out = columns[None, :] >= first[:, None]
+        total = total + np.where(out, state, 0.0).sum(axis=1)
+        state = np.where(out, 0.0, state)
+        bounds[:, look], spent[:, look] = first - reach, total
+    return bounds, spent
+
+
+def exits(sizes: Ints, upper: Ints, lower: Floats | Ints, heads: Floats) -> Exits:
+    """Where the walk leaves if a step goes up with probability `heads` [paths].
+
+    Args:
+        sizes: as in :func:`spending_boundaries`.
+        upper: boundaries [paths, looks]; a sum at or above leaves upwards.
+        lower: boundaries [paths, looks]; a sum at or below leaves downwards.
+        heads: probability that a step goes up.
+    """
+    import numpy as np
+
+    paths, looks, _ = sizes.shape
+    reach, state = _start(sizes)
+    sums = np.arange(state.shape[1]) - reach
+    up, down = np.zeros((paths, looks)), np.zeros((paths, looks))
+    inside = state
+    for look in range(looks):
+        inside = _advance(state, sizes[:, look], heads)
+        above = sums[None, :] >= upper[:, look, None]
+        below = (sums[None, :] <= lower[:, look, None]) & ~above
+        up[:, look] = np.where(above, inside, 0.0).sum(axis=1)
+        down[:, look] = np.where(below, inside, 0.0).sum(axis=1)
+        state = np.where(above | below, 0.0, inside)
+    return Exits(up, down, inside)
+
+
+def _start(sizes: Ints) -> tuple[int, Floats]:
+    """The farthest sum that any path can reach, and the law before the first step."""
+    import numpy as np
+
+    steps = np.arange(1, sizes.shape[2] + 1)
+    reach = int((sizes.sum(axis=1) @ steps).max(initial=0))
+    state = np.zeros((sizes.shape[0], 2 * reach + 1))
+    state[:, reach] = 1.0
+    return reach, state
+
+
+def _advance(state: Floats, counts: Ints, heads: Floats) -> Floats:
+    """The law after `counts` [paths, largest step] more steps of each size."""
+    import numpy as np
+
+    for index in range(counts.shape[1]):
+        size = index + 1
+        for done in range(int(counts[:, index].max(initial=0))):
+            # Paths that have fewer steps of this size stand still.
+            rows = np.flatnonzero(counts[:, index] > done)
+            moved = state[rows]
+            rise, fall = heads[rows, None], 1.0 - heads[rows, None]
+            following = np.zeros_like(moved)
+            following[:, size:] = rise * moved[:, :-size]
+            following[:, :-size] += fall * moved[:, size:]
+            state[rows] = following
+    return state
