@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from harness.evolve.batches import batches
+from harness.evolve.evolution import Evaluate, Event, Evolution
 from harness.evolve.exemplar import answer_format, example_edit, exemplar_patch, worked_examples
 from harness.evolve.gate import gate
 from harness.evolve.merge import merge_deterministic
 from harness.evolve.records import RecordedPatches, read_recorded, to_patch
 from harness.evolve.run import evolve
 from harness.evolve.session import EvolveSettings, plan_evolution, run_evolution
-from harness.evolve.stages import Evaluate, Event, Evolution
 from harness.evolve.types import (
     AnalystRecord,
     Conflict,

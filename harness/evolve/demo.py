@@ -21,8 +21,8 @@ from harness.evals.statistics import PairedComparison, compare_paired, detectabl
 from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.controls import random_sets, rule_alone
+from harness.evolve.evolution import Event, tally_event
 from harness.evolve.session import EvolveSettings, run_evolution
-from harness.evolve.stages import Event, tally_event
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, export, load_skill, write_skill
 

@@ -8,83 +8,40 @@ from typing import Any, cast
 
 from harness.core import Edit, Patch, Usage, Value
 from harness.core.prompts import render
-from harness.evolve.analysts import side_by_side
-from harness.evolve.batches import batches
 from harness.evolve.dialogue import ask_json
 from harness.evolve.merge import merge_deterministic, support
-from harness.evolve.types import Conflict, Discarded, Loss, Merge
+from harness.evolve.types import Loss, Merge
 from harness.models.types import Model
 
 
-class ModelMerge(Value):
-    """The result of a hierarchical merge.
+class MergeStep(Value):
+    """One merge of one batch.
 
     Attributes:
-        merge: the final patch with what the fall-backs left out.
-        levels: the patches of every level, the first level first.
-        losses: batches whose reply was rejected; they were merged without a model.
+        merge: the batch as one patch, with what a fall-back left out.
+        members: number of patches in the batch.
+        losses: why the model's reply was rejected, if it was: the batch was merged without it.
     """
 
     merge: Merge
-    levels: tuple[tuple[Patch, ...], ...]
-    losses: tuple[Loss, ...]
-    usage: Usage
+    members: int = 0
+    losses: tuple[Loss, ...] = ()
+    usage: Usage = Usage()
 
 
-async def merge_with_model(
-    patches: Sequence[Patch],
-    model: Model,
-    tasks: Mapping[str, str],
-    *,
-    batch: int = 32,
-    terms: frozenset[str] = frozenset(),
-    concurrency: int = 16,
-) -> ModelMerge:
-    """Merge level by level in batches of `batch` until one patch is left.
+async def merge_batch(
+    patches: Sequence[Patch], model: Model, tasks: Mapping[str, str], terms: frozenset[str]
+) -> MergeStep:
+    """Merge one batch by the model.
 
     A merge that loses a source or invents one is sent back, and after two repairs replaced by the
-    deterministic merge of the same batch.
+    deterministic merge of the same batch; a batch of one patch is left as it is.
+
+    Raises:
+        Unreachable, LimitReached: answered calls are in the request cache.
     """
-    levels: list[tuple[Patch, ...]] = []
-    losses: list[Loss] = []
-    discarded: list[Discarded] = []
-    conflicts: list[Conflict] = []
-    usage = Usage()
-    current = list(patches)
-    while len(current) > 1:
-
-        async def merge_one(members: list[Patch]) -> tuple[Merge, str, Usage]:
-            return await _merge_batch(members, model, tasks, terms)
-
-        merged = await side_by_side(batches(current, batch), merge_one, concurrency)
-        for result, reason, used in merged:
-            usage += used
-            discarded += result.discarded
-            conflicts += result.conflicts
-            if reason:
-                losses.append(Loss(trajectory_id="", stage="reduce", reason=reason))
-        current = [result.patch for result, _, _ in merged]
-        levels.append(tuple(current))
-    final = current[0] if current else Patch(reasoning="no patches")
-    edits = sorted(final.edits, key=lambda edit: -edit.support)
-    return ModelMerge(
-        merge=Merge(
-            patch=final.model_copy(update={"edits": tuple(edits)}),
-            discarded=tuple(discarded),
-            conflicts=tuple(conflicts),
-            method=f"model {model.spec}, batches of {batch}",
-        ),
-        levels=tuple(levels),
-        losses=tuple(losses),
-        usage=usage,
-    )
-
-
-async def _merge_batch(
-    patches: Sequence[Patch], model: Model, tasks: Mapping[str, str], terms: frozenset[str]
-) -> tuple[Merge, str, Usage]:
     if len(patches) == 1:
-        return Merge(patch=patches[0]), "", Usage()
+        return MergeStep(merge=Merge(patch=patches[0]), members=1)
     known = {
         f"e{number}": edit
         for number, edit in enumerate((e for p in patches for e in p.edits), start=1)
@@ -92,9 +49,11 @@ async def _merge_batch(
     prompt = render("patch_merge", edits=[_entry(key, edit) for key, edit in known.items()])
     patch, reason, usage = await ask_json(model, prompt, lambda data: balanced(data, known, tasks))
     if patch is not None:
-        return Merge(patch=patch), "", usage
+        return MergeStep(merge=Merge(patch=patch), members=len(patches), usage=usage)
+    reason = f"batch of {len(patches)} merged without the model: {reason}"
+    loss = Loss(trajectory_id="", stage="reduce", reason=reason)
     fallback = merge_deterministic(patches, tasks, terms)
-    return fallback, f"batch of {len(patches)} merged without the model: {reason}", usage
+    return MergeStep(merge=fallback, members=len(patches), losses=(loss,), usage=usage)
 
 
 def _entry(key: str, edit: Edit) -> dict[str, Any]:

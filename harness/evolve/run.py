@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from harness.core import BadInput, Usage, assets
+from harness.core import BadInput, Trajectory, assets, digest
+from harness.core.segments import only_writer
+from harness.evolve.analysts import Reading, analyse
+from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts
+from harness.evolve.finished import finished
+from harness.evolve.gate import planned
 from harness.evolve.report import check_out, result_of, write_all
-from harness.evolve.stages import Evaluate, Event, Evolution, seed_skill
-from harness.evolve.types import EvolveOptions, EvolveResult
+from harness.evolve.seed import seed_skill
+from harness.evolve.shelf import NAME, Shelf
+from harness.evolve.types import AnalystType, EvolveOptions, EvolveResult
 from harness.models.types import Model
+
+CHECKPOINTS = "checkpoints.sqlite"
+SUPERSTEPS = 10_000
+"""More than any evolution takes; the limit of the graph library is meant for agents that loop."""
 
 
 def _silent(event: Event) -> None:
@@ -21,45 +32,120 @@ async def evolve(
     *,
     model: Model | None = None,
     merger: Model | None = None,
+    read: Read | None = None,
+    rollouts: Rollouts | None = None,
     evaluate: Evaluate | None = None,
-    used: Usage | None = None,
+    inputs: Mapping[str, Any] | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
+
+    An evolution that was stopped goes on behind its last checkpoint when it is called again with
+    the same options; one that had ended is made again, its model calls from the request cache.
 
     Args:
         options: what to evolve from, and how.
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
+        read: the analyst, in place of the single-call one.
+        rollouts: makes the trajectories, in place of `options.trajectories`.
         evaluate: runs the gate's tasks with a skill directory, or with none for a created skill.
-        used: what making the trajectories has cost, for the total; None if nothing was spent.
+        inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
+            the evolution when it is resumed.
         progress: called with every event.
 
     Raises:
         BadInput: for options, trajectories or patches that cannot be used; nothing is written.
         Unreachable, LimitReached: from a model; answered calls stay in its request cache.
     """
-    from harness.trajectories import open_trajectories
-
     started = time.monotonic()
     check_out(options.out)
     seed = seed_skill(options)
-    if options.trajectories is None:
+    if rollouts is None and options.trajectories is None:
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
-    trajectories = list(open_trajectories(options.trajectories))
-    evolution = Evolution(
-        options=options,
-        trajectories=trajectories,
-        seed=seed,
-        model=model,
-        merger=merger or model,
-        evaluate=evaluate,
-        progress=progress,
-        usage=used or Usage(),
-    )
-    if used is None:  # else the caller has said it before it made the trajectories
-        evolution.announce()
-    await assets.load_graph("trace2skill").ainvoke({}, context=evolution)
-    result = result_of(evolution, time.monotonic() - started)
-    write_all(evolution, result)
+    asks = options.analyst != "exemplar" and options.patches is None
+    merges = options.merge == "model" and (asks or options.patches is not None)
+    single = _single(_needed(model, "an analyst"), seed.text) if asks and read is None else None
+    merging = _needed(merger or model, "--merge model") if merges else None
+    with only_writer(options.out):
+        shelf = Shelf(options.out / NAME)
+        evolution = Evolution(
+            options=options,
+            seed=seed,
+            shelf=shelf,
+            rollouts=rollouts,
+            read=(read or single) if asks else None,
+            mapper=model if merges and asks else None,
+            merger=merging,
+            evaluate=evaluate,
+            simulated=any(one is not None and one.simulated for one in (model, merger)),
+            progress=progress,
+        )
+        if evaluate is not None and options.gate_tasks:
+            text = planned(options.gate_tasks, options.expected_discordance)
+            progress(Event(stage="gate", message=text))
+        try:
+            done = finished(
+                evolution, await _run_graph(evolution, _identity(evolution, model, merger, inputs))
+            )
+            result = result_of(done, time.monotonic() - started)
+            write_all(done, result)
+        finally:
+            shelf.close()
     return result
+
+
+def _single(model: Model, skill: str) -> Read:
+    async def read(trajectory: Trajectory, kind: AnalystType) -> Reading:
+        return await analyse(trajectory, kind, model, skill)
+
+    return read
+
+
+def _identity(
+    evolution: Evolution,
+    model: Model | None,
+    merger: Model | None,
+    inputs: Mapping[str, Any] | None,
+) -> str:
+    """What a stopped evolution must share with this one to be gone on with."""
+    options = evolution.options
+    return digest(
+        {
+            "options": options.fingerprint(),
+            "inputs": dict(inputs or {}),
+            "paths": [str(options.trajectories), str(options.patches)],
+            "seed": evolution.seed.digest,
+            "models": [one.spec if one else None for one in (model, merger)],
+        }
+    )
+
+
+async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
+    """Run the graph, from its last checkpoint if it was stopped; the state that it ends with."""
+    from harness.checkpoints import open_saver
+
+    options = evolution.options
+    config: Any = {
+        "configurable": {"thread_id": thread},
+        "max_concurrency": options.concurrency,
+        "recursion_limit": SUPERSTEPS,
+    }
+    async with open_saver(options.out / CHECKPOINTS) as saver:
+        graph: Any = assets.load_graph("trace2skill").builder.compile(checkpointer=saver)
+        stopped = (await graph.aget_state(config)).next
+        if stopped:
+            evolution.progress(Event(stage="resume", message=f"at {', '.join(set(stopped))}"))
+        else:
+            await saver.adelete_thread(thread)
+        start: dict[str, Any] | None = None if stopped else {}
+        return await graph.ainvoke(start, config, context=evolution, durability="sync")
+
+
+def _needed(model: Model | None, who: str) -> Model:
+    if model is None:
+        raise BadInput(
+            f"{who} needs a model: give --model, or use --patches with --merge deterministic, or "
+            "--analyst exemplar"
+        )
+    return model

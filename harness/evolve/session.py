@@ -12,12 +12,15 @@ from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
+from harness.evolve.evolution import Evaluate, Event, Rollouts, tally_event
 from harness.evolve.gate import planned
 from harness.evolve.run import evolve
-from harness.evolve.stages import Evaluate, Event, tally_event
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
+
+ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
+"""Settings that decide which trajectories are made."""
 
 
 class EvolveSettings(EvolveOptions):
@@ -79,34 +82,37 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
     tasks = _gate_suite(settings)
-    trajectories, used = settings.trajectories, Usage()
     purse = Budget(
         usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
     )
-    if settings.suite is not None:
-        trajectories = settings.out / "runs" / "train"
-        train = _suite(settings, settings.suite, "train")
-        if tasks:
-            count = len(tasks.tasks[: settings.limit])
-            plan = planned(count, settings.expected_discordance)
-            progress(Event(stage="gate", message=plan))
-        progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
-        found = await _attempts(settings, train, trajectories, settings.skill, purse, progress)
-        used = sum((item.usage for item in found), Usage())
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
-    fields |= {
-        "trajectories": trajectories,
-        "gate_tasks": len(tasks.tasks[: settings.limit]) if tasks else 0,
-    }
+    fields["gate_tasks"] = len(tasks.tasks[: settings.limit]) if tasks else 0
     analyst, merger = _models(settings, purse)
+    made = settings.suite is not None
     return await evolve(
         EvolveOptions.model_validate(fields),
         model=analyst,
         merger=merger,
+        rollouts=_rollouts(settings, purse, progress) if made else None,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
-        used=used if settings.suite is not None else None,
+        inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
+
+
+def _rollouts(
+    settings: EvolveSettings, purse: Budget, progress: Callable[[Event], None]
+) -> Rollouts:
+    """Attempts at the train split; finished ones are kept when it is called again."""
+    train = _suite(settings, cast("str", settings.suite), "train")
+
+    async def make() -> tuple[Path, Usage]:
+        folder = settings.out / "runs" / "train"
+        progress(Event(stage="train", message=f"{len(train.tasks[: settings.limit])} tasks"))
+        found = await _attempts(settings, train, folder, settings.skill, purse, progress)
+        return folder, sum((item.usage for item in found), Usage())
+
+    return make
 
 
 def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:

@@ -214,12 +214,13 @@ class EvolveOptions(Value):
     examples: int = 3
     margin: float = 0.0
     expected_discordance: float = 0.25
-    concurrency: int = 16
+    concurrency: int = 128
     gate_tasks: int = 0
 
     def fingerprint(self) -> dict[str, Any]:
-        """The options that decide the result, without paths."""
-        return self.model_dump(mode="json", exclude={"out", "trajectories", "patches", "skill"})
+        """The options that decide the result, without paths and without how fast it is reached."""
+        aside = {"out", "trajectories", "patches", "skill", "concurrency"}
+        return self.model_dump(mode="json", exclude=aside)
 
 
 class EvolveResult(Value):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from harness.core import Trajectory
 from harness.evolve.lessons import Lesson
 
 MIN_WORDS, MAX_WORDS, TITLE_WORDS = 6, 36, 6
+SHARED = 5
+"""Tasks that must share a label before it counts as the benchmark's."""
 _ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
 _PATH = re.compile(
     r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"
@@ -32,22 +34,31 @@ _VAGUE = re.compile(
 _LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.I)
 
 
-def benchmark_terms(trajectories: Iterable[Trajectory]) -> frozenset[str]:
-    """Words that belong to the task set and not to the skill.
+class TermCounter:
+    """Finds the words that belong to the task set and not to the skill.
 
-    Names of the fields that describe a task (those with an underscore), and labels with a hyphen
-    or space that many tasks share (a task type), lower-cased.
+    These are names of the fields that describe a task (those with an underscore), and labels with
+    a hyphen or space that at least five tasks share (a task type), lower-cased.
     """
-    names: set[str] = set()
-    labels: dict[str, int] = {}
-    for trajectory in trajectories:
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._labels: dict[str, int] = {}
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Take one trajectory into account."""
         task = trajectory.harness.get("task")
         for key, value in task.items() if isinstance(task, dict) else ():
             if "_" in key:
-                names.add(key.casefold())
-            if isinstance(value, str) and re.search(r"\w[- ]\w", value) and len(value) < 40:
-                labels[value.casefold()] = labels.get(value.casefold(), 0) + 1
-    return frozenset(names | {label for label, count in labels.items() if count >= 5})
+                self._names.add(key.casefold())
+            if isinstance(value, str) and len(value) < 40 and re.search(r"\w[- ]\w", value):
+                label = value.casefold()
+                self._labels[label] = self._labels.get(label, 0) + 1
+
+    def found(self) -> frozenset[str]:
+        """The terms."""
+        shared = {label for label, count in self._labels.items() if count >= SHARED}
+        return frozenset(self._names | shared)
 
 
 def residue(text: str, terms: frozenset[str] = frozenset()) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.core import Patch
-from harness.evolve.analysts import Analyses, analyse
-from harness.evolve.merge_model import merge_with_model
+from harness.evolve.analysts import Reading, analyse
+from harness.evolve.merge_model import MergeStep, merge_batch
 from harness.evolve.records import to_patch
 from harness.evolve.types import AnalystRecord, MemoryItem
 from harness.models import open_model
@@ -25,14 +25,15 @@ GOOD: dict[str, Any] = {
 Start = Callable[[Answer], str]
 
 
-def analysed(endpoint: Start, answer: Answer) -> Analyses:
+def analysed(endpoint: Start, answer: Answer) -> Reading:
     model = open_model("openai/canned", base_url=endpoint(answer))
-    return asyncio.run(analyse([RUN], model))
+    return asyncio.run(analyse(RUN, "error", model, ""))
 
 
 def test_a_good_reply_is_a_record(endpoint: Start) -> None:
     found = analysed(endpoint, lambda prompt: f"```json\n{json.dumps(GOOD)}\n```")
-    assert [record.items[0].lesson for record in found.records] == ["Look the name up."]
+    assert found.record is not None
+    assert found.record.items[0].lesson == "Look the name up."
     assert found.usage.tokens == 10
 
 
@@ -45,21 +46,21 @@ def test_a_reply_is_sent_back_with_the_complaint(endpoint: Start) -> None:
         return next(replies)
 
     found = analysed(endpoint, answer)
-    assert len(found.records) == 1 and found.losses == ()
+    assert found.record is not None and found.losses == ()
     assert "could not be used" in seen[1]
 
 
 def test_refusing_empty_and_looping_replies_are_losses(endpoint: Start) -> None:
     for text in ("I cannot do that.", "", "the the " * 2000, '{"memory_items": "x"}', "[]"):
         found = analysed(endpoint, lambda prompt, text=text: text)
-        assert found.records == ()
+        assert found.record is None
         assert [loss.trajectory_id for loss in found.losses] == ["France"]
 
 
 def test_evidence_that_is_not_in_the_run_is_rejected(endpoint: Start) -> None:
     invented = {**GOOD, "evidence": ["The agent opened the atlas at page nine."]}
     found = analysed(endpoint, lambda prompt: json.dumps(invented))
-    assert found.records == ()
+    assert found.record is None
     assert "no evidence quote" in found.losses[0].reason
 
 
@@ -67,7 +68,7 @@ def test_a_lesson_about_the_answer_key_is_rejected(endpoint: Start) -> None:
     item = {"title": "Match", "lesson": "Compare with the ground truth.", "generalization": ""}
     both = {**GOOD, "memory_items": [*GOOD["memory_items"], item]}
     found = analysed(endpoint, lambda prompt: json.dumps(both))
-    assert [len(record.items) for record in found.records] == [1]
+    assert found.record is not None and len(found.record.items) == 1
     assert "answer key" in found.losses[0].reason
 
 
@@ -87,10 +88,10 @@ def patches(count: int) -> list[Patch]:
     ]
 
 
-def merged_by(endpoint: Start, answer: Answer, count: int = 4) -> Any:
+def merged_by(endpoint: Start, answer: Answer, count: int = 4) -> MergeStep:
     model = open_model("openai/canned", base_url=endpoint(answer))
     tasks = {f"r{n}": f"r{n}" for n in range(count)}
-    return asyncio.run(merge_with_model(patches(count), model, tasks, batch=2))
+    return asyncio.run(merge_batch(patches(count), model, tasks, frozenset()))
 
 
 def _all_into_one(prompt: str) -> str:
@@ -100,18 +101,17 @@ def _all_into_one(prompt: str) -> str:
     return json.dumps({"reasoning": "same", "edits": [edit]})
 
 
-def test_merging_level_by_level_keeps_every_source(endpoint: Start) -> None:
-    result = merged_by(endpoint, _all_into_one)
-    assert [len(level) for level in result.levels] == [2, 1]
-    assert result.losses == ()
-    (edit,) = result.merge.patch.edits
+def test_a_merge_keeps_every_source(endpoint: Start) -> None:
+    step = merged_by(endpoint, _all_into_one)
+    assert (step.members, step.losses) == (4, ())
+    (edit,) = step.merge.patch.edits
     assert (edit.support, edit.sources) == (4, ("r0", "r1", "r2", "r3"))
 
 
 def test_a_merge_that_loses_or_invents_a_source_falls_back(endpoint: Start) -> None:
     for bad in ('{"edits": []}', '{"edits": [{"from": ["e1", "e99"], "file": "SKILL.md"}]}'):
-        result = merged_by(endpoint, lambda prompt, bad=bad: bad)
-        assert len(result.losses) == 3
-        kept = {source for edit in result.merge.patch.edits for source in edit.sources}
-        kept |= {source for one in result.merge.discarded for source in one.sources}
+        step = merged_by(endpoint, lambda prompt, bad=bad: bad)
+        assert len(step.losses) == 1
+        kept = {source for edit in step.merge.patch.edits for source in edit.sources}
+        kept |= {source for one in step.merge.discarded for source in one.sources}
         assert kept == {"r0", "r1", "r2", "r3"}

@@ -1,0 +1,92 @@
+"""One evolution: what it was asked, what it works with, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.core import Trajectory, Usage, Value
+from harness.evals.runner import Tally
+from harness.evals.types import ItemRecord
+from harness.evolve.analysts import Reading
+from harness.evolve.runs import Runs
+from harness.evolve.shelf import Shelf
+from harness.evolve.types import AnalystType, EvolveOptions
+from harness.models.types import Model
+from harness.skills import Skill
+
+Evaluate = Callable[[Path | None], Awaitable[list[ItemRecord]]]
+Rollouts = Callable[[], Awaitable[tuple[Path, Usage]]]
+Read = Callable[[Trajectory, AnalystType], Awaitable[Reading]]
+State = Mapping[str, Any]
+"""What a stage is given: the graph's state, JSON only."""
+Update = dict[str, Any]
+
+
+class Event(Value):
+    """Progress: `done` of `total` units of a stage (0 of 0 for a message alone)."""
+
+    stage: str
+    message: str = ""
+    done: int = 0
+    total: int = 0
+
+
+def tally_event(label: str, tally: Tally) -> Event:
+    """The state of an eval run as an event of the evolution."""
+    state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
+    return Event(stage=label, done=tally.done, total=tally.total, message=state)
+
+
+@dataclass
+class Evolution:
+    """The runtime context of `graphs/trace2skill.py`: what the stages work with.
+
+    What they make lies on the shelf, so that another process can go on from a checkpoint.
+
+    Attributes:
+        options: what was asked for.
+        seed: the frozen skill that every analyst reads and the result starts from.
+        shelf: values that the state names by digest.
+        rollouts: makes the trajectories; None where they are given.
+        read: the analyst; None where none is needed.
+        mapper: writes patches from records; None for the records' own lessons.
+        merger: merges patches; None for the deterministic merge.
+        evaluate: runs the gate's tasks with a skill directory (or none).
+        simulated: whether a model that is asked is a simulated one.
+        done: analysts that have finished, of `total`, for the progress.
+    """
+
+    options: EvolveOptions
+    seed: Skill
+    shelf: Shelf = field(default_factory=Shelf)
+    rollouts: Rollouts | None = None
+    read: Read | None = None
+    mapper: Model | None = None
+    merger: Model | None = None
+    evaluate: Evaluate | None = None
+    simulated: bool = False
+    progress: Callable[[Event], None] = lambda event: None
+    done: int = 0
+    total: int = 0
+
+    def runs(self, state: State) -> Runs:
+        """The trajectories that the state names."""
+        return self.shelf.hold(state["runs"], Runs)
+
+    def read_so_far(self) -> None:
+        """Say that one more analyst has finished."""
+        self.done += 1
+        self.progress(Event(stage="analysts", done=self.done, total=max(self.done, self.total)))
+
+    @property
+    def exemplar(self) -> bool:
+        """Whether worked examples are made instead of lessons."""
+        return self.options.analyst == "exemplar" and self.options.patches is None
+
+    @property
+    def skill_dir(self) -> Path:
+        """Where the evolved skill is written."""
+        return self.options.out / "skill" / self.seed.name

@@ -1,0 +1,88 @@
+"""The last stages: one patch becomes a skill, is validated, written and gated."""
+
+from __future__ import annotations
+
+from harness.core import BadInput, Patch, Usage, Value
+from harness.evolve.assemble import assemble
+from harness.evolve.evolution import Event, Evolution, State, Update
+from harness.evolve.gate import gate
+from harness.evolve.reduce import merged, tasks_of
+from harness.evolve.translate import translate
+from harness.evolve.types import Discarded, GateResult
+from harness.skills import ApplyResult, apply_patch, validate, write_skill
+
+
+class Final(Value):
+    """The patch as it is applied, and what found no place in it."""
+
+    patch: Patch
+    discarded: tuple[Discarded, ...] = ()
+
+
+async def to_edits(evolution: Evolution, state: State) -> Update:
+    """The merged patch as edits of the seed: what goes where, with anchors that exist."""
+    options, patch = evolution.options, merged(evolution, state).patch
+    edits, dropped, used = patch.edits, (), Usage()
+    if not evolution.exemplar:
+        if evolution.merger is not None:
+            edits, used = await translate(evolution.seed, edits, evolution.merger)
+        edits, dropped = assemble(
+            evolution.seed,
+            edits,
+            tasks_of(evolution, state),
+            min_support=options.min_support,
+            max_rules=options.max_rules,
+        )
+    final = patch.model_copy(update={"edits": edits, "batch_index": -1})
+    key = evolution.shelf.put(Final(patch=final, discarded=dropped))
+    return {"final": key, "spent": [used.model_dump(mode="json")]}
+
+
+def applied(evolution: Evolution, state: State) -> ApplyResult:
+    """The final patch on the seed: whole or not at all, and always the same."""
+    return apply_patch(evolution.seed, evolution.shelf.hold(state["final"], Final).patch)
+
+
+def apply(evolution: Evolution, state: State) -> Update:
+    """The digest of the skill that the final patch makes of the seed."""
+    result = applied(evolution, state)
+    evolution.progress(Event(stage="apply", message=f"{len(result.applied)} edits"))
+    changed = any(one.changed for one in result.applied)
+    return {"skill": result.skill.digest, "learned": changed}
+
+
+def verify(evolution: Evolution, state: State) -> Update:
+    """The skill is validated, and written only if it has no error.
+
+    Raises:
+        BadInput: if it has one; then nothing is written.
+    """
+    skill = applied(evolution, state).skill
+    found = validate(skill)
+    errors = [str(one) for one in found if one.level == "error"]
+    if errors:
+        raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
+    write_skill(skill, evolution.skill_dir)
+    return {"problems": [str(one) for one in found]}
+
+
+async def gate_skill(evolution: Evolution, state: State) -> Update:
+    """Before and after on tasks that no analyst saw; without them the skill is not gated."""
+    used = Usage()
+    if not state["learned"]:
+        reason = "nothing was learned: no edit came out of these runs"
+        verdict = GateResult(verdict="not gated", reason=reason)
+    elif evolution.evaluate is None:
+        reason = "no gate was asked for: whether the skill helps is unknown"
+        verdict = GateResult(verdict="not gated", reason=reason)
+    else:
+        evolution.progress(Event(stage="gate", message="without the new skill"))
+        before = await evolution.evaluate(evolution.options.skill)
+        evolution.progress(Event(stage="gate", message="with the new skill"))
+        after = await evolution.evaluate(evolution.skill_dir)
+        used = sum((item.usage for item in (*before, *after)), used)
+        verdict = gate(before, after, evolution.options.margin)
+    return {
+        "gate": verdict.model_dump(mode="json"),
+        "spent": [used.model_dump(mode="json")],
+    }
