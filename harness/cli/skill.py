@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from harness.cli.shared import emit, json_option
-from harness.core.errors import Refused
+from harness.cli.skill_review import review_skill
+from harness.cli.skill_versions import folder_argument, rollback_skill, versions
+from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
     from harness.skills import Exported
-
-folder_argument = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
 @click.group()
@@ -64,17 +64,24 @@ def show(folder: Path, as_json: bool) -> None:
 
 
 @skill.command("diff")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("new", metavar="[NEW]", required=False, type=click.Path(path_type=Path))
+@click.option("--version", "version", metavar="DIGEST", help="From this version of DIR to DIR.")
 @json_option
-def diff_skills(old: Path, new: Path, as_json: bool) -> None:
-    """Unified diff of two skill directories, over all their files.
+def diff_skills(old: Path, new: Path | None, version: str | None, as_json: bool) -> None:
+    """Unified diff of two skill directories, over all their files, or of DIR to a version of it.
 
     Example: harness skill diff skills/spreadsheet-basics evolved/spreadsheet-basics
     """
-    from harness.skills import diff, load_skill
+    from harness.skills import diff, load_skill, read_version, version_skill
 
-    text = diff(load_skill(old), load_skill(new))
+    if (new is None) == (version is None):
+        raise BadInput("expected a second skill directory or --version DIGEST")
+    if version is not None:
+        text = diff(version_skill(old, read_version(old, version)), load_skill(old))
+    else:
+        assert new is not None, "one of the two is given"
+        text = diff(load_skill(old), load_skill(new))
     emit({"equal": not text, "diff": text}, as_json, text.rstrip("\n") or "no differences")
 
 
@@ -82,7 +89,7 @@ def diff_skills(old: Path, new: Path, as_json: bool) -> None:
 @click.argument("place", metavar="FILE:LINE")
 @json_option
 def explain_line(place: str, as_json: bool) -> None:
-    """Say which edit, and which trajectories, a line of a skill comes from.
+    """Say which edit, which trajectories and which of their steps a line of a skill comes from.
 
     Example: harness skill explain evolved/spreadsheet-basics/SKILL.md:42
     """
@@ -95,7 +102,12 @@ def explain_line(place: str, as_json: bool) -> None:
         if edit is None
         else f"{edit.op}, support {edit.support}, from {', '.join(edit.sources) or 'no source'}"
     )
-    emit(found, as_json, f"{found.file}:{found.line}: {found.text}\n  {origin}")
+    lines = [f"{found.file}:{found.line}: {found.text}", f"  {origin}"]
+    shown = [one for one in found.records if one.summary or one.quotes]
+    lines += [f"  {line}" for one in shown for line in str(one).splitlines()]
+    if found.records and not shown:
+        lines.append("  no analyst record was kept beside the skill")
+    emit(found, as_json, "\n".join(lines))
 
 
 @skill.command("export")
@@ -141,3 +153,8 @@ def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: b
 def _report(done: list[Exported], as_json: bool) -> None:
     lines = [f"{one.diff}{one.status}: {one.path}" for one in done]
     emit([one.model_dump(mode="json") for one in done], as_json, "\n".join(lines))
+
+
+skill.add_command(versions)
+skill.add_command(rollback_skill)
+skill.add_command(review_skill)

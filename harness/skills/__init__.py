@@ -17,6 +17,26 @@ from harness.skills.provenance import (
     write_provenance,
 )
 from harness.skills.read import load_skill, new_skill, parse_skill
+from harness.skills.review import (
+    Decision,
+    Review,
+    ReviewRow,
+    open_review,
+    read_review,
+    review_path,
+    review_rows,
+    rows_of,
+    write_review,
+)
+from harness.skills.reviewed import (
+    Reviewed,
+    apply_review,
+    decisions,
+    take_decisions,
+    undecided,
+)
+from harness.skills.rollback import Rollback, rollback
+from harness.skills.sources import Quote, Source, read_sources, sources_of
 from harness.skills.summary import summary
 from harness.skills.tokens import TOKENIZER, count_tokens
 from harness.skills.types import (
@@ -28,6 +48,15 @@ from harness.skills.types import (
     Skill,
 )
 from harness.skills.validate import validate
+from harness.skills.versions import (
+    Version,
+    list_versions,
+    read_log,
+    read_version,
+    record_version,
+    version_skill,
+    versions_path,
+)
 from harness.skills.write import write_skill
 
 __all__ = [
@@ -35,32 +64,59 @@ __all__ = [
     "TOKENIZER",
     "AppliedEdit",
     "ApplyResult",
+    "Decision",
     "Explanation",
     "Exported",
     "Limits",
     "Problem",
     "Provenance",
+    "Quote",
+    "Review",
+    "ReviewRow",
+    "Reviewed",
+    "Rollback",
     "Section",
     "Skill",
+    "Source",
     "Target",
+    "Version",
     "apply_patch",
+    "apply_review",
     "count_tokens",
+    "decisions",
     "diff",
     "explain",
     "explain_place",
     "export",
     "find_sections",
     "install",
+    "list_versions",
     "load_skill",
     "new_skill",
+    "open_review",
     "pack",
     "parse_skill",
     "provenance_of",
     "provenance_path",
+    "read_log",
     "read_provenance",
+    "read_review",
+    "read_sources",
+    "read_version",
+    "record_version",
+    "review_path",
+    "review_rows",
+    "rollback",
+    "rows_of",
     "sections",
+    "sources_of",
     "summary",
+    "take_decisions",
+    "undecided",
     "validate",
+    "version_skill",
+    "versions_path",
     "write_provenance",
+    "write_review",
     "write_skill",
 ]

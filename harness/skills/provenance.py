@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from harness.core import BadInput, Edit, write_atomic
 from harness.core.values import Value
 from harness.skills.read import load_skill
+from harness.skills.sources import Source, matching, read_sources
 from harness.skills.types import SKILL_FILE, ApplyResult, Skill
 
 
@@ -47,12 +48,19 @@ class Provenance(Value):
 
 
 class Explanation(Value):
-    """What is known of one line; `edit` is None for text of the skill before any patch."""
+    """What is known of one line.
+
+    Attributes:
+        line: in `file`, from 1.
+        edit: None for text of the skill before any patch.
+        records: of the analysts, for each source of the edit.
+    """
 
     file: str
     line: int
     text: str
     edit: Edit | None = None
+    records: tuple[Source, ...] = ()
 
 
 def provenance_of(
@@ -155,7 +163,9 @@ def _by_line(provenance: Provenance) -> dict[tuple[str, tuple[str, int]], int]:
 
 
 def explain_place(place: str) -> Explanation:
-    """Explain `path/to/skill/FILE:LINE`, with the provenance that lies beside the skill.
+    """Explain `path/to/skill/FILE:LINE`: its edit, the analysts' records, the steps they quote.
+
+    The provenance lies beside the skill, the records where :func:`read_sources` looks.
 
     Raises:
         BadInput: if the place is malformed, in no skill, or there is no provenance.
@@ -167,5 +177,9 @@ def explain_place(place: str) -> Explanation:
     root = next((one for one in path.parents if (one / SKILL_FILE).is_file()), None)
     if root is None:
         raise BadInput(f"{name!r} lies in no skill directory (no SKILL.md above it)")
-    provenance = read_provenance(root)
-    return explain(provenance, load_skill(root), path.relative_to(root).as_posix(), int(number))
+    file = path.relative_to(root).as_posix()
+    found = explain(read_provenance(root), load_skill(root), file, int(number))
+    if found.edit is None:
+        return found
+    records = matching(read_sources(root), found.edit.sources)
+    return found.model_copy(update={"records": records})
