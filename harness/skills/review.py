@@ -14,12 +14,14 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, digest, write_atomic
+from harness.core.pages import render_page
 from harness.core.values import Value
 from harness.skills.read import load_skill
 from harness.skills.sources import Source, matching, read_sources, sources_of
 from harness.skills.versions import Version, read_log, read_version
 
 ID_LENGTH = 8
+FORM = Path(__file__).parent / "templates" / "review.html.j2"
 Verdict = Literal["approved", "rejected"]
 
 
@@ -163,3 +165,13 @@ def write_review(skill_dir: Path, review: Review) -> Path:
 
 def _why(error: OSError | ValidationError) -> str:
     return error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error.strerror)
+
+
+def review_form(rows: Sequence[ReviewRow], skill: str) -> str:
+    """The rows as an HTML fragment that works offline: tick, and save a `review.json`.
+
+    Args:
+        rows: of :func:`review_rows`.
+        skill: digest of the skill that holds the edits.
+    """
+    return render_page(FORM, rows=rows, skill=skill)
