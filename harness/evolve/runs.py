@@ -29,7 +29,7 @@ class Run(Value):
 
 
 class Runs(Value):
-    """All trajectories of an evolution, in the order they were read.
+    """All trajectories of an evolution, by id.
 
     Attributes:
         runs: one entry a trajectory.
@@ -55,7 +55,10 @@ def load(runs: Sequence[Run], shelf: Shelf) -> Iterator[Trajectory]:
 
 
 def take_in(trajectories: Iterable[Trajectory], shelf: Shelf) -> Runs:
-    """Put trajectories on the shelf, holding one of them at a time."""
+    """Put trajectories on the shelf, holding one of them at a time.
+
+    They are ordered by id: a concurrent run stores them as they end, differently every time.
+    """
     runs: list[Run] = []
     terms = TermCounter()
     for one in trajectories:
@@ -68,4 +71,4 @@ def take_in(trajectories: Iterable[Trajectory], shelf: Shelf) -> Runs:
             digest=shelf.put(one),
         )
         runs.append(run)
-    return Runs(runs=tuple(runs), terms=tuple(sorted(terms.found())))
+    return Runs(runs=tuple(sorted(runs, key=lambda run: run.id)), terms=tuple(sorted(terms.found())))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput, Usage
+from harness.core import BadInput, Usage, write_atomic
 from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
@@ -19,6 +20,7 @@ from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
 
+INTERRUPTED = "interrupted_calls.json"
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
 """Settings that decide which trajectories are made."""
 
@@ -89,7 +91,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     fields["gate_tasks"] = len(tasks.tasks[: settings.limit]) if tasks else 0
     analyst, merger = _models(settings, purse)
     made = settings.suite is not None
-    return await evolve(
+    result = await evolve(
         EvolveOptions.model_validate(fields),
         model=analyst,
         merger=merger,
@@ -98,6 +100,26 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
+    lost = interrupted_calls(settings.out)
+    if lost:
+        write_atomic(settings.out / INTERRUPTED, json.dumps(lost, indent=1) + "\n")
+        progress(Event(stage="done", message=f"{len(lost)} interrupted calls: {INTERRUPTED}"))
+    return result
+
+
+def interrupted_calls(out: Path) -> list[dict[str, Any]]:
+    """Calls that were sent and whose answer was never stored, since the process was killed.
+
+    Each may have been paid for; one that was needed was sent again (`repeated`).
+    """
+    from harness.models import CallStore
+
+    found: list[dict[str, Any]] = []
+    for path in sorted([*out.glob("calls.sqlite"), *out.glob("runs/*/calls.sqlite")]):
+        with CallStore(path) as calls:
+            rows = [one.model_dump(mode="json") for one in calls.in_flight()]
+        found += [{"store": path.relative_to(out).as_posix(), **row} for row in rows]
+    return found
 
 
 def _rollouts(
