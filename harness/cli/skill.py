@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,22 @@ from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
-    from harness.skills import Exported
+    from harness.skills import Exported, Target
+
+# As harness.skills.Target; written out because importing the room here would slow `--help` down.
+TARGETS = [
+    "universal",
+    "claude",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "plugin",
+    "well-known",
+    "skill",
+    "agents",
+    "zip",
+]
 
 
 @click.group()
@@ -112,20 +127,17 @@ def explain_line(place: str, as_json: bool) -> None:
 
 @skill.command("export")
 @folder_argument
-@click.option("--target", type=click.Choice(["agents", "claude", "zip"]), required=True)
+@click.option("--target", type=click.Choice(TARGETS), required=True, help="Kind of client.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Default: here.")
 @click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
 @click.option("--check", is_flag=True, help="Say what would change; write nothing.")
 @json_option
 def export_skill(
-    folder: Path,
-    target: Literal["agents", "claude", "zip"],
-    out: Path,
-    force: bool,
-    check: bool,
-    as_json: bool,
+    folder: Path, target: Target, out: Path, force: bool, check: bool, as_json: bool
 ) -> None:
     """Write DIR where clients look, or as one reproducible .skill file.
+
+    universal is .agents/skills; agents and zip are other names of universal and skill.
 
     Example: harness skill export skills/spreadsheet-basics --target zip --out dist
     """

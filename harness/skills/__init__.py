@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from harness.skills.apply import apply_patch
+from harness.skills.archive import pack
 from harness.skills.diff import diff
-from harness.skills.export import Exported, Target, export, install, pack
+from harness.skills.export import Exported, Target, export, install
 from harness.skills.markdown import Section, find_sections, sections
 from harness.skills.provenance import (
     Explanation,

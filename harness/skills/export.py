@@ -1,40 +1,63 @@
-"""Bring a skill to the clients: folders they read, or one reproducible `.skill` file."""
+"""Bring a skill to the clients: folders they read, indexes they look up, or one `.skill` file."""
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from harness.core import BadInput, write_atomic
+from harness.core import BadInput
 from harness.core.values import Value
-from harness.skills.diff import diff
-from harness.skills.read import load_skill
+from harness.skills.archive import pack
+from harness.skills.marketplace import place_plugin
+from harness.skills.place import Placed, Status, place_file, place_skill
 from harness.skills.types import Skill
 from harness.skills.validate import validate
-from harness.skills.write import strict, write_skill
+from harness.skills.wellknown import place_well_known
+from harness.skills.write import strict
 
-Target = Literal["agents", "claude", "zip"]
-FOLDERS: dict[str, str] = {"agents": ".agents/skills", "claude": ".claude/skills"}
-LOCK = "harness-skills.lock.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+Target = Literal[
+    "universal",
+    "claude",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "plugin",
+    "well-known",
+    "skill",
+    "agents",
+    "zip",
+]
+ALIASES: dict[Target, Target] = {"agents": "universal", "zip": "skill"}
+FOLDERS: dict[Target, str] = {
+    "universal": ".agents/skills",
+    "claude": ".claude/skills",
+    "codex": ".agents/skills",  # with agents/openai.yaml for its user interface
+    "cursor": ".cursor/skills",
+    "gemini": ".gemini/skills",
+    "copilot": ".github/skills",
+}
+CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
 
 
 class Exported(Value):
     """What an export did, or with `check` would do.
 
     Attributes:
-        status: "written", "unchanged", or with `check` "would write".
+        target: never an alias.
+        path: of the skill, or of the one file.
+        status: of all that was to be written: "unchanged" if every part was there.
         diff: from what was there to the skill, "" where nothing was.
+        also: further files, with indexes that other skills share.
     """
 
     target: Target
     path: str
-    status: Literal["written", "unchanged", "would write"]
+    status: Status
     diff: str = ""
+    also: tuple[str, ...] = ()
 
 
 def export(
@@ -42,39 +65,28 @@ def export(
 ) -> Exported:
     """Write `skill` under the folder `out` for one kind of client.
 
-    `agents`: `.agents/skills/<name>` (Codex, Cursor, Gemini CLI, Copilot, OpenCode, ...);
-    `claude`: `.claude/skills/<name>`; `zip`: `<name>.skill`, the same bytes every time. A lock
-    file in `out` holds the digest of what was written, so that a copy which somebody edited
-    since is not overwritten.
+    `universal` (or `agents`): `.agents/skills/<name>`, which Codex, Cursor, Gemini CLI, Copilot,
+    OpenCode and others read; `claude`, `codex`, `cursor`, `gemini`, `copilot`: the client's own
+    folder; `plugin`: a plugin marketplace; `well-known`: a web site's `.well-known` folder;
+    `skill` (or `zip`): `<name>.skill`, the same bytes every time. A lock file in `out` holds the
+    digest of everything that was written, so that a copy which somebody edited since is not
+    overwritten.
 
     Raises:
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
     """
-    ready = _valid(skill)
-    if target == "zip":
-        return _export_zip(ready, out / f"{ready.name}.skill", check)
-    path = out / FOLDERS[target] / ready.name
-    relative = f"{FOLDERS[target]}/{ready.name}"
-    lock = _read_lock(out)
-    there = load_skill(path) if (path / "SKILL.md").is_file() else None
-    if there is None and path.exists():
-        raise BadInput(f"{str(path)!r} exists and is no skill: move it away")
-    same = there is not None and there.all_files == ready.all_files
-    if same and there is not None and there.executable == ready.executable:
-        if not check and lock.get(relative) != ready.digest:
-            _write_lock(out, {**lock, relative: ready.digest})
-        return Exported(target=target, path=str(path), status="unchanged")
-    if there is not None and there.digest != lock.get(relative) and not force:
-        raise BadInput(
-            f"{str(path)!r} was edited since it was exported, or is not ours: "
-            "compare with `harness skill diff`, then use --force"
-        )
-    changes = diff(there, ready) if there is not None else ""
-    if not check:
-        write_skill(ready, path)
-        _write_lock(out, {**lock, relative: ready.digest})
-    status = "would write" if check else "written"
-    return Exported(target=target, path=str(path), status=status, diff=changes)
+    kind, ready = ALIASES.get(target, target), _valid(skill)
+    if kind == "skill":
+        placed = [place_file(pack(ready), out, f"{ready.name}.skill", check=check)]
+    elif kind == "plugin":
+        placed = place_plugin(ready, out, force=force, check=check)
+    elif kind == "well-known":
+        placed = place_well_known(ready, out, force=force, check=check)
+    else:
+        shaped = _for_codex(ready) if kind == "codex" else ready
+        path = f"{FOLDERS[kind]}/{ready.name}"
+        placed = [place_skill(shaped, out, path, force=force, check=check)]
+    return _report(kind, out, placed)
 
 
 def install(
@@ -87,24 +99,36 @@ def install(
     """
     if not project.is_dir():
         raise BadInput(f"expected a project folder, found none at {str(project)!r}")
-    targets: tuple[Target, ...] = ("agents", "claude")
+    targets: tuple[Target, ...] = ("universal", "claude")
     planned = [export(skill, target, project, force=force, check=True) for target in targets]
     if check:
         return planned
     return [export(skill, target, project, force=force) for target in targets]
 
 
-def pack(skill: Skill) -> bytes:
-    """The `.skill` zip of a skill: sorted names under `<name>/`, fixed times and modes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path, data in strict(skill).all_files.items():
-            entry = zipfile.ZipInfo(f"{skill.name}/{path}", _EPOCH)
-            entry.create_system = 3  # Unix, so that modes count on every machine
-            entry.external_attr = (0o100755 if path in skill.executable else 0o100644) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    return buffer.getvalue()
+def _report(target: Target, out: Path, placed: list[Placed]) -> Exported:
+    changed: list[Status] = [one.status for one in placed if one.status != "unchanged"]
+    return Exported(
+        target=target,
+        path=str(out / placed[0].path),
+        status=changed[0] if changed else "unchanged",
+        diff="".join(one.diff for one in placed),
+        also=tuple(str(out / one.path) for one in placed[1:]),
+    )
+
+
+def _for_codex(skill: Skill) -> Skill:
+    """With the file that Codex shows the skill by, unless the skill brings its own."""
+    if CODEX_FILE in skill.files:
+        return skill
+    short = skill.description
+    if len(short) > CODEX_WIDTH:
+        short = short[: CODEX_WIDTH - 1].rsplit(" ", 1)[0] + "…"
+    name = skill.name.replace("-", " ").capitalize()
+    rows = [("display_name", name), ("short_description", short)]
+    lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in rows]
+    text = "\n".join(["interface:", *lines, ""])
+    return replace(skill, files={**skill.files, CODEX_FILE: text.encode()})
 
 
 def _valid(skill: Skill) -> Skill:
@@ -114,28 +138,3 @@ def _valid(skill: Skill) -> Skill:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise BadInput(f"skill {skill.name!r} does not validate: {errors[0]}{more}")
     return ready
-
-
-def _export_zip(skill: Skill, path: Path, check: bool) -> Exported:
-    data = pack(skill)
-    if path.is_file() and path.read_bytes() == data:
-        return Exported(target="zip", path=str(path), status="unchanged")
-    if not check:
-        write_atomic(path, data)
-    return Exported(target="zip", path=str(path), status="would write" if check else "written")
-
-
-def _read_lock(out: Path) -> dict[str, str]:
-    path = out / LOCK
-    if not path.is_file():
-        return {}
-    try:
-        value: Any = json.loads(path.read_bytes())
-        return {str(key): str(one) for key, one in value["skills"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{str(path)!r} is damaged: delete it and use --force once") from error
-
-
-def _write_lock(out: Path, skills: dict[str, str]) -> None:
-    text = json.dumps({"version": 1, "skills": skills}, indent=2, sort_keys=True)
-    write_atomic(out / LOCK, text + "\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -95,31 +94,3 @@ def test_diff_covers_all_files() -> None:
     assert "--- a/scripts/a.sh\n+++ /dev/null" in text
     assert "binary assets/x.bin: absent -> " in text
     assert diff(SKILL, SKILL) == ""
-
-
-def test_npx_skills_finds_what_we_export(tmp_path: Path, repository: Path) -> None:
-    """Round trip through the installer that most clients share, where it runs offline."""
-    npx = shutil.which("npx")
-    if npx is None:
-        pytest.skip("npx is not installed")
-    base = [npx, "--offline", "--yes", "skills@1.5.18"]
-    environment = {**os.environ, "DISABLE_TELEMETRY": "1"}
-    known = subprocess.run(
-        [*base, "--version"], capture_output=True, cwd=tmp_path, env=environment, check=False
-    )
-    if known.returncode != 0:
-        pytest.skip("the npm package skills is not in npm's cache, and tests use no network")
-    skill = load_skill(repository / "skills/spreadsheet-basics")
-    export(skill, "agents", tmp_path / "from")
-    target = tmp_path / "to"
-    target.mkdir()
-    subprocess.run(
-        [*base, "add", str(tmp_path / "from"), "-y", "--copy", "-a", "claude-code", "codex"],
-        cwd=target,
-        env=environment,
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    for folder in (".agents/skills", ".claude/skills"):
-        assert load_skill(target / folder / skill.name).all_files == skill.all_files
