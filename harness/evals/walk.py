@@ -19,18 +19,15 @@ if TYPE_CHECKING:
 
 
 class Exits(NamedTuple):
-    """Probability of leaving at each look, first exits only, and the law at the last look.
+    """Probability of leaving at each look, first exits only; both [paths, looks].
 
     Attributes:
-        up: at or above the upper boundary, [paths, looks].
-        down: at or below the lower boundary, [paths, looks].
-        inside: law of the sum at the last look of the paths that never left before it,
-            [paths, 2 * reach + 1]; column i is the sum i - reach.
+        up: at or above the upper boundary.
+        down: at or below the lower boundary.
     """
 
     up: Floats
     down: Floats
-    inside: Floats
 
 
 def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
@@ -50,21 +47,21 @@ def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
     import numpy as np
 
     paths, looks, _ = sizes.shape
-    reach, state = _start(sizes)
+    state = np.ones((paths, 1))
     bounds = np.empty((paths, looks), dtype=np.int64)
     spent = np.zeros((paths, looks))
     total = np.zeros(paths)
-    columns = np.arange(state.shape[1])
     for look in range(looks):
         state = _advance(state, sizes[:, look], np.full(paths, 0.5))
         tail = state[:, ::-1].cumsum(axis=1)[:, ::-1]
         too_likely = tail > (budget[look] - total)[:, None]
-        first = state.shape[1] - too_likely[:, ::-1].argmax(axis=1)
+        width = state.shape[1]
+        first = width - too_likely[:, ::-1].argmax(axis=1)
         first[~too_likely.any(axis=1)] = 0
-        out = columns[None, :] >= first[:, None]
+        out = np.arange(width)[None, :] >= first[:, None]
         total = total + np.where(out, state, 0.0).sum(axis=1)
         state = np.where(out, 0.0, state)
-        bounds[:, look], spent[:, look] = first - reach, total
+        bounds[:, look], spent[:, look] = first - width // 2, total
     return bounds, spent
 
 
@@ -80,44 +77,36 @@ def exits(sizes: Ints, upper: Ints, lower: Floats | Ints, heads: Floats) -> Exit
     import numpy as np
 
     paths, looks, _ = sizes.shape
-    reach, state = _start(sizes)
-    sums = np.arange(state.shape[1]) - reach
+    state = np.ones((paths, 1))
     up, down = np.zeros((paths, looks)), np.zeros((paths, looks))
-    inside = state
     for look in range(looks):
-        inside = _advance(state, sizes[:, look], heads)
-        above = sums[None, :] >= upper[:, look, None]
-        below = (sums[None, :] <= lower[:, look, None]) & ~above
-        up[:, look] = np.where(above, inside, 0.0).sum(axis=1)
-        down[:, look] = np.where(below, inside, 0.0).sum(axis=1)
-        state = np.where(above | below, 0.0, inside)
-    return Exits(up, down, inside)
-
-
-def _start(sizes: Ints) -> tuple[int, Floats]:
-    """The farthest sum that any path can reach, and the law before the first step."""
-    import numpy as np
-
-    steps = np.arange(1, sizes.shape[2] + 1)
-    reach = int((sizes.sum(axis=1) @ steps).max(initial=0))
-    state = np.zeros((sizes.shape[0], 2 * reach + 1))
-    state[:, reach] = 1.0
-    return reach, state
+        state = _advance(state, sizes[:, look], heads)
+        sums = np.arange(state.shape[1])[None, :] - state.shape[1] // 2
+        above = sums >= upper[:, look, None]
+        below = (sums <= lower[:, look, None]) & ~above
+        up[:, look] = np.where(above, state, 0.0).sum(axis=1)
+        down[:, look] = np.where(below, state, 0.0).sum(axis=1)
+        state = np.where(above | below, 0.0, state)
+    return Exits(up, down)
 
 
 def _advance(state: Floats, counts: Ints, heads: Floats) -> Floats:
-    """The law after `counts` [paths, largest step] more steps of each size."""
+    """The law after `counts` [paths, largest step] more steps of each size.
+
+    Column i of a law of width 2 r + 1 is the sum i - r; the law grows as far as a path can go.
+    """
     import numpy as np
 
+    farther = int((counts @ np.arange(1, counts.shape[1] + 1)).max(initial=0))
+    state = np.pad(state, ((0, 0), (farther, farther)))
     for index in range(counts.shape[1]):
         size = index + 1
         for done in range(int(counts[:, index].max(initial=0))):
             # Paths that have fewer steps of this size stand still.
             rows = np.flatnonzero(counts[:, index] > done)
             moved = state[rows]
-            rise, fall = heads[rows, None], 1.0 - heads[rows, None]
             following = np.zeros_like(moved)
-            following[:, size:] = rise * moved[:, :-size]
-            following[:, :-size] += fall * moved[:, size:]
+            following[:, size:] = heads[rows, None] * moved[:, :-size]
+            following[:, :-size] += (1.0 - heads[rows, None]) * moved[:, size:]
             state[rows] = following
     return state
