@@ -47,18 +47,20 @@ def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
     import numpy as np
 
     paths, looks, _ = sizes.shape
-    state = np.ones((paths, 1))
+    state: Floats = np.ones((paths, 1))
     bounds = np.empty((paths, looks), dtype=np.int64)
     spent = np.zeros((paths, looks))
     total = np.zeros(paths)
+    fair: Floats = np.full(paths, 0.5)
     for look in range(looks):
-        state = _advance(state, sizes[:, look], np.full(paths, 0.5))
+        state = _advance(state, sizes[:, look], fair)
         tail = state[:, ::-1].cumsum(axis=1)[:, ::-1]
         too_likely = tail > (budget[look] - total)[:, None]
         width = state.shape[1]
         first = width - too_likely[:, ::-1].argmax(axis=1)
         first[~too_likely.any(axis=1)] = 0
-        out = np.arange(width)[None, :] >= first[:, None]
+        columns: Ints = np.arange(width)
+        out = columns[None, :] >= first[:, None]
         total = total + np.where(out, state, 0.0).sum(axis=1)
         state = np.where(out, 0.0, state)
         bounds[:, look], spent[:, look] = first - width // 2, total
@@ -77,11 +79,12 @@ def exits(sizes: Ints, upper: Ints, lower: Floats | Ints, heads: Floats) -> Exit
     import numpy as np
 
     paths, looks, _ = sizes.shape
-    state = np.ones((paths, 1))
+    state: Floats = np.ones((paths, 1))
     up, down = np.zeros((paths, looks)), np.zeros((paths, looks))
     for look in range(looks):
         state = _advance(state, sizes[:, look], heads)
-        sums = np.arange(state.shape[1])[None, :] - state.shape[1] // 2
+        columns: Ints = np.arange(state.shape[1])
+        sums = columns[None, :] - state.shape[1] // 2
         above = sums >= upper[:, look, None]
         below = (sums <= lower[:, look, None]) & ~above
         up[:, look] = np.where(above, state, 0.0).sum(axis=1)
@@ -97,7 +100,8 @@ def _advance(state: Floats, counts: Ints, heads: Floats) -> Floats:
     """
     import numpy as np
 
-    farther = int((counts @ np.arange(1, counts.shape[1] + 1)).max(initial=0))
+    steps: Ints = np.arange(1, counts.shape[1] + 1)
+    farther = int(np.max(counts @ steps, initial=0))
     state = np.pad(state, ((0, 0), (farther, farther)))
     for index in range(counts.shape[1]):
         size = index + 1

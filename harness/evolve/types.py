@@ -150,7 +150,8 @@ class GateResult(Value):
         before: pass rate with the seed (or no skill), over paired tasks.
         after: pass rate with the evolved skill.
         difference: after - before.
-        p: two-sided exact McNemar p-value (clustered by task where there are several epochs).
+        p: two-sided exact McNemar p-value (clustered by task where there are several epochs); of
+            the sequential gate the one-sided p-value of the stopped test, times the candidates.
         ci95: 95 % interval of the difference.
         detectable: smallest lift that this many tasks can detect with 80 % power.
         tasks: paired tasks.
@@ -158,6 +159,14 @@ class GateResult(Value):
         fixed: tasks that failed before and pass after.
         broken: tasks that passed before and fail after.
         reason: the verdict in one sentence.
+        adjusted: `difference` corrected for stopping early (median-unbiased); None for a fixed
+            number of tasks.
+        planned: tasks at hand of the sequential gate, 0 for a fixed number of tasks.
+        run: tasks that were run until it stopped, on each side.
+        looks: looks that were taken.
+        stopped: why the sequential gate stopped: `better`, `worse`, `futile` or `end`.
+        candidates: number of candidates that the error is divided among.
+        plan: what was said before anything was run.
     """
 
     verdict: Literal["accepted", "refused", "not gated"]
@@ -172,6 +181,13 @@ class GateResult(Value):
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     reason: str = ""
+    adjusted: float | None = None
+    planned: int = 0
+    run: int = 0
+    looks: int = 0
+    stopped: Literal["", "better", "worse", "futile", "end"] = ""
+    candidates: int = 1
+    plan: str = ""
 
 
 class EvolveOptions(Value):
