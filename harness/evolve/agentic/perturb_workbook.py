@@ -1,0 +1,200 @@
+"""Perturbed inputs of spreadsheet tasks.
+
+`predicted`: words, numbers or dates are replaced consistently in the input and in the judged cells,
+so that the right result is known if it copies, joins, groups or sorts them. Where a task does more
+than that (rewrites a word by its letters, say), the prediction is wrong and a correct script fails
+too: a proof is lost, none is made that does not hold.
+
+`control`: every column is drawn anew from its own values and large numbers change, so that the old
+result cannot be right any more.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.evolve.agentic import workbook_cells as cells
+from harness.evolve.agentic.renaming import renamer, renaming, words
+from harness.evolve.agentic.renumbering import (
+    can_move,
+    later,
+    plain_number,
+    renumbered,
+    renumbering,
+)
+from harness.evolve.agentic.trial import Trial
+from harness.tasks import recalculate
+from harness.tasks.spreadsheet import INPUT_NAME
+
+Change = Callable[[object], object]
+_MOVED_FROM = 10
+"""Whole numbers below stay in a control: they may be codes or flags."""
+
+
+class WorkbookPerturber:
+    """Makes perturbed inputs of one spreadsheet case.
+
+    Args:
+        clean: the trial on the clean input; its gold is read, not changed.
+        store: folder for perturbed golden workbooks; out of every script's reach.
+    """
+
+    def __init__(self, clean: Trial, store: Path) -> None:
+        self._clean, self._store = clean, store
+        self._input = clean.files[INPUT_NAME]
+        self._gold = clean.base / str(clean.task.answer)
+        self._position = str(clean.task.meta["answer_position"])
+        self._instruction = clean.task.prompt
+        self._judged = cells.judged_values(self._gold, self._position)
+        self._stored = cells.has_stored_formulas(self._input)
+
+    def predicted(self, seed: int) -> list[Trial]:
+        """Inputs whose right result is known and differs from the clean one."""
+        book = cells.load(self._input)
+        data = [cell.value for cell in cells.data_cells(book)]
+        changes: list[tuple[str, Change | None, bool]] = [
+            ("other names", self._renaming(book, data, seed), False),
+            ("other numbers", self._renumbering(book, data), False),
+            ("later dates", self._moving(book), True),
+            ("other names again", self._renaming(book, data, seed + 1), False),
+        ]
+        found = [self._trial(*change) for change in changes if change[1] is not None]
+        return [trial for trial in found if trial is not None]
+
+    def _renaming(self, book: Any, data: list[Any], seed: int) -> Change | None:
+        known = words(value for value in data if isinstance(value, str))
+        copied = words(value for value in self._judged.values() if isinstance(value, str))
+        fixed = cells.named_words(book, self._instruction)
+        names = renaming(known & copied, known, fixed, seed)
+        return renamer(names) if names else None
+
+    def _renumbering(self, book: Any, data: list[Any]) -> Change | None:
+        """None unless every judged number is copied, or is that of a formula that stays."""
+        known = {number for value in data if (number := plain_number(value)) is not None}
+        wanted: set[float] = set()
+        for (sheet, row, column), value in self._judged.items():
+            number = plain_number(value)
+            if number is None:
+                continue
+            if number in known:
+                wanted.add(number)
+            elif not _constant_formula(book, sheet, row, column):
+                return None
+        named = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
+        numbers = renumbering(wanted, known, named)
+        return (lambda value: renumbered(value, numbers)) if numbers else None
+
+    def _moving(self, book: Any) -> Change | None:
+        values = [*cells.constants(book), *self._judged.values()]
+        return later if can_move(values, self._instruction) else None
+
+    def _trial(self, name: str, change: Change | None, everywhere: bool) -> Trial | None:
+        """The change made in input and gold; None if it changes no judged cell."""
+        assert change is not None, name
+        gold = cells.load(self._gold.read_bytes(), values=True)
+        changed = False
+        for (sheet, row, column), value in self._judged.items():
+            new = change(value)
+            changed |= new != value
+            if new != value:
+                gold[sheet].cell(row, column).value = new
+        book = cells.load(self._input)
+        for cell in _every_cell(book) if everywhere else cells.data_cells(book):
+            cell.value = change(cell.value)
+        data = self._saved(book)
+        if not changed or data is None:
+            return None
+        target = self._store / f"{name}.xlsx"
+        target.write_bytes(cells.save(gold))
+        task = self._clean.task.model_copy(update={"answer": str(target)})
+        files = {**self._clean.files, INPUT_NAME: data}
+        return replace(self._clean, name=name, kind="predicted", files=files, task=task)
+
+    def control(self, seed: int) -> Trial | None:
+        """An input on which the old result is wrong; None if it cannot be told from the input."""
+        chosen = random.Random(seed)
+        book = cells.load(self._input)
+        columns: dict[tuple[str, int], list[Any]] = defaultdict(list)
+        for cell in cells.data_cells(book):
+            columns[cell.parent.title, cell.column].append(cell)
+        numbers = _other_numbers(
+            [cell.value for column in columns.values() for cell in column], chosen
+        )
+        for column in columns.values():
+            _draw_anew([cell for cell in column if not self._named(cell, column)], chosen)
+            for cell in column:
+                cell.value = renumbered(cell.value, numbers)
+        data = self._saved(book)
+        if data is None:
+            return None
+        path = self._store / f"control-{seed}.xlsx"
+        path.write_bytes(data)
+        clean = self._store / "clean.xlsx"
+        clean.write_bytes(self._input)
+        held = cells.judged_values(path, self._position)
+        if not self._judged or held == self._judged:
+            return None
+        idle = cells.judged_values(clean, self._position) == self._judged
+        files = {**self._clean.files, INPUT_NAME: data}
+        name = f"drawn anew {seed}"
+        return replace(self._clean, name=name, kind="control", files=files, idle=idle)
+
+    def _named(self, cell: Any, column: list[Any]) -> bool:
+        """Whether a cell is a label that the instruction names, such as that of a setting."""
+        text = str(cell.value).strip().casefold()
+        once = sum(str(other.value).strip().casefold() == text for other in column) == 1
+        return len(text) > 3 and once and text in self._instruction.casefold()
+
+    def _saved(self, book: Any) -> bytes | None:
+        """The workbook's bytes, with formulas recomputed where the clean input had their values."""
+        data = cells.save(book)
+        if not self._stored:
+            return data
+        with tempfile.TemporaryDirectory(prefix="perturbed-") as name:
+            path = Path(name, "in.xlsx")
+            path.write_bytes(data)
+            made = recalculate([path], Path(name, "out"))
+            return made[path].read_bytes() if path in made else None
+
+
+def _every_cell(book: Any) -> list[Any]:
+    return [
+        cell
+        for sheet in book.worksheets
+        for row in sheet.iter_rows()
+        for cell in row
+        if cell.value is not None and cell.data_type not in ("f", "e")
+    ]
+
+
+def _constant_formula(book: Any, sheet: str, row: int, column: int) -> bool:
+    if sheet not in book.sheetnames:
+        return False
+    value = book[sheet].cell(row, column).value
+    return isinstance(value, str) and re.fullmatch(r"=[\d\s.+*/()-]+", value) is not None
+
+
+def _other_numbers(values: list[Any], chosen: random.Random) -> dict[float, float]:
+    """Every number that is no small whole one -> another one of its size."""
+    found: dict[float, float] = {}
+    for value in values:
+        number = plain_number(value)
+        if number is None or (number < _MOVED_FROM and number == int(number)):
+            continue
+        new = number * chosen.uniform(0.6, 1.4)
+        found[number] = float(round(new)) if number == int(number) else round(new, 2)
+    return found
+
+
+def _draw_anew(column: list[Any], chosen: random.Random) -> None:
+    """Give each cell the value of some cell of its column."""
+    drawn = [(cell.value, cell.number_format) for cell in column]
+    for cell in column:
+        cell.value, cell.number_format = chosen.choice(drawn)

@@ -1,0 +1,122 @@
+"""The proof of a fix: the harness runs the script itself, on clean and on perturbed inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.core import Task
+from harness.core.digests import digest
+from harness.evolve.agentic.perturb_text import text_trials
+from harness.evolve.agentic.perturb_workbook import WorkbookPerturber
+from harness.evolve.agentic.trial import Trial, cases, clean_trial, read_inputs, single_case
+from harness.evolve.agentic.variants import variants
+from harness.evolve.agentic.workbook_cells import judged_values, repacked
+from harness.evolve.agentic.workspace import FIX_LIMITS, Outcome, run_fix
+from harness.evolve.types import Proof, ProofRun
+from harness.sandbox.types import Limits, Sandbox
+from harness.tasks.spreadsheet import INPUT_NAME
+
+MOST_PREDICTED = 3
+FEWEST_PERTURBED = 2
+
+
+def prove(
+    script: bytes, task: Task, base: Path, sandbox: Sandbox, *, limits: Limits = FIX_LIMITS
+) -> Proof:
+    """Run a fix script on the clean input and on perturbed ones, and judge every result.
+
+    The first run that fails ends the proof. Blocking.
+
+    Raises:
+        BadInput: if the task's files, gold or check cannot be used.
+    """
+    with tempfile.TemporaryDirectory(prefix="proof-") as store:
+        found: list[ProofRun] = []
+        earlier: list[bytes] = []
+        for trial in trials(task, base, Path(store)):
+            outcome = run_fix(script, trial, sandbox, limits)
+            detail = _objection(trial, outcome, earlier)
+            earlier.append(outcome.output)
+            found.append(
+                ProofRun(
+                    input=trial.name,
+                    kind=trial.kind,
+                    passed=not detail,
+                    output=outcome.digest,
+                    detail=detail,
+                )
+            )
+            if detail:
+                break
+        return Proof(script=digest(script), runs=tuple(found))
+
+
+def trials(task: Task, base: Path, store: Path) -> list[Trial]:
+    """The clean input, at most three with a known result, and controls (two if none is known).
+
+    Args:
+        task: the task.
+        base: folder that its paths start at.
+        store: private folder for perturbed gold.
+    """
+    clean = clean_trial(task, base)
+    seed = int(hashlib.sha256(task.id.encode()).hexdigest()[:8], 16)
+    known = [*_cases(task, base), *variants(task, base)]
+    controls: list[Trial] = []
+    if task.check == "spreadsheet":
+        made = WorkbookPerturber(clean, store)
+        known += made.predicted(seed)
+        drawn = (made.control(seed + number) for number in range(3))
+        controls = [trial for trial in drawn if trial is not None]
+        again = {**clean.files, INPUT_NAME: repacked(clean.files[INPUT_NAME])}
+        clean = replace(clean, files=again)
+    else:
+        predicted, controls = text_trials(clean, seed)
+        known += predicted
+    kept = known[:MOST_PREDICTED]
+    return [clean, *kept, *controls[: max(1, FEWEST_PERTURBED - len(kept))]]
+
+
+def _cases(task: Task, base: Path) -> list[Trial]:
+    """Further test cases of a task, which the analyst was not given."""
+    others = [(number, single_case(task, number)) for number in range(2, cases(task) + 1)]
+    return [
+        Trial(f"case {number}", "predicted", read_inputs(one, base), one, base)
+        for number, one in others
+    ]
+
+
+def _objection(trial: Trial, outcome: Outcome, earlier: Sequence[bytes]) -> str:
+    """Why a run does not pass, "" if it does."""
+    passed = outcome.score.outcome == "pass"
+    if trial.kind != "control":
+        return "" if passed else outcome.detail
+    if not outcome.output or outcome.score.outcome == "invalid":
+        return outcome.detail or "it gave nothing that can be judged"
+    if passed:
+        return "it still gives the old result"
+    if not trial.output_file:
+        return ""
+    if outcome.score.detail.get("different_cells") == 0:
+        return outcome.detail  # it could not be compared
+    with tempfile.TemporaryDirectory(prefix="control-") as name:
+        position = str(trial.task.meta["answer_position"])
+        values = _values(outcome.output, Path(name, "output.xlsx"), position)
+        if not values:
+            return ""  # formulas without stored values: the comparison computed them
+        before = _values(trial.files[INPUT_NAME], Path(name, "input.xlsx"), position)
+        if values == before and not trial.idle:
+            return "it leaves the judged cells as they were"
+        for number, other in enumerate(earlier):
+            if values == _values(other, Path(name, f"{number}.xlsx"), position):
+                return "it gives the result of another input"
+    return ""
+
+
+def _values(data: bytes, path: Path, position: str) -> dict[tuple[str, int, int], object]:
+    path.write_bytes(data)
+    return judged_values(path, position)
