@@ -1,0 +1,125 @@
+"""Lines of logs that other programs write: bounded, and what cannot be used is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from harness.core import BadInput
+
+MAX_LINE = 16 * 2**20
+"""Bytes of a line; a longer one is passed over in pieces and counted."""
+MAX_DEPTH = 64
+"""Levels of nesting; deeper values are not taken."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Notes:
+    """What a reader passed over, by reason; ends up in `extra.harness.passed_over`."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def add(self, reason: str) -> None:
+        """Count one; at most 50 distinct reasons are kept apart."""
+        known = reason in self.counts or len(self.counts) < 50
+        self.counts[reason[:80] if known else "other"] += 1
+
+    def facts(self) -> dict[str, JsonValue]:
+        """The counts as JSON, or an empty object."""
+        return {"passed_over": dict(sorted(self.counts.items()))} if self.counts else {}
+
+
+def read_lines(path: Path, notes: Notes, limit: int = MAX_LINE) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a log that its program may still be writing.
+
+    Counted in `notes` and passed over: a last line without its end (`torn last line`), lines over
+    `limit` bytes, and lines that are no JSON object.
+
+    Raises:
+        BadInput: if the file cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            while line := handle.readline(limit + 1):
+                whole = line.endswith(b"\n")
+                if not whole and len(line) > limit:
+                    while (rest := handle.readline(limit)) and not rest.endswith(b"\n"):
+                        pass
+                    notes.add(f"line over {limit:,} bytes")
+                    continue
+                if not line.strip():
+                    continue
+                row = load(line)
+                if isinstance(row, dict):
+                    yield cast("dict[str, Any]", row)
+                else:
+                    notes.add("line that is no JSON object" if whole else "torn last line")
+    except OSError as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+
+
+def load(raw: bytes) -> Any:
+    """JSON from foreign bytes; None if it is none, has numbers that JSON lacks, or is too deep.
+
+    Broken UTF-8 and lone surrogates become the replacement character.
+    """
+    text = raw.decode("utf-8", "replace")
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    if _depth_over(value, MAX_DEPTH):
+        return None
+    return _clean(value) if "\\ud" in text or "\\uD" in text else value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _depth_over(value: Any, left: int) -> bool:
+    if isinstance(value, dict):
+        inner: Any = cast("dict[str, Any]", value).values()
+    elif isinstance(value, list):
+        inner = cast("list[Any]", value)
+    else:
+        return False
+    return left == 0 or any(_depth_over(one, left - 1) for one in inner)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_clean(one) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {_clean(key): _clean(one) for key, one in items}
+    return value
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """`value` if it is a JSON array, else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def string(value: Any) -> str:
+    """`value` if it is text, else the empty text."""
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int:
+    """`value` if it is a count, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
