@@ -29,6 +29,7 @@ from harness.evolve.agentic.renumbering import (
     renumbered,
     renumbering,
 )
+from harness.evolve.agentic.reorder import reorder
 from harness.evolve.agentic.trial import Trial
 from harness.tasks import recalculate
 from harness.tasks.spreadsheet import INPUT_NAME
@@ -59,23 +60,45 @@ class WorkbookPerturber:
         """Inputs whose right result is known and differs from the clean one."""
         book = cells.load(self._input)
         data = [cell.value for cell in cells.data_cells(book)]
-        changes: list[tuple[str, Change | None, bool]] = [
-            ("other names", self._renaming(book, data, seed), False),
-            ("other numbers", self._renumbering(book, data), False),
-            ("later dates", self._moving(book), True),
-            ("other names again", self._renaming(book, data, seed + 1), False),
+        copied = words(value for value in self._judged.values() if isinstance(value, str))
+        numbers = [self._renumbering(book, data, share) for share in (0.5, 0.3)]
+        found = [
+            self._trial("other names", self._renaming(book, data, copied, seed)),
+            self._trial("other numbers", numbers[0]),
+            self._trial("later dates", self._moving(book), everywhere=True),
+            self._trial("other names again", self._renaming(book, data, copied, seed + 1), seed),
+            self._trial("other numbers again", numbers[1], seed),
         ]
-        found = [self._trial(*change) for change in changes if change[1] is not None]
         return [trial for trial in found if trial is not None]
 
-    def _renaming(self, book: Any, data: list[Any], seed: int) -> Change | None:
+    def same_result(self, seed: int) -> Trial | None:
+        """An input with every free name and date replaced whose right result is the clean one.
+
+        It says nothing alone (a result that is written down passes), but beside a control it
+        catches a script that knows the clean input and gives anything else elsewhere.
+        """
+        book = cells.load(self._input)
+        data = [cell.value for cell in cells.data_cells(book)]
         known = words(value for value in data if isinstance(value, str))
-        copied = words(value for value in self._judged.values() if isinstance(value, str))
+        rename, move = self._renaming(book, data, known, seed), self._moving(book)
+        if rename is None and move is None:
+            return None
+
+        def change(value: object) -> object:
+            new = value if rename is None else rename(value)
+            return new if move is None else move(new)
+
+        if any(change(value) != value for value in self._judged.values()):
+            return None
+        return self._trial("other names, same result", change, everywhere=True, same=True)
+
+    def _renaming(self, book: Any, data: list[Any], wanted: set[str], seed: int) -> Change | None:
+        known = words(value for value in data if isinstance(value, str))
         fixed = cells.named_words(book, self._instruction)
-        names = renaming(known & copied, known, fixed, seed)
+        names = renaming(known & wanted, known, fixed, seed)
         return renamer(names) if names else None
 
-    def _renumbering(self, book: Any, data: list[Any]) -> Change | None:
+    def _renumbering(self, book: Any, data: list[Any], share: float) -> Change | None:
         """None unless every judged number is copied, or is that of a formula that stays."""
         known = {number for value in data if (number := plain_number(value)) is not None}
         wanted: set[float] = set()
@@ -88,38 +111,60 @@ class WorkbookPerturber:
             elif not _constant_formula(book, sheet, row, column):
                 return None
         named = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
-        numbers = renumbering(wanted, known, named)
+        numbers = renumbering(wanted, known, named, share)
         return (lambda value: renumbered(value, numbers)) if numbers else None
 
     def _moving(self, book: Any) -> Change | None:
         values = [*cells.constants(book), *self._judged.values()]
         return later if can_move(values, self._instruction) else None
 
-    def _trial(self, name: str, change: Change | None, everywhere: bool) -> Trial | None:
-        """The change made in input and gold; None if it changes no judged cell."""
-        assert change is not None, name
+    def _trial(
+        self,
+        name: str,
+        change: Change | None,
+        order: int | None = None,
+        *,
+        everywhere: bool = False,
+        same: bool = False,
+    ) -> Trial | None:
+        """The change made in input and gold; None if it does not change what it has to.
+
+        Args:
+            name: of the input.
+            change: of a cell's value.
+            order: seed of another order of the sheets that are looked up by key; None: as it is.
+            everywhere: in every constant of the input, not only below column names.
+            same: whether the judged cells must stay (else: must change).
+        """
+        if change is None:
+            return None
         gold = cells.load(self._gold.read_bytes(), values=True)
-        changed = False
-        for (sheet, row, column), value in self._judged.items():
-            new = change(value)
-            changed |= new != value
-            if new != value:
-                gold[sheet].cell(row, column).value = new
+        changes = {
+            key: new for key, value in self._judged.items() if (new := change(value)) != value
+        }
+        if bool(changes) == same:
+            return None
+        for (sheet, row, column), value in changes.items():
+            gold[sheet].cell(row, column).value = value
         book = cells.load(self._input)
         for cell in _every_cell(book) if everywhere else cells.data_cells(book):
             cell.value = change(cell.value)
+        if order is not None:
+            sheets = {sheet for sheet, _, _ in self._judged}
+            moved = reorder(book, sheets, self._instruction, order)
+            name += f", {', '.join(moved)} in another order" if moved else ""
         data = self._saved(book)
-        if not changed or data is None:
+        if data is None:
             return None
-        target = self._store / f"{name}.xlsx"
+        target = self._store / f"{name}.xlsx".replace("/", " ")
         target.write_bytes(cells.save(gold))
         task = self._clean.task.model_copy(update={"answer": str(target)})
         files = {**self._clean.files, INPUT_NAME: data}
         return replace(self._clean, name=name, kind="predicted", files=files, task=task)
 
-    def control(self, seed: int) -> Trial | None:
+    def control(self, seed: int, number: int) -> Trial | None:
         """An input on which the old result is wrong; None if it cannot be told from the input."""
-        chosen = random.Random(seed)
+        chosen = random.Random(seed + number)
         book = cells.load(self._input)
         columns: dict[tuple[str, int], list[Any]] = defaultdict(list)
         for cell in cells.data_cells(book):
@@ -134,7 +179,7 @@ class WorkbookPerturber:
         data = self._saved(book)
         if data is None:
             return None
-        path = self._store / f"control-{seed}.xlsx"
+        path = self._store / f"control-{number}.xlsx"
         path.write_bytes(data)
         clean = self._store / "clean.xlsx"
         clean.write_bytes(self._input)
@@ -143,7 +188,7 @@ class WorkbookPerturber:
             return None
         idle = cells.judged_values(clean, self._position) == self._judged
         files = {**self._clean.files, INPUT_NAME: data}
-        name = f"drawn anew {seed}"
+        name = f"drawn anew {number}"
         return replace(self._clean, name=name, kind="control", files=files, idle=idle)
 
     def _named(self, cell: Any, column: list[Any]) -> bool:

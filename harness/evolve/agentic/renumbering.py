@@ -16,7 +16,9 @@ TOKEN = re.compile(
 CYCLE_YEARS = 28
 """The calendar from 1901 to 2099 repeats after 28 years: dates, leap days and weekdays alike."""
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_SHORT_YEAR = re.compile(r"(?<!\d)\d{1,2}\s*[./-]\s*\d{1,2}\s*[./-]\s*\d{2}(?!\d)")
+SHORT_YEAR = re.compile(r"(?<!\d)(\d{1,2}\s*[./-]\s*\d{1,2}\s*[./-]\s*)(\d\d)(?!\d)")
+_PIVOT = 68
+"""Last two-digit year that is read as 20xx (POSIX `strptime`)."""
 _DATED = re.compile(r"\d\s*[./-]\s*\d|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
 
 
@@ -75,22 +77,23 @@ def renumbered(value: object, numbers: Mapping[float, float]) -> object:
 
 
 def later(value: object) -> object:
-    """A date, or a text that writes one with four digits of a year, 28 years on."""
+    """A date, or a text that writes one with its year, 28 years on."""
     if isinstance(value, (datetime.datetime, datetime.date)):
         return value.replace(year=value.year + CYCLE_YEARS)
     if isinstance(value, str) and _DATED.search(value):
-        return YEAR.sub(lambda year: str(int(year[0]) + CYCLE_YEARS), value)
+        text = SHORT_YEAR.sub(lambda day: f"{day[1]}{int(day[2]) + CYCLE_YEARS:02d}", value)
+        return text if text != value else YEAR.sub(lambda y: str(int(y[0]) + CYCLE_YEARS), value)
     return value
 
 
 def can_move(values: Iterable[object], instruction: str) -> bool:
-    """Whether all dates can be moved by 28 years: none is named, cut short, or out of range."""
+    """Whether all dates can be moved by 28 years: none is named, or out of range."""
     if YEAR.search(instruction):
         return False
     for value in values:
         years = [value.year] if isinstance(value, (datetime.datetime, datetime.date)) else []
         if isinstance(value, str):
-            if _SHORT_YEAR.search(value):
+            if any(int(day[2]) + CYCLE_YEARS > _PIVOT for day in SHORT_YEAR.finditer(value)):
                 return False
             years = [int(year) for year in YEAR.findall(value)] if _DATED.search(value) else []
         if any(not 1901 <= year <= 2099 - CYCLE_YEARS for year in years):
