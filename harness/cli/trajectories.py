@@ -18,7 +18,7 @@ _HERE = "harness.cli.trajectories"
     intents={
         "Commands": {
             "import": (f"{_HERE}:import_", "Read logs of any known format into a store."),
-            "export": (f"{_HERE}:export", "Write atif, trace2skill, openai or sharegpt."),
+            "export": (f"{_HERE}:export", "Write atif, trace2skill, openai, sharegpt or inspect."),
             "list": (f"{_HERE}:list_trajectories", "One line each."),
             "show": (f"{_HERE}:show", "The steps of one."),
             "replay": ("harness.cli.replay:replay", "Run the recorded code again and score it."),
@@ -40,7 +40,9 @@ def trajectories() -> None:
 @click.option("--no-redact", is_flag=True, help="Keep API keys and the like as they are.")
 @json_option
 def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json: bool) -> None:
-    """Read PATH (official logs, ATIF, OpenAI, ShareGPT, recorded runs) into a store.
+    """Read PATH into a store.
+
+    Official logs, ATIF, OpenAI, ShareGPT, recorded runs, Claude Code, Codex and inspect.
 
     Example: harness trajectories import logs/ --out trajectories/
     """
@@ -52,12 +54,16 @@ def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json:
         f"{report.secrets} secrets redacted in {report.redacted}, "
         f"{report.present} were there already, {report.renamed} renamed"
     )
+    for reason, count in report.passed_over.items():
+        text += f"\npassed over: {count} x {reason}"
     emit(report, as_json, text)
 
 
 @click.command()
 @click.argument("path", type=_PATH)
-@click.option("--format", "target", required=True, help="atif, trace2skill, openai or sharegpt.")
+@click.option(
+    "--format", "target", required=True, help="atif, trace2skill, openai, sharegpt or inspect."
+)
 @click.option("--out", type=_PATH, required=True, help="Folder to write into.")
 @click.option(
     "--log-format",

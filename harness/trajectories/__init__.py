@@ -40,6 +40,7 @@ from harness.trajectories.transfer import (
     export_trajectories,
     import_trajectories,
 )
+from harness.trajectories.untrusted import fence_untrusted
 
 __all__ = [
     "EXPORTS",
@@ -61,6 +62,7 @@ __all__ = [
     "dump_jsonl",
     "dump_markdown",
     "export_trajectories",
+    "fence_untrusted",
     "find_trajectory",
     "from_log",
     "from_openai",

@@ -13,6 +13,10 @@ from pydantic import ValidationError
 from harness.core import BadInput, Trajectory
 from harness.core.jsonl import read_rows
 from harness.core.segments import read_segment
+from harness.trajectories.claude_code import is_claude_code, read_claude_code
+from harness.trajectories.codex import is_codex, read_codex
+from harness.trajectories.inspect_log import is_inspect, read_inspect
+from harness.trajectories.lenient import Notes, read_lines
 from harness.trajectories.official_folder import is_log, log_files, read_logs, read_scores
 from harness.trajectories.openai_messages import from_openai
 from harness.trajectories.recorded import is_recorded, read_recorded
@@ -25,6 +29,9 @@ FORMATS = {
     "recorded": "JSONL of recorded spreadsheet conversations with labels T+ and T-",
     "openai": "JSONL with 'messages' in every row",
     "sharegpt": "JSONL with 'conversations' in every row",
+    "claude-code": "sessions of Claude Code (.jsonl), or a folder of them",
+    "codex": "sessions of Codex (rollout-*.jsonl), or a folder of them",
+    "inspect": "logs of inspect (.eval, .json), or a folder of them",
 }
 EVALUATION = "eval_official_results.json"
 
@@ -45,7 +52,20 @@ def open_trajectories(path: Path, source_format: str = "auto") -> Iterator[Traje
         raise BadInput(f"unknown format {known!r}; known are:\n{_known()}")
     if not path.exists():
         raise BadInput(f"expected trajectories, found nothing at {str(path)!r}")
-    return _READERS[known](path)
+    return _guarded(_READERS[known](path), path)
+
+
+def _guarded(trajectories: Iterator[Trajectory], path: Path) -> Iterator[Trajectory]:
+    """The same, with what JSON and text can still hide turned into an error of the input."""
+    try:
+        yield from trajectories
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInput(f"{str(path)!r}: {first['loc']}: {first['msg']}") from error
+    except RecursionError as error:
+        raise BadInput(f"{str(path)!r}: nested too deeply to be read") from error
+    except UnicodeError as error:
+        raise BadInput(f"{str(path)!r}: not UTF-8 text: {error}") from error
 
 
 def detect_format(path: Path) -> str:
@@ -71,7 +91,22 @@ def _detect_folder(path: Path) -> str | None:
         return "store"
     if log_files(path):
         return "trace2skill"
-    return "atif" if next(_atif_files(path), None) else None
+    if next(_atif_files(path), None):
+        return "atif"
+    if next(path.rglob("*.eval"), None):
+        return "inspect"
+    found = (_detect_session(file) for file in sorted(path.rglob("*.jsonl")))
+    return next((name for name in found if name), None)
+
+
+def _detect_session(path: Path) -> str | None:
+    """The program whose session a JSONL file holds: the first rows tell."""
+    for row in islice(read_lines(path, Notes()), 20):
+        if is_codex(row):
+            return "codex"
+        if is_claude_code(row):
+            return "claude-code"
+    return None
 
 
 def _detect_file(path: Path) -> str | None:
@@ -79,10 +114,16 @@ def _detect_file(path: Path) -> str | None:
         return "store"
     if path.suffix in (".md", ".jsonl") and is_log(path):
         return "trace2skill"
+    if path.suffix == ".eval":
+        return "inspect"
     if path.suffix == ".json":
-        return "atif" if _is_atif(_read_json(path)) else None
+        document = _read_json(path)
+        return "atif" if _is_atif(document) else "inspect" if is_inspect(document) else None
     if path.suffix != ".jsonl":
         return None
+    session = _detect_session(path)
+    if session is not None:
+        return session
     row = next(islice(read_rows(path), 1), (0, dict[str, Any]()))[1]
     if _is_atif(row):
         return "atif"
@@ -111,7 +152,7 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
 
@@ -183,4 +224,7 @@ _READERS: dict[str, Callable[[Path], Iterator[Trajectory]]] = {
     "recorded": read_recorded,
     "openai": _rows(from_openai),
     "sharegpt": _rows(from_sharegpt),
+    "claude-code": read_claude_code,
+    "codex": read_codex,
+    "inspect": read_inspect,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +12,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, write_atomic
 from harness.trajectories.formats import detect_format, open_trajectories
+from harness.trajectories.inspect_export import write_inspect
 from harness.trajectories.official import LogFormat, log_format_of, render, to_log
 from harness.trajectories.official_folder import SIDECAR_SUFFIX
 from harness.trajectories.official_log import sidecar
@@ -19,7 +21,7 @@ from harness.trajectories.secrets import redact_trajectory
 from harness.trajectories.sharegpt import to_sharegpt
 from harness.trajectories.store import TrajectoryStore, dump
 
-EXPORTS = ("atif", "trace2skill", "openai", "sharegpt")
+EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect")
 _LABELS = {"pass": "_SUCCEED", "fail": "_FAILED"}
 
 
@@ -33,6 +35,7 @@ class ImportReport(Value):
         secrets: secrets replaced in all.
         present: trajectories that the store held already, word for word: not written again.
         renamed: trajectories whose id was taken and got a suffix `#2`, `#3`, ...
+        passed_over: what readers of foreign logs could not use (unknown or torn lines), by reason.
         store: the folder written.
     """
 
@@ -42,6 +45,7 @@ class ImportReport(Value):
     secrets: int
     present: int
     renamed: int
+    passed_over: dict[str, int]
     store: str
 
 
@@ -84,8 +88,10 @@ def import_trajectories(
     for _ in open_trajectories(path, known):
         pass  # a bad record is found before the first is written
     imported = redacted = secrets = present = renamed = 0
+    passed_over: Counter[str] = Counter()
     with TrajectoryStore(out) as store:
         for trajectory in open_trajectories(path, known):
+            passed_over.update(_passed_over(trajectory))
             clean, count = redact_trajectory(trajectory) if redact else (trajectory, 0)
             wanted = clean.trajectory_id or f"{path.stem}-{imported + 1}"
             if _holds(store, clean, wanted):
@@ -106,8 +112,15 @@ def import_trajectories(
         secrets=secrets,
         present=present,
         renamed=renamed,
+        passed_over=dict(passed_over),
         store=str(out),
     )
+
+
+def _passed_over(trajectory: Trajectory) -> dict[str, int]:
+    found = trajectory.harness.get("passed_over")
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {reason: count for reason, count in pairs if isinstance(count, int)}
 
 
 def _named(trajectory: Trajectory, trajectory_id: str) -> Trajectory:
@@ -141,7 +154,8 @@ def export_trajectories(
     Args:
         path: what to read, as :func:`~harness.trajectories.open_trajectories`.
         out: folder to write into.
-        target: one of :data:`EXPORTS`. `openai` and `sharegpt` make one JSONL file.
+        target: one of :data:`EXPORTS`. `openai` and `sharegpt` make one JSONL file,
+            `inspect` one `.eval`.
         log_format: form of official logs; default: the one they came from, else Markdown.
 
     Raises:
@@ -156,6 +170,8 @@ def export_trajectories(
         files = exported + sidecars
     elif target == "atif":
         exported = files = _write_atif(counted, out)
+    elif target == "inspect":
+        exported, files = write_inspect(counted, out / "trajectories.eval"), 1
     else:
         convert = to_openai if target == "openai" else to_sharegpt
         exported, files = _write_rows(counted, out / f"{target}.jsonl", convert), 1
