@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.shared import emit, json_option
+from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
 from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
-
-if TYPE_CHECKING:
-    from harness.skills import Exported, Target
-
-# As harness.skills.Target; written out because importing the room here would slow `--help` down.
-TARGETS = [
-    "universal",
-    "claude",
-    "codex",
-    "cursor",
-    "gemini",
-    "copilot",
-    "plugin",
-    "well-known",
-    "skill",
-    "agents",
-    "zip",
-]
 
 
 @click.group()
@@ -125,48 +107,8 @@ def explain_line(place: str, as_json: bool) -> None:
     emit(found, as_json, "\n".join(lines))
 
 
-@skill.command("export")
-@folder_argument
-@click.option("--target", type=click.Choice(TARGETS), required=True, help="Kind of client.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Default: here.")
-@click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
-@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
-@json_option
-def export_skill(
-    folder: Path, target: Target, out: Path, force: bool, check: bool, as_json: bool
-) -> None:
-    """Write DIR where clients look, or as one reproducible .skill file.
-
-    universal is .agents/skills; agents and zip are other names of universal and skill.
-
-    Example: harness skill export skills/spreadsheet-basics --target zip --out dist
-    """
-    from harness.skills import export, load_skill
-
-    _report([export(load_skill(folder), target, out, force=force, check=check)], as_json)
-
-
-@skill.command("install")
-@folder_argument
-@click.option("--into", type=click.Path(path_type=Path), default=Path(), help="Project folder.")
-@click.option("--force", is_flag=True, help="Overwrite copies that were edited since.")
-@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
-@json_option
-def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: bool) -> None:
-    """Install DIR into a project, for clients of .agents/skills and of .claude/skills.
-
-    Example: harness skill install skills/spreadsheet-basics --into my-project
-    """
-    from harness.skills import install, load_skill
-
-    _report(install(load_skill(folder), into, force=force, check=check), as_json)
-
-
-def _report(done: list[Exported], as_json: bool) -> None:
-    lines = [f"{one.diff}{one.status}: {one.path}" for one in done]
-    emit([one.model_dump(mode="json") for one in done], as_json, "\n".join(lines))
-
-
+skill.add_command(export_skill)
+skill.add_command(install_skill)
 skill.add_command(versions)
 skill.add_command(rollback_skill)
 skill.add_command(review_skill)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from harness.skills.apply import apply_patch
 from harness.skills.archive import pack
+from harness.skills.benchmark import Attempt, benchmark_of, evals_of, history_of
+from harness.skills.creator import Benchmark, Evals, History, creator_text, read_creator
 from harness.skills.diff import diff
-from harness.skills.export import Exported, Target, export, install
+from harness.skills.export import Exported, Target, export, export_creator, install
 from harness.skills.markdown import Section, find_sections, sections
 from harness.skills.provenance import (
     Explanation,
@@ -66,9 +68,13 @@ __all__ = [
     "TOKENIZER",
     "AppliedEdit",
     "ApplyResult",
+    "Attempt",
+    "Benchmark",
     "Decision",
+    "Evals",
     "Explanation",
     "Exported",
+    "History",
     "Limits",
     "Problem",
     "Provenance",
@@ -84,13 +90,18 @@ __all__ = [
     "Version",
     "apply_patch",
     "apply_review",
+    "benchmark_of",
     "count_tokens",
+    "creator_text",
     "decisions",
     "diff",
+    "evals_of",
     "explain",
     "explain_place",
     "export",
+    "export_creator",
     "find_sections",
+    "history_of",
     "install",
     "list_versions",
     "load_skill",
@@ -100,6 +111,7 @@ __all__ = [
     "parse_skill",
     "provenance_of",
     "provenance_path",
+    "read_creator",
     "read_log",
     "read_provenance",
     "read_review",

@@ -10,6 +10,7 @@ from typing import Literal
 from harness.core import BadInput
 from harness.core.values import Value
 from harness.skills.archive import pack
+from harness.skills.creator import Benchmark, Evals, History, creator_text
 from harness.skills.marketplace import place_plugin
 from harness.skills.place import Placed, Status, place_file, place_skill
 from harness.skills.types import Skill
@@ -27,6 +28,7 @@ Target = Literal[
     "plugin",
     "well-known",
     "skill",
+    "skill-creator",
     "agents",
     "zip",
 ]
@@ -39,6 +41,7 @@ FOLDERS: dict[Target, str] = {
     "gemini": ".gemini/skills",
     "copilot": ".github/skills",
 }
+EVALS_FILE = "evals/evals.json"
 CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
 
 
@@ -68,7 +71,8 @@ def export(
     `universal` (or `agents`): `.agents/skills/<name>`, which Codex, Cursor, Gemini CLI, Copilot,
     OpenCode and others read; `claude`, `codex`, `cursor`, `gemini`, `copilot`: the client's own
     folder; `plugin`: a plugin marketplace; `well-known`: a web site's `.well-known` folder;
-    `skill` (or `zip`): `<name>.skill`, the same bytes every time. A lock file in `out` holds the
+    `skill` (or `zip`): `<name>.skill`, the same bytes every time; `skill-creator`: as
+    :func:`export_creator`, without results. A lock file in `out` holds the
     digest of everything that was written, so that a copy which somebody edited since is not
     overwritten.
 
@@ -78,6 +82,8 @@ def export(
     kind, ready = ALIASES.get(target, target), _valid(skill)
     if kind == "skill":
         placed = [place_file(pack(ready), out, f"{ready.name}.skill", check=check)]
+    elif kind == "skill-creator":
+        return export_creator(ready, out, force=force, check=check)
     elif kind == "plugin":
         placed = place_plugin(ready, out, force=force, check=check)
     elif kind == "well-known":
@@ -87,6 +93,37 @@ def export(
         path = f"{FOLDERS[kind]}/{ready.name}"
         placed = [place_skill(shaped, out, path, force=force, check=check)]
     return _report(kind, out, placed)
+
+
+def export_creator(
+    skill: Skill,
+    out: Path,
+    *,
+    evals: Evals | None = None,
+    benchmark: Benchmark | None = None,
+    history: History | None = None,
+    force: bool = False,
+    check: bool = False,
+) -> Exported:
+    """Write what Anthropic's skill-creator opens: `<name>/` and, beside it, `<name>-workspace/`.
+
+    `evals/evals.json` goes into the skill; `benchmark.json` and `history.json` into the workspace.
+    A file that is not given is not written.
+
+    Raises:
+        BadInput: as :func:`export`.
+    """
+    ready = _valid(skill)
+    if evals is not None:
+        files = {**ready.files, EVALS_FILE: creator_text(evals).encode()}
+        ready = replace(ready, files=files)
+    placed = [place_skill(ready, out, ready.name, force=force, check=check)]
+    beside = {"benchmark.json": benchmark, "history.json": history}
+    for name, value in beside.items():
+        if value is not None:
+            path = f"{ready.name}-workspace/{name}"
+            placed.append(place_file(creator_text(value), out, path, check=check))
+    return _report("skill-creator", out, placed)
 
 
 def install(

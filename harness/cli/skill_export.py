@@ -1,0 +1,158 @@
+"""`harness skill export | install`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.shared import emit, json_option
+from harness.cli.skill_versions import folder_argument
+from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from harness.skills import Attempt, Exported, Target
+
+# As harness.skills.Target; written out because importing the room here would slow `--help` down.
+TARGETS = [
+    "universal",
+    "claude",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "plugin",
+    "well-known",
+    "skill",
+    "skill-creator",
+    "agents",
+    "zip",
+]
+path_type = click.Path(path_type=Path)
+
+
+@click.command("export")
+@folder_argument
+@click.option("--target", type=click.Choice(TARGETS), required=True, help="Kind of client.")
+@click.option("--out", type=path_type, default=Path(), help="Default: here.")
+@click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
+@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@click.option("--suite", help="skill-creator: its tasks become evals.json.")
+@click.option("--run", "run", type=path_type, help="skill-creator: an eval run with the skill.")
+@click.option("--baseline", type=path_type, help="skill-creator: a run without it, on its tasks.")
+@json_option
+def export_skill(
+    folder: Path,
+    target: Target,
+    out: Path,
+    force: bool,
+    check: bool,
+    suite: str | None,
+    run: Path | None,
+    baseline: Path | None,
+    as_json: bool,
+) -> None:
+    """Write DIR where clients look, or as one reproducible .skill file.
+
+    universal is .agents/skills; agents and zip are other names of universal and skill.
+
+    Example: harness skill export skills/spreadsheet-basics --target zip --out dist
+    """
+    from harness.skills import export, load_skill
+
+    if target == "skill-creator":
+        done = _creator(folder, out, suite, run, baseline, force, check)
+    elif suite or run or baseline:
+        raise BadInput(f"--suite, --run and --baseline belong to skill-creator, not to {target!r}")
+    else:
+        done = export(load_skill(folder), target, out, force=force, check=check)
+    _report([done], as_json)
+
+
+@click.command("install")
+@folder_argument
+@click.option("--into", type=path_type, default=Path(), help="Project folder.")
+@click.option("--force", is_flag=True, help="Overwrite copies that were edited since.")
+@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@json_option
+def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: bool) -> None:
+    """Install DIR into a project, for clients of .agents/skills and of .claude/skills.
+
+    Example: harness skill install skills/spreadsheet-basics --into my-project
+    """
+    from harness.skills import install, load_skill
+
+    _report(install(load_skill(folder), into, force=force, check=check), as_json)
+
+
+def _creator(
+    folder: Path,
+    out: Path,
+    suite: str | None,
+    run: Path | None,
+    baseline: Path | None,
+    force: bool,
+    check: bool,
+) -> Exported:
+    from harness.skills import benchmark_of, evals_of, export_creator, history_of, load_skill
+
+    if baseline is not None and run is None:
+        raise BadInput("expected --run with --baseline: the run with the skill")
+    skill, tasks = load_skill(folder), _tasks(suite)
+    model, attempts = _attempts(run)
+    benchmark = benchmark_of(
+        skill.name,
+        attempts,
+        _attempts(baseline)[1],
+        model=model,
+        order=[name for name, _, _ in tasks],
+    )
+    history = history_of(folder)
+    return export_creator(
+        skill,
+        out,
+        evals=evals_of(skill.name, tasks) if tasks else None,
+        benchmark=benchmark if run else None,
+        history=history if history.iterations else None,
+        force=force,
+        check=check,
+    )
+
+
+def _tasks(suite: str | None) -> list[tuple[str, str, str]]:
+    """(id, prompt, what is expected) of the tasks of a suite."""
+    if suite is None:
+        return []
+    from harness.evals import load_suite
+
+    return [
+        (task.id, task.prompt, "" if task.answer is None else str(task.answer))
+        for task in load_suite(suite).tasks
+    ]
+
+
+def _attempts(run: Path | None) -> tuple[str, list[Attempt]]:
+    """(model, attempts) of an eval run."""
+    if run is None:
+        return "", []
+    from harness.evals import read_report, records
+    from harness.skills import Attempt
+
+    return read_report(run).model, [
+        Attempt(
+            task=one.task_id,
+            outcome=one.outcome,
+            epoch=one.epoch,
+            reason=one.reason,
+            seconds=one.usage.seconds,
+            tokens=one.usage.tokens,
+        )
+        for one in records(run)
+    ]
+
+
+def _report(done: list[Exported], as_json: bool) -> None:
+    lines = [f"{one.diff}{one.status}: {one.path}" for one in done]
+    lines += [f"  {path}" for one in done for path in one.also]
+    emit([one.model_dump(mode="json") for one in done], as_json, "\n".join(lines))
