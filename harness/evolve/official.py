@@ -1,4 +1,4 @@
-"""Analyst records of the official Trace2Skill code, read and written, and recorded ones of any form.
+"""Analyst records of the official Trace2Skill code, and recorded ones of any form.
 
 The official form is a JSON list of `{instance_id, source_file, items}`; an item is a
 `failure_cause`, `failure_memory` or `success_memory` with number, title, description and content.

@@ -53,8 +53,10 @@ def read_official_patches(folder: Path) -> OfficialPatches:
         raise BadInput(f"{str(folder)!r}: expected map_patches/patch_0001.json and so on")
     levels = [tuple(_read(file) for file in files)]
     merges = [path for path in folder.glob("merge_level_*") if path.is_dir()]
-    for merge in sorted(merges, key=_number):
-        levels.append(tuple(_read(f) for f in sorted(merge.glob("merged_*.json"), key=_number)))
+    levels += [
+        tuple(_read(file) for file in sorted(merge.glob("merged_*.json"), key=_number))
+        for merge in sorted(merges, key=_number)
+    ]
     diffs = folder / "applied_diffs.patch"
     return OfficialPatches(
         levels=tuple(levels),

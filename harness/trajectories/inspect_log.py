@@ -74,7 +74,9 @@ def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Tr
         raise BadInput(f"{where}: expected a sample with messages, found none")
     task_id, epoch = str(sample.get("id", "sample")), count(sample.get("epoch")) or 1
     return Trajectory(
-        trajectory_id=f"{task_id}_epoch_{epoch}",
+        # A log that we exported names the trajectory that the sample was.
+        trajectory_id=string(mapping(sample.get("metadata")).get("trajectory_id"))
+        or f"{task_id}_epoch_{epoch}",
         session_id=string(sample.get("uuid")) or None,
         agent=AgentInfo(
             name="inspect",
