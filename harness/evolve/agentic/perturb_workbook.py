@@ -30,8 +30,9 @@ from harness.evolve.agentic.renumbering import (
     renumbering,
 )
 from harness.evolve.agentic.reorder import reorder
-from harness.evolve.agentic.trial import Trial
+from harness.evolve.agentic.trial import CellKey, Trial
 from harness.tasks import recalculate
+from harness.tasks.cells import comparable
 from harness.tasks.spreadsheet import INPUT_NAME
 
 Change = Callable[[object], object]
@@ -150,8 +151,7 @@ class WorkbookPerturber:
         for cell in _every_cell(book) if everywhere else cells.data_cells(book):
             cell.value = change(cell.value)
         if order is not None:
-            sheets = {sheet for sheet, _, _ in self._judged}
-            moved = reorder(book, sheets, self._instruction, order)
+            moved = reorder(book, {**self._judged, **changes}, self._instruction, order)
             name += f", {', '.join(moved)} in another order" if moved else ""
         data = self._saved(book)
         if data is None:
@@ -189,7 +189,19 @@ class WorkbookPerturber:
         idle = cells.judged_values(clean, self._position) == self._judged
         files = {**self._clean.files, INPUT_NAME: data}
         name = f"drawn anew {number}"
-        return replace(self._clean, name=name, kind="control", files=files, idle=idle)
+        return replace(
+            self._clean,
+            name=name,
+            kind="control",
+            files=files,
+            idle=idle,
+            computed=self._computed(),
+        )
+
+    def _computed(self) -> frozenset[CellKey]:
+        held = {comparable(value) for value in cells.constants(cells.load(self._input))}
+        found = (key for key, value in self._judged.items() if comparable(value) not in held)
+        return frozenset(found)
 
     def _named(self, cell: Any, column: list[Any]) -> bool:
         """Whether a cell is a label that the instruction names, such as that of a setting."""

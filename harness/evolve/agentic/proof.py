@@ -12,12 +12,20 @@ from harness.core import Task
 from harness.core.digests import digest
 from harness.evolve.agentic.perturb_text import text_trials
 from harness.evolve.agentic.perturb_workbook import WorkbookPerturber
-from harness.evolve.agentic.trial import Trial, cases, clean_trial, read_inputs, single_case
+from harness.evolve.agentic.trial import (
+    CellKey,
+    Trial,
+    cases,
+    clean_trial,
+    read_inputs,
+    single_case,
+)
 from harness.evolve.agentic.variants import variants
 from harness.evolve.agentic.workbook_cells import judged_values, repacked
 from harness.evolve.agentic.workspace import FIX_LIMITS, Outcome, run_fix
 from harness.evolve.types import Proof, ProofRun
 from harness.sandbox.types import Limits, Sandbox
+from harness.tasks.cells import cells_equal
 from harness.tasks.spreadsheet import INPUT_NAME
 
 MOST_PREDICTED = 3
@@ -109,19 +117,29 @@ def _objection(trial: Trial, outcome: Outcome, earlier: Sequence[bytes]) -> str:
     if outcome.score.detail.get("different_cells") == 0:
         return outcome.detail  # it could not be compared
     with tempfile.TemporaryDirectory(prefix="control-") as name:
-        position = str(trial.task.meta["answer_position"])
-        values = _values(outcome.output, Path(name, "output.xlsx"), position)
-        if not values:
-            return ""  # formulas without stored values: the comparison computed them
-        before = _values(trial.files[INPUT_NAME], Path(name, "input.xlsx"), position)
-        if values == before and not trial.idle:
-            return "it leaves the judged cells as they were"
-        for number, other in enumerate(earlier):
-            if values == _values(other, Path(name, f"{number}.xlsx"), position):
-                return "it gives the result of another input"
+        return _suspicion(trial, outcome.output, earlier, Path(name))
+
+
+def _suspicion(trial: Trial, output: bytes, earlier: Sequence[bytes], folder: Path) -> str:
+    """Why a workbook cannot be the right result of a control, though it is not the old one."""
+    position = str(trial.task.meta["answer_position"])
+    values = _values(output, folder / "output.xlsx", position)
+    if not values:
+        return ""  # formulas without stored values: the comparison computed them
+    if values == _values(trial.files[INPUT_NAME], folder / "input.xlsx", position):
+        return "" if trial.idle else "it leaves the judged cells as they were"
+    if any(
+        values == _values(other, folder / f"{number}.xlsx", position)
+        for number, other in enumerate(earlier)
+    ):
+        return "it gives the result of another input"
+    gold = judged_values(trial.base / str(trial.task.answer), position)
+    computed = [key for key in gold if key in trial.computed]
+    if computed and all(cells_equal(gold[key], values.get(key)) for key in computed):
+        return "it still gives the old result in every cell that is computed"
     return ""
 
 
-def _values(data: bytes, path: Path, position: str) -> dict[tuple[str, int, int], object]:
+def _values(data: bytes, path: Path, position: str) -> dict[CellKey, object]:
     path.write_bytes(data)
     return judged_values(path, position)

@@ -1,19 +1,21 @@
-"""Sheets that are only looked up by a key, with their rows in another order.
+"""The same rows in another order, where the right result cannot depend on it.
 
-A script that reads a looked-up cell by its position, and not by its key, is caught by this. A sheet
-is reordered only where the right result cannot depend on its order: it is not judged, its first
-column is a key (no value twice, and other sheets hold some of its values), its table is whole and
-without formulas, and the instruction does not speak of an order.
+A script that reads cells by their position, and not by what they hold, is caught by this. There are
+two such places. A sheet that is looked up by a key: it is not judged, its first column is a key (no
+value twice, and other sheets hold some of its values), its table is whole and without formulas, and
+the instruction does not speak of an order. And a table that the task itself only reorders: the
+judged rows are the rows that stood there, in another order.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any
 
 from harness.evolve.agentic.renaming import words
-from harness.evolve.agentic.workbook_cells import data_cells, header_row
+from harness.evolve.agentic.trial import CellKey
+from harness.evolve.agentic.workbook_cells import TOTALS, data_cells, header_row
 
 _ORDER = words(
     [
@@ -24,21 +26,27 @@ _ORDER = words(
 _FEWEST_ROWS = 3
 
 
-def reorder(book: Any, judged: Collection[str], instruction: str, seed: int) -> tuple[str, ...]:
-    """Shuffle the rows of sheets that are looked up by key, in place; return their names.
+def reorder(
+    book: Any, judged: Mapping[CellKey, object], instruction: str, seed: int
+) -> tuple[str, ...]:
+    """Shuffle the rows of such sheets in place; return their names.
 
     Args:
-        book: an openpyxl workbook with formulas.
-        judged: names of the sheets that hold judged cells.
+        book: an openpyxl workbook with formulas, perturbed otherwise or not.
+        judged: the right values of the judged cells.
         instruction: what the task asks for.
         seed: of the new order.
     """
+    chosen = random.Random(seed)
+    sheets = {sheet for sheet, _, _ in judged}
+    if len(sheets) == 1 and (rows := _reordered(book, judged)):
+        _shuffle(rows, chosen)
+        return tuple(sheets)
     if words([instruction]) & _ORDER:
         return ()
-    chosen = random.Random(seed)
     found: list[str] = []
     for sheet in book.worksheets:
-        if sheet.title in judged:
+        if sheet.title in sheets:
             continue
         rows = _table(sheet)
         others = {_key(cell.value) for cell in data_cells(book) if cell.parent.title != sheet.title}
@@ -46,6 +54,38 @@ def reorder(book: Any, judged: Collection[str], instruction: str, seed: int) -> 
             _shuffle(rows, chosen)
             found.append(sheet.title)
     return tuple(found)
+
+
+def _reordered(book: Any, judged: Mapping[CellKey, object]) -> list[list[Any]]:
+    """The rows that the right result holds in another order; empty if it does anything else.
+
+    Rows that stay where they were (a row of totals at the end) are left out.
+    """
+    name = next(iter(judged))[0]
+    if name not in book.sheetnames:
+        return []
+    sheet = book[name]
+    columns = sorted({column for _, _, column in judged})
+    places = sorted({row for _, row, _ in judged})
+    now = [[sheet.cell(row, column) for column in columns] for row in places]
+    old = [tuple(cell.value for cell in row) for row in now]
+    new = [tuple(judged.get((name, row, column)) for column in columns) for row in places]
+    if old == new or sorted(map(repr, old)) != sorted(map(repr, new)):
+        return []
+    if any(isinstance(cell, _merged()) or cell.data_type == "f" for row in now for cell in row):
+        return []
+    free = [row for row, values in zip(now, old, strict=True) if not _is_total(values)]
+    return free if len(free) >= _FEWEST_ROWS else []
+
+
+def _is_total(values: tuple[object, ...]) -> bool:
+    return any(_key(value) in TOTALS for value in values)
+
+
+def _merged() -> type[Any]:
+    from openpyxl.cell.cell import MergedCell
+
+    return MergedCell
 
 
 def _table(sheet: Any) -> list[list[Any]]:

@@ -10,6 +10,8 @@ from typing import Literal
 from harness.core import Task
 from harness.tasks.spreadsheet import INPUT_NAME, OUTPUT_NAME
 
+CellKey = tuple[str, int, int]
+"""Sheet, row and column of a cell."""
 TASK_FILE = "task.txt"
 """Holds the task's prompt in the folder that a fix script runs in."""
 
@@ -25,6 +27,8 @@ class Trial:
         task: the task with this input's gold as `answer`; of a control, with the old gold.
         base: folder that relative paths of the task start at.
         idle: whether leaving the input as it is may be right (a control is not failed for it).
+        computed: judged cells of a control whose old value stands nowhere in the clean input:
+            they cannot all keep it.
     """
 
     name: str
@@ -33,6 +37,7 @@ class Trial:
     task: Task
     base: Path
     idle: bool = False
+    computed: frozenset[CellKey] = frozenset()
 
     @property
     def output_file(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.core import BadInput
 from harness.evolve.agentic.renaming import words
+from harness.evolve.agentic.trial import CellKey
 from harness.tasks.comparison import group_by_sheet
 from harness.tasks.ranges import parse_answer_position
 from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
@@ -98,7 +99,7 @@ def has_stored_formulas(data: bytes) -> bool:
     return False
 
 
-def judged_values(path: Path, position: str) -> dict[tuple[str, int, int], object]:
+def judged_values(path: Path, position: str) -> dict[CellKey, object]:
     """(sheet, row, column) -> value of the judged cells of a workbook, those without value absent.
 
     Empty for a workbook that has no such sheet or cannot be read.

@@ -63,13 +63,16 @@ def read_regular(path: Path, limit: int) -> bytes:
         raise ValueError(f"there is no file {path.name}") from None
     except OSError:
         raise ValueError(f"{path.name} is a link or cannot be opened") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
             raise ValueError(f"{path.name} is no ordinary file of its own")
         if facts.st_size > limit:
             raise ValueError(f"{path.name} has more than {limit} bytes")
-        return file.read(limit)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
 
 
 def reachable(paths: Sequence[Path], folder: Path, sandbox: Sandbox) -> list[str]:

@@ -20,6 +20,8 @@ def write(values):
     for (sheet, row, column), value in values.items():
         if sheet not in book.sheetnames:
             book.create_sheet(sheet)
+        for area in list(book[sheet].merged_cells.ranges):
+            book[sheet].unmerge_cells(str(area))
         book[sheet].cell(row, column).value = value
 """
 _KNOWS = """\
