@@ -76,7 +76,10 @@ def detect_format(path: Path) -> str:
     """
     if not path.exists():
         raise BadInput(f"expected trajectories, found nothing at {str(path)!r}")
-    found = _detect_folder(path) if path.is_dir() else _detect_file(path)
+    try:
+        found = _detect_folder(path) if path.is_dir() else _detect_file(path)
+    except (RecursionError, ValueError) as error:  # JSON nested too deeply, or no UTF-8
+        raise BadInput(f"{str(path)!r}: cannot be read: {error}") from error
     if found is None:
         raise BadInput(f"cannot tell what {str(path)!r} holds; known formats are:\n{_known()}")
     return found

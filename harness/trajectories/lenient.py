@@ -17,6 +17,7 @@ MAX_LINE = 16 * 2**20
 """Bytes of a line; a longer one is passed over in pieces and counted."""
 MAX_DEPTH = 64
 """Levels of nesting; deeper values are not taken."""
+_PIECE = 2**16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -50,7 +51,8 @@ def read_lines(path: Path, notes: Notes, limit: int = MAX_LINE) -> Iterator[dict
             while line := handle.readline(limit + 1):
                 whole = line.endswith(b"\n")
                 if not whole and len(line) > limit:
-                    while (rest := handle.readline(limit)) and not rest.endswith(b"\n"):
+                    line = b""  # freed before the rest is walked over
+                    while (rest := handle.readline(_PIECE)) and not rest.endswith(b"\n"):
                         pass
                     notes.add(f"line over {limit:,} bytes")
                     continue
