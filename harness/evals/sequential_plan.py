@@ -168,8 +168,8 @@ class SequentialPlan(Value):
             f"{self.tasks} tasks in at most {size} {'look' if size == 1 else 'looks'} find "
             f"{100 * self.lift:+.0f} points with {does.power:.0%} power if "
             f"{self.discordance:.0%} of the results change, accept one without effect{many} with "
-            f"at most {self.alpha:.0%}, and stop on average after {does.tasks_null:.0f} tasks without "
-            f"effect and {does.tasks_lift:.0f} with it"
+            f"at most {self.alpha:.0%}, and stop on average after {does.tasks_null:.0f} tasks "
+            f"without effect and {does.tasks_lift:.0f} with it"
         )
         if does.power < self.power:
             text += f"; {self.power:.0%} power needs {self.required} tasks"
