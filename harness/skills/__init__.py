@@ -8,6 +8,7 @@ from harness.skills.benchmark import Attempt, benchmark_of, evals_of, history_of
 from harness.skills.creator import Benchmark, Evals, History, creator_text, read_creator
 from harness.skills.diff import diff
 from harness.skills.export import Exported, Target, export, export_creator, install
+from harness.skills.lint import lint_text
 from harness.skills.markdown import Section, find_sections, sections
 from harness.skills.provenance import (
     Explanation,
@@ -40,6 +41,7 @@ from harness.skills.reviewed import (
     undecided,
 )
 from harness.skills.rollback import Rollback, rollback
+from harness.skills.scripts import Execute, admit_scripts
 from harness.skills.sources import Quote, Source, read_sources, sources_of
 from harness.skills.summary import summary
 from harness.skills.tokens import TOKENIZER, count_tokens
@@ -72,6 +74,7 @@ __all__ = [
     "Benchmark",
     "Decision",
     "Evals",
+    "Execute",
     "Explanation",
     "Exported",
     "History",
@@ -88,6 +91,7 @@ __all__ = [
     "Source",
     "Target",
     "Version",
+    "admit_scripts",
     "apply_patch",
     "apply_review",
     "benchmark_of",
@@ -103,6 +107,7 @@ __all__ = [
     "find_sections",
     "history_of",
     "install",
+    "lint_text",
     "list_versions",
     "load_skill",
     "new_skill",
