@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import tracemalloc
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
@@ -173,7 +174,7 @@ def test_wrong_types_anywhere(source_format: str, data: st.DataObject) -> None:
     document: Any = json.loads(json.dumps(whole))
     for _ in range(data.draw(st.integers(1, 3))):
         container, key = data.draw(st.sampled_from(_spots(document)))
-        container[key] = data.draw(WRONG)
+        container[key] = deepcopy(data.draw(WRONG))  # a shared one would come to hold itself
     if source_format == "inspect":
         _try(json.dumps(document).encode(), "inspect", ".json")
     else:
