@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evolve.gate import gate, planned
+from harness.core import BadInput
+from harness.evals.sequential import SequentialPlan
+from harness.evals.types import ItemRecord
+from harness.evolve.gate import gate, planned, sequential_gate, task_order
+from harness.evolve.types import GateResult
 from tests.evolve.conftest import items
+
+Arm = dict[str, bool]
 
 
 def _arm(passed: int, total: int) -> dict[str, bool]:
@@ -58,3 +67,74 @@ def test_swapping_the_arms_negates_the_difference(pairs: dict[str, tuple[bool, b
     there, back = gate(one, two), gate(two, one)
     assert there.p == back.p
     assert there.difference is None or there.difference == -(back.difference or 0.0)
+
+
+def _arms(ids: list[str], wins: set[str], losses: set[str]) -> tuple[Arm, Arm]:
+    return {one: one in losses for one in ids}, {one: one in wins for one in ids}
+
+
+class _Runs:
+    """Hands out prepared results and remembers what was run."""
+
+    def __init__(self, results: dict[str, bool]) -> None:
+        self.results = results
+        self.ran: list[str] = []
+
+    async def __call__(self, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        self.ran += tasks
+        return items({task: self.results[task] for task in tasks})
+
+
+def _run(
+    before: Arm, after: Arm, plan: SequentialPlan, margin: float = 0.0
+) -> tuple[GateResult, _Runs]:
+    first, second = _Runs(before), _Runs(after)
+    result = asyncio.run(sequential_gate(first, second, before, plan, margin=margin))
+    assert first.ran == second.ran
+    return result, first
+
+
+def test_a_clear_gain_stops_early_and_saves_runs() -> None:
+    ids = [f"t{number}" for number in range(200)]
+    result, runs = _run(*_arms(ids, set(ids[::2]), set()), SequentialPlan(tasks=200))
+    assert (result.verdict, result.stopped) == ("accepted", "better")
+    assert len(runs.ran) == result.run < 60
+    assert result.adjusted is not None
+    assert set(result.fixed) == set(runs.ran) & set(ids[::2])
+
+
+def test_harm_stops_early() -> None:
+    ids = [f"t{number}" for number in range(200)]
+    result, runs = _run(*_arms(ids, set(), set(ids[::2])), SequentialPlan(tasks=200))
+    assert (result.verdict, result.stopped) == ("refused", "worse")
+    assert len(runs.ran) < 60
+    assert len(result.broken) == len(set(runs.ran) & set(ids[::2]))
+
+
+def test_too_few_tasks_end_without_a_verdict_and_say_what_is_missing() -> None:
+    ids = [f"t{number}" for number in range(20)]
+    result, runs = _run(*_arms(ids, set(ids[:4]), {ids[5]}), SequentialPlan(tasks=20))
+    assert result.verdict == "not gated"
+    assert len(runs.ran) == 20
+    assert result.more_tasks > 100
+    assert str(result.more_tasks) in result.reason
+
+
+def test_a_margin_is_demanded_of_the_sequential_gate() -> None:
+    ids = [f"t{number}" for number in range(200)]
+    arms = _arms(ids, set(ids[::2]), set())
+    result, _ = _run(*arms, SequentialPlan(tasks=200), margin=0.9)
+    assert result.verdict == "refused"
+    assert "margin" in result.reason
+
+
+def test_the_order_depends_on_ids_and_seed_alone() -> None:
+    ids = [f"t{number}" for number in range(50)]
+    assert task_order(ids, 1) == task_order(reversed(ids), 1)
+    assert task_order(ids, 1) != task_order(ids, 2)
+    assert task_order(ids, 1) != tuple(ids)
+
+
+def test_tasks_that_are_not_the_plans_are_refused() -> None:
+    with pytest.raises(BadInput, match="as planned"):
+        _run({"a": True}, {"a": True}, SequentialPlan(tasks=2))
