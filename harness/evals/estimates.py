@@ -53,8 +53,8 @@ def more_extreme(stopped: Stopped, heads: Floats, *, binding: bool = True) -> tu
     """
     import numpy as np
 
-    rows = np.arange(len(stopped.look))
-    looks = np.arange(stopped.sizes.shape[1])
+    rows = np.arange(len(stopped.look), dtype=np.int64)
+    looks = np.arange(stopped.sizes.shape[1], dtype=np.int64)
     until = looks[None, :] <= stopped.look[:, None]
     sizes = stopped.sizes * until[:, :, None]
     gave_up = stopped.sums <= stopped.lower[rows, stopped.look]

@@ -200,7 +200,7 @@ def boundaries(
     share = np.asarray(plan.look_sizes[:looks]) / plan.tasks
     level = plan.alpha / plan.candidates
     upper, spent = spending_boundaries(sizes, level * share)
-    steps: Ints = np.arange(1, sizes.shape[2] + 1)
+    steps = np.arange(1, sizes.shape[2] + 1, dtype=np.int64)
     squares: Ints = np.cumsum(sizes @ steps**2, axis=1)
     lift = plan.lift * unit
     # A mean change of L units needs a mean square of at least L (no change is below one unit)

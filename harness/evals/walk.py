@@ -51,7 +51,7 @@ def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
     bounds = np.empty((paths, looks), dtype=np.int64)
     spent = np.zeros((paths, looks))
     total = np.zeros(paths)
-    fair: Floats = np.full(paths, 0.5)
+    fair = np.full(paths, 0.5, dtype=np.float64)
     for look in range(looks):
         state = _advance(state, sizes[:, look], fair)
         tail = state[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -59,7 +59,7 @@ def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
         width = state.shape[1]
         first = width - too_likely[:, ::-1].argmax(axis=1)
         first[~too_likely.any(axis=1)] = 0
-        columns: Ints = np.arange(width)
+        columns = np.arange(width, dtype=np.int64)
         out = columns[None, :] >= first[:, None]
         total = total + np.where(out, state, 0.0).sum(axis=1)
         state = np.where(out, 0.0, state)
@@ -83,7 +83,7 @@ def exits(sizes: Ints, upper: Ints, lower: Floats | Ints, heads: Floats) -> Exit
     up, down = np.zeros((paths, looks)), np.zeros((paths, looks))
     for look in range(looks):
         state = _advance(state, sizes[:, look], heads)
-        columns: Ints = np.arange(state.shape[1])
+        columns = np.arange(state.shape[1], dtype=np.int64)
         sums = columns[None, :] - state.shape[1] // 2
         above = sums >= upper[:, look, None]
         below = (sums <= lower[:, look, None]) & ~above
@@ -100,7 +100,7 @@ def _advance(state: Floats, counts: Ints, heads: Floats) -> Floats:
     """
     import numpy as np
 
-    steps: Ints = np.arange(1, counts.shape[1] + 1)
+    steps = np.arange(1, counts.shape[1] + 1, dtype=np.int64)
     farther = int(np.max(counts @ steps, initial=0))
     state = np.pad(state, ((0, 0), (farther, farther)))
     for index in range(counts.shape[1]):
