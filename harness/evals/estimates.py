@@ -67,10 +67,12 @@ def more_extreme(stopped: Stopped, heads: Floats, *, binding: bool = True) -> tu
         if not binding:
             lower[:] = -np.inf
         out = exits(sizes, upper, lower, heads)
-        up = (out.up * until).sum(axis=1)
+        up: Floats = (out.up * until).sum(axis=1)
         # Who gave up is below everyone who went on at that look or left upwards at it or before;
         # all but those who gave up earlier or with a lower sum are at least as high.
-        return np.where(gave_up & binding, 1.0 - (out.down * until).sum(axis=1), up)
+        down: Floats = (out.down * until).sum(axis=1)
+        reached: Floats = np.where(gave_up & binding, 1.0 - down, up)
+        return reached
 
     return probability(stopped.sums), probability(stopped.sums + 1)
 

@@ -139,10 +139,8 @@ def test_few_tasks_are_not_gated() -> None:
 def test_accepted_lift_is_corrected_downwards_and_p_fits_the_verdict() -> None:
     plan = SequentialPlan(tasks=200)
     changes: list[float | None] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0] * 20
-    for look, end in enumerate(plan.look_sizes):
-        decision = decide(plan, look, changes[:end])
-        if decision.verdict != "need more":
-            break
+    _, look = _first_verdict(plan, changes)
+    decision = decide(plan, look, changes[: plan.look_sizes[look]])
     assert decision.verdict == "accept"
     assert decision.p <= plan.alpha
     assert decision.adjusted is not None
