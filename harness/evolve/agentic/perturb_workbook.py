@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import re
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from harness.evolve.agentic.renumbering import (
 )
 from harness.evolve.agentic.reorder import reorder
 from harness.evolve.agentic.trial import CellKey, Trial
+from harness.sandbox.types import Sandbox
 from harness.tasks import recalculate
 from harness.tasks.cells import comparable
 from harness.tasks.spreadsheet import INPUT_NAME
@@ -46,10 +47,11 @@ class WorkbookPerturber:
     Args:
         clean: the trial on the clean input; its gold is read, not changed.
         store: folder for perturbed golden workbooks; out of every script's reach.
+        sandbox: where LibreOffice recomputes formulas; None: in the open.
     """
 
-    def __init__(self, clean: Trial, store: Path) -> None:
-        self._clean, self._store = clean, store
+    def __init__(self, clean: Trial, store: Path, sandbox: Sandbox | None = None) -> None:
+        self._clean, self._store, self._sandbox = clean, store, sandbox
         self._input = clean.files[INPUT_NAME]
         self._gold = clean.base / str(clean.task.answer)
         self._position = str(clean.task.meta["answer_position"])
@@ -173,7 +175,7 @@ class WorkbookPerturber:
             [cell.value for column in columns.values() for cell in column], chosen
         )
         for column in columns.values():
-            _draw_anew([cell for cell in column if not self._named(cell, column)], chosen)
+            _draw_anew(self._free(column), chosen)
             for cell in column:
                 cell.value = renumbered(cell.value, numbers)
         data = self._saved(book)
@@ -203,11 +205,15 @@ class WorkbookPerturber:
         found = (key for key, value in self._judged.items() if comparable(value) not in held)
         return frozenset(found)
 
-    def _named(self, cell: Any, column: list[Any]) -> bool:
-        """Whether a cell is a label that the instruction names, such as that of a setting."""
-        text = str(cell.value).strip().casefold()
-        once = sum(str(other.value).strip().casefold() == text for other in column) == 1
-        return len(text) > 3 and once and text in self._instruction.casefold()
+    def _free(self, column: list[Any]) -> list[Any]:
+        """The cells of a column without labels that the instruction names, as of a setting."""
+        times = Counter(_text(cell) for cell in column)
+        asked = self._instruction.casefold()
+        return [
+            cell
+            for cell in column
+            if len(text := _text(cell)) <= 3 or times[text] > 1 or text not in asked
+        ]
 
     def _saved(self, book: Any) -> bytes | None:
         """The workbook's bytes, with formulas recomputed where the clean input had their values."""
@@ -217,8 +223,12 @@ class WorkbookPerturber:
         with tempfile.TemporaryDirectory(prefix="perturbed-") as name:
             path = Path(name, "in.xlsx")
             path.write_bytes(data)
-            made = recalculate([path], Path(name, "out"))
+            made = recalculate([path], Path(name, "out"), sandbox=self._sandbox)
             return made[path].read_bytes() if path in made else None
+
+
+def _text(cell: Any) -> str:
+    return str(cell.value).strip().casefold()
 
 
 def _every_cell(book: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.core import Task
+from harness.core import BadInput, Task
 from harness.core.digests import digest
 from harness.evolve.agentic.perturb_text import text_trials
 from harness.evolve.agentic.perturb_workbook import WorkbookPerturber
@@ -45,7 +45,7 @@ def prove(
     with tempfile.TemporaryDirectory(prefix="proof-") as store:
         found: list[ProofRun] = []
         earlier: list[bytes] = []
-        for trial in trials(task, base, Path(store)):
+        for trial in _made(task, base, Path(store), sandbox):
             outcome = run_fix(script, trial, sandbox, limits)
             detail = _objection(trial, outcome, earlier)
             earlier.append(outcome.output)
@@ -63,35 +63,55 @@ def prove(
         return Proof(script=digest(script), runs=tuple(found))
 
 
-def trials(task: Task, base: Path, store: Path) -> list[Trial]:
+def _made(task: Task, base: Path, store: Path, sandbox: Sandbox) -> list[Trial]:
+    try:
+        return trials(task, base, store, sandbox)
+    except BadInput:
+        raise
+    except Exception as error:  # openpyxl raises nearly anything on damaged files
+        found = f"{type(error).__name__}: {error}"
+        raise BadInput(f"task {task.id!r}: its input cannot be perturbed: {found}") from error
+
+
+def trials(task: Task, base: Path, store: Path, sandbox: Sandbox | None = None) -> list[Trial]:
     """The clean input, at most three with a known result, and controls (two if none is known).
 
     Args:
         task: the task.
         base: folder that its paths start at.
         store: private folder for perturbed gold.
+        sandbox: where formulas of perturbed workbooks are recomputed; None: in the open.
+
+    Raises:
+        BadInput: if the task's files or gold cannot be used.
     """
     clean = clean_trial(task, base)
-    seed = int(hashlib.sha256(task.id.encode()).hexdigest()[:8], 16)
     known = [*_cases(task, base), *variants(task, base)]
-    controls: list[Trial] = []
-    extra: list[Trial] = []
     if task.check == "spreadsheet":
-        made = WorkbookPerturber(clean, store)
-        known += made.predicted(seed)
-        if not known and (same := made.same_result(seed)) is not None:
-            extra = [same]
-        drawn = (made.control(seed, number) for number in (1, 2, 3))
-        controls = [trial for trial in drawn if trial is not None]
-        again = {**clean.files, INPUT_NAME: repacked(clean.files[INPUT_NAME])}
-        clean = replace(clean, files=again)
-    else:
-        predicted, controls = text_trials(clean, seed)
-        known += predicted
-    kept = known[:MOST_PREDICTED]
+        return _of_workbook(clean, known, WorkbookPerturber(clean, store, sandbox), _seed(task))
+    predicted, controls = text_trials(clean, _seed(task))
+    kept = [*known, *predicted][:MOST_PREDICTED]
+    return [clean, *kept, *controls[: max(0, FEWEST_PERTURBED - len(kept))]]
+
+
+def _of_workbook(
+    clean: Trial, known: list[Trial], made: WorkbookPerturber, seed: int
+) -> list[Trial]:
+    """Always one control at least: it alone sees results that only look copied."""
+    kept = [*known, *made.predicted(seed)][:MOST_PREDICTED]
+    drawn = (made.control(seed, number) for number in (1, 2, 3))
+    controls = [trial for trial in drawn if trial is not None]
     controls = controls[: max(1, FEWEST_PERTURBED - len(kept))]
-    enough = len(kept) + len(controls) >= FEWEST_PERTURBED  # what leaves the result does not count
-    return [clean, *kept, *controls, *(extra if enough else [])]
+    again = {**clean.files, INPUT_NAME: repacked(clean.files[INPUT_NAME])}
+    found = [replace(clean, files=again), *kept, *controls]
+    if kept or len(controls) < FEWEST_PERTURBED:
+        return found
+    same = made.same_result(seed)  # it does not count towards the two
+    return found if same is None else [*found, same]
+
+
+def _seed(task: Task) -> int:
+    return int(hashlib.sha256(task.id.encode()).hexdigest()[:8], 16)
 
 
 def _cases(task: Task, base: Path) -> list[Trial]:

@@ -38,23 +38,23 @@ def renaming(
     """Old word -> new word, both without case; the order of all known words stays.
 
     Args:
-        wanted: words to rename as far as possible.
+        wanted: words to rename as far as possible, out of the known ones.
         known: every word of the data: new ones differ from them and keep the order among them.
         fixed: words that keep their meaning and stay.
         seed: of the choice.
     """
     chosen = random.Random(seed)
     kept = {word.casefold() for word in fixed} | FIXED
-    order = sorted({word.casefold() for word in known} | kept)
+    order = sorted({word.casefold() for word in known})
     found: dict[str, str] = {}
-    for word in sorted({one.casefold() for one in wanted} - kept):
+    for word in sorted({one.casefold() for one in wanted} & set(order) - kept):
         if not word.isascii():
             continue
         place = bisect_left(order, word)
         below = order[place - 1] if place else ""
         above = order[place + 1] if place + 1 < len(order) else "\U0010ffff"
         new = _like(word, below, above, chosen)
-        if new:
+        if new and new not in kept:
             found[word] = order[place] = new
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Iterable
 from io import BytesIO
@@ -13,16 +14,26 @@ from harness.evolve.agentic.renaming import words
 from harness.evolve.agentic.trial import CellKey
 from harness.tasks.comparison import group_by_sheet
 from harness.tasks.ranges import parse_answer_position
-from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
+from harness.tasks.workbooks import MAX_CELLS, UnreadableWorkbook, open_workbook
 
 TOTALS = frozenset({"total", "totals", "subtotal", "sum", "average"})
 
 
 def load(data: bytes, *, values: bool = False) -> Any:
-    """A workbook by openpyxl, with formulas, or with the values stored for them."""
+    """A workbook by openpyxl, with formulas, or with the values stored for them.
+
+    Raises:
+        BadInput: if a sheet spans more cells than can be gone through.
+    """
     import openpyxl
 
-    return openpyxl.load_workbook(BytesIO(data), data_only=values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about features that no cell value needs
+        book: Any = openpyxl.load_workbook(BytesIO(data), data_only=values)
+    for sheet in book.worksheets:
+        if sheet.max_row * sheet.max_column > MAX_CELLS:
+            raise BadInput(f"sheet {sheet.title!r} spans more than {MAX_CELLS} cells")
+    return book
 
 
 def save(book: Any) -> bytes:

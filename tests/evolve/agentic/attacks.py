@@ -75,7 +75,7 @@ def knows_the_cells_else_noise(task: Task, base: Path) -> bytes:
 def by_position(task: Task, base: Path) -> bytes:
     """Every result copied from the cell where it stood, or written down."""
     book = load((base / task.files["input.xlsx"]).read_bytes())
-    places = {
+    places: dict[object, tuple[str, int, int]] = {
         cell.value: (sheet.title, cell.row, cell.column)
         for sheet in book.worksheets
         for row in sheet.iter_rows()

@@ -1,0 +1,65 @@
+"""Real ledger tasks: correct scripts are proven, scripts that only pass the clean input are not."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.core import Task
+from harness.core.jsonl import read_rows
+from harness.corpora import generate
+from harness.evolve.agentic import prove, trials
+from harness.sandbox import Sandbox
+from tests.evolve.agentic.attacks import ATTACKS
+from tests.evolve.agentic.ledger_scripts import correct_script
+
+KINDS = 11
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Task]]:
+    """The first 33 training tasks: one of every kind and difficulty."""
+    folder = tmp_path_factory.mktemp("ledger")
+    file = Path(generate("ledger", folder, "train", 3 * KINDS).files["train"])
+    return folder, [Task.model_validate(row) for _, row in read_rows(file)]
+
+
+def test_every_kind_has_two_perturbed_inputs(ledger: tuple[Path, list[Task]]) -> None:
+    folder, tasks = ledger
+    for task in tasks[:KINDS]:
+        with tempfile.TemporaryDirectory() as store:
+            kinds = [trial.kind for trial in trials(task, folder, Path(store))]
+        assert kinds[0] == "clean" and len(kinds) >= 3 and "control" in kinds, task.id
+
+
+def test_three_kinds_are_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbox) -> None:
+    folder, tasks = ledger
+    for task in tasks[4:7]:
+        proof = prove(correct_script(task), task, folder, sandbox)
+        assert proof.holds, (task.id, proof)
+
+
+@pytest.mark.slow
+def test_every_kind_and_difficulty_is_proven(
+    ledger: tuple[Path, list[Task]], sandbox: Sandbox
+) -> None:
+    folder, tasks = ledger
+    unproven = [
+        task.id for task in tasks if not prove(correct_script(task), task, folder, sandbox).holds
+    ]
+    assert unproven == []
+
+
+@pytest.mark.slow
+def test_attacks_are_not_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbox) -> None:
+    """Copying by position passes where the task keeps rows in their order, and only there."""
+    folder, tasks = ledger
+    proven = {
+        (attack.__name__, str(task.meta["kind"]))
+        for task in tasks
+        for attack in ATTACKS
+        if prove(attack(task, folder), task, folder, sandbox).holds
+    }
+    assert proven <= {("by_position", "deduplicate")}
