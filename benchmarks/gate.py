@@ -113,7 +113,7 @@ def cell(
     out = above | below
     out[:, -1] = True
     stop = out.argmax(axis=1)
-    rows = np.arange(count)
+    rows = np.arange(count, dtype=np.int64)
     accepted = above[rows, stop]
     run = np.asarray(plan.look_sizes)[stop]
     level = plan.alpha / plan.candidates
@@ -148,8 +148,9 @@ def biases(
     rows = np.arange(len(stop))
     sums = draw.sums[some][rows, stop]
     run = np.asarray(plan.look_sizes)[stop]
-    until = np.arange(draw.sums.shape[1])[None, :] <= stop[:, None]
-    moved = (draw.sizes[some].sum(axis=2) * until).sum(axis=1)
+    looks = np.arange(draw.sums.shape[1], dtype=np.int64)
+    until = looks[None, :] <= stop[:, None]
+    moved: Ints = (draw.sizes[some].sum(axis=2) * until).sum(axis=1)
     walks = Stopped(draw.sizes[some], bounds[0][some], bounds[1][some], stop, sums)
     share = moved / run
     middle = np.where(moved > 0, (2 * quantile(walks, 0.5, 0.5) - 1) * share, 0.0)
