@@ -26,7 +26,9 @@ PATH = click.Path(path_type=Path)
 @click.command()
 @click.option("--suite", help="Make the trajectories: run the suite's train split.")
 @click.option("--trajectories", type=PATH, help="Use these: a file or folder of runs.")
-@click.option("--patches", type=PATH, help="Recorded analyst records (JSONL) of these runs.")
+@click.option(
+    "--patches", type=PATH, help="Recorded analyst records: JSONL, or the official code's files."
+)
 @click.option("--keep-unmatched", is_flag=True, help="Use records without a trajectory too.")
 @click.option("--skill", type=PATH, help="Deepen this skill directory.")
 @click.option("--create", metavar="NAME", help="Start a new skill.")

@@ -18,6 +18,7 @@ from harness.evolve.evidence import (
 from harness.evolve.records import record_of, to_patch
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Signal
 from harness.models.types import Model
+from harness.trajectories import fence_untrusted
 
 
 class Reading(Value):
@@ -53,7 +54,7 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
     prompt = render(
         f"analyst_{kind}",
         task=task_prompt(trajectory),
-        transcript=text,
+        transcript=fence_untrusted(text),
         skill=skill,
         max_items=MAX_ITEMS,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from harness.evals.types import ItemRecord
 from harness.evolve.analysts import Reading
 from harness.evolve.runs import Runs
 from harness.evolve.shelf import Shelf
+from harness.evolve.similarity import warm
 from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
 from harness.skills import Skill
@@ -77,7 +79,9 @@ class Evolution:
         return self.shelf.hold(state["runs"], Runs)
 
     def read_so_far(self) -> None:
-        """Say that one more analyst has finished."""
+        """Say that one more analyst has finished; the first one leaves time for imports."""
+        if not self.done:
+            threading.Thread(target=warm, name="imports", daemon=True).start()
         self.done += 1
         self.progress(Event(stage="analysts", done=self.done, total=max(self.done, self.total)))
 

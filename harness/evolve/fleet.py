@@ -10,7 +10,8 @@ from harness.evolve.analysts import Reading, teaches, write_patch
 from harness.evolve.evidence import outcome, task_id
 from harness.evolve.evolution import Event, Evolution, State, Update
 from harness.evolve.exemplar import exemplar_patch
-from harness.evolve.records import RecordedPatches, read_recorded, to_patch
+from harness.evolve.official import read_any_records
+from harness.evolve.records import RecordedPatches, to_patch
 from harness.evolve.runs import load, take_in
 from harness.evolve.types import AnalystRecord, Loss
 
@@ -144,7 +145,7 @@ def _recorded(evolution: Evolution, state: State) -> Collected:
         task_id(one): (one.trajectory_id, outcome(one))
         for one in evolution.runs(state).load(evolution.shelf)
     }
-    found = read_recorded(options.patches, outcomes, keep_unmatched=options.keep_unmatched)
+    found = read_any_records(options.patches, outcomes, keep_unmatched=options.keep_unmatched)
     wanted = ("error", "success") if options.signal == "combined" else (options.signal,)
     return Collected(
         records=tuple(one for one in found.records if one.kind in wanted),

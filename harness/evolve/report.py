@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import BadInput, Patch, write_atomic
+from harness.core import BadInput, write_atomic
 from harness.core.pages import render_page
 from harness.evolve.finished import Finished
+from harness.evolve.official_patches import OfficialPatches, write_official_patches
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, count_tokens, provenance_of, read_provenance
 from harness.skills.provenance import Provenance, explain, write_provenance
@@ -67,7 +66,8 @@ def write_all(done: Finished, result: EvolveResult) -> None:
     evolution = done.evolution
     out, provenance = evolution.options.out, _provenance(done)
     (out / RESULT).unlink(missing_ok=True)
-    _write_patches(done, out / "patches")
+    # The intermediates under the names of the official code, which reads them back.
+    write_official_patches(OfficialPatches(levels=done.levels, final=done.final), out / "patches")
     write_provenance(provenance, evolution.skill_dir)
     _write(out / "provenance.json", provenance)
     _write(out / "records.json", done.collected.records)
@@ -134,26 +134,6 @@ def _lines(skill: Skill, provenance: Provenance) -> list[dict[str, Any]]:
             found = explain(provenance, skill, file, number)
             lines.append({"file": file, "number": number, "text": found.text, "edit": found.edit})
     return lines
-
-
-def _write_patches(done: Finished, target: Path) -> None:
-    """The intermediates under the names of the official code, swapped in as a whole."""
-    files: dict[str, Patch] = {"final_patch.json": done.final}
-    for number, patch in enumerate(done.levels[0], start=1):
-        files[f"map_patches/patch_{number:04d}.json"] = patch
-    for level, patches in enumerate(done.levels[1:], start=1):
-        for number, patch in enumerate(patches, start=1):
-            files[f"merge_level_{level}/merged_{number:04d}.json"] = patch
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".writing-") as folder:
-        built = Path(folder) / "patches"
-        for name, patch in files.items():
-            path = built / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_json(patch), encoding="utf-8")
-        if target.exists():
-            target.rename(Path(folder) / "old")
-        shutil.move(built, target)
 
 
 def _write(path: Path, value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:

@@ -71,4 +71,6 @@ def take_in(trajectories: Iterable[Trajectory], shelf: Shelf) -> Runs:
             digest=shelf.put(one),
         )
         runs.append(run)
-    return Runs(runs=tuple(sorted(runs, key=lambda run: run.id)), terms=tuple(sorted(terms.found())))
+    return Runs(
+        runs=tuple(sorted(runs, key=lambda run: run.id)), terms=tuple(sorted(terms.found()))
+    )

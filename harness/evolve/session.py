@@ -157,6 +157,7 @@ def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Mode
             budget=purse,
             concurrency=settings.concurrency,
             role=role,
+            hedge=True,
         )
 
     return opened("analyst") if analysts else None, opened("merger") if merges else None

@@ -53,6 +53,12 @@ def tfidf_similarities(texts: Sequence[str]) -> Matrix:
     return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
 
 
+def warm() -> None:
+    """Import what grouping needs (seconds), so that it is there when the last analyst ends."""
+    _sklearn("feature_extraction.text")
+    _sklearn("cluster")
+
+
 def _sklearn(module: str) -> Any:
     """A module of scikit-learn, which ships no types; imported on first use."""
     return import_module(f"sklearn.{module}")

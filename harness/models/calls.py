@@ -229,9 +229,14 @@ class CallStore:
         return int(cursor.lastrowid or 0)
 
     def _finish(self, row: tuple[Any, ...]) -> None:
-        self._db.execute(
-            "UPDATE calls SET state = ?, response = ?, usage = ?, error = ? WHERE id = ?", row
+        # The first answer to a request is kept; a second one was paid for and is not used.
+        changed = self._db.execute(
+            "UPDATE OR IGNORE calls SET state = ?, response = ?, usage = ?, error = ? WHERE id = ?",
+            row,
         )
+        if not changed.rowcount:
+            late = "UPDATE calls SET state = 'lost', usage = ?, error = ? WHERE id = ?"
+            self._db.execute(late, (row[2], "another request was answered first", row[4]))
 
     def _insert_done(self, call: StoredCall) -> None:
         values = (call.call_id, call.role, call.kind, str(call.body["model"]), time.time())

@@ -19,6 +19,7 @@ from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
 from harness.models.endpoints import Endpoint, resolve
 from harness.models.faults import Fault, classify
+from harness.models.hedging import Patience, hedged
 from harness.models.prices import PRICES_VARIABLE, Price, price_of
 from harness.models.specs import ModelSpec, parse_spec
 from harness.models.types import Message, Reply, Role, Sampling
@@ -69,6 +70,7 @@ class ChatModel:
         sampling: Sampling,
         concurrency: int,
         role: Role,
+        hedge: bool,
     ) -> None:
         self.spec = str(spec)
         self.simulated = endpoint.simulated
@@ -84,6 +86,8 @@ class ChatModel:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connections]
         self._loops = WeakKeyDictionary()
         self._told = False
+        self._patience = Patience() if hedge else None
+        self._answered: set[str] = set()
 
     async def complete(
         self,
@@ -146,8 +150,18 @@ class ChatModel:
         stored = await self._calls.find(call_id)
         if stored is not None:
             return read_reply(call_id, stored.response, stored.usage, cached=True)
-        async with self._connections().slots:
-            return await self._send(call_id, self._bounded(body), sampling.timeout_s)
+        slots, bounded = self._connections().slots, self._bounded(body)
+
+        async def send() -> Reply:
+            async with slots:
+                return await self._send(call_id, bounded, sampling.timeout_s)
+
+        if self._patience is None:
+            return await send()
+        try:
+            return await hedged(send, self._patience, lambda: not slots.locked())
+        finally:
+            self._answered.discard(call_id)
 
     def _bounded(self, body: Body) -> Body:
         """Add a bound on the completion where a budget needs one and none is configured."""
@@ -194,7 +208,7 @@ class ChatModel:
         if not fault.retried or attempt >= attempts or asked_s > retry.LONGEST_WAIT_S:
             raise fault.error
         if asked_s:
-            self._gate.pause(asked_s)
+            self._gate.refused(asked_s)
         await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
 
     async def _attempt(
@@ -217,6 +231,12 @@ class ChatModel:
             await self._calls.failed(number, str(fault.error), lost=fault.lost)
             self._gate.pause(fault.quota_pause_s)
             return fault
+        except asyncio.CancelledError:
+            if call_id in self._answered:
+                late = "cancelled: another request was answered first"
+                await self._calls.failed(number, late, lost=True)
+            raise
+        self._gate.answered()
         self._gate.pause(retry.quota_pause_s(headers))
         try:
             response = read_response(content, self._endpoint.urls[index])
@@ -231,6 +251,9 @@ class ChatModel:
         else:
             reservation.settle(Spend(usage.cost_usd or 0.0, usage.tokens, 1))
         await self._calls.done(number, response, usage)
+        if self._patience is not None:
+            self._patience.saw(seconds)
+            self._answered.add(call_id)
         return read_reply(call_id, response, usage, cached=kind == "replay")
 
     async def _post(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
@@ -270,6 +293,7 @@ def open_model(
     sampling: Sampling | None = None,
     concurrency: int = 16,
     role: Role = "agent",
+    hedge: bool = False,
 ) -> ChatModel:
     """Open a model.
 
@@ -283,6 +307,8 @@ def open_model(
         sampling: sampling parameters of calls that bring none of their own.
         concurrency: calls in flight at one time, at most.
         role: who asks, for the record.
+        hedge: send a request a second time when its answer is long overdue (see
+            :mod:`harness.models.hedging`); for fleets that wait for their slowest member.
 
     Raises:
         BadInput: for a spec, file or profile that does not exist, a missing key, or a money
@@ -300,4 +326,6 @@ def open_model(
             f"named by {PRICES_VARIABLE}, or use --budget-tokens"
         )
     limits.adopt(store.name, store.spend())
-    return ChatModel(parsed, endpoint, store, limits, sampling or Sampling(), concurrency, role)
+    return ChatModel(
+        parsed, endpoint, store, limits, sampling or Sampling(), concurrency, role, hedge
+    )

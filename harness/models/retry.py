@@ -7,6 +7,7 @@ import email.utils
 import random
 import re
 import time
+from collections import deque
 from collections.abc import Mapping
 
 ATTEMPTS = 6
@@ -16,6 +17,8 @@ BASE_S = 0.5
 CAP_S = 30.0
 LONGEST_WAIT_S = 300.0
 """A server that asks for more than this is reported instead of waited for."""
+
+LATEST, REFUSED_SHARE = 32, 0.25
 
 RETRIED = frozenset({408, 409, 429})
 
@@ -75,10 +78,25 @@ def quota_pause_s(headers: Mapping[str, str]) -> float:
 
 
 class RateGate:
-    """Holds all calls to an endpoint back while its quota is used up."""
+    """Holds all calls to an endpoint back while its quota is used up.
+
+    A refusal now and then concerns the refused call alone; it holds the others back where refusals
+    are more than :data:`REFUSED_SHARE` of the latest answers.
+    """
 
     def __init__(self) -> None:
         self._opens_at = 0.0
+        self._refused: deque[bool] = deque(maxlen=LATEST)
+
+    def answered(self) -> None:
+        """A call got its answer."""
+        self._refused.append(False)
+
+    def refused(self, seconds: float) -> None:
+        """A call was told to wait `seconds`."""
+        self._refused.append(True)
+        if sum(self._refused) > REFUSED_SHARE * len(self._refused):
+            self.pause(seconds)
 
     def pause(self, seconds: float) -> None:
         """Let nothing through for `seconds` from now."""

@@ -1,0 +1,85 @@
+"""Requests that hang: a second one is sent when an answer is long overdue, and the first wins.
+
+Dean and Barroso, The Tail at Scale (2013): hedged requests, here with a patience that follows the
+latencies seen, so that few calls are sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+ResultT = TypeVar("ResultT")
+
+SEEN = 20
+"""Answers that must have been timed before anything counts as overdue."""
+WINDOW = 500
+QUANTILE = 0.95
+FACTOR = 1.5
+FLOOR_S = 5.0
+"""No call is overdue before this: fast servers have hiccups."""
+POLL_S = 0.5
+SHARE = 0.05
+"""Calls that may be sent twice, at most, of all."""
+
+
+class Patience:
+    """How long to wait for an answer, by the answers so far.
+
+    Attributes:
+        hedged: calls that were sent twice.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: deque[float] = deque(maxlen=WINDOW)
+        self._calls = 0
+        self.hedged = 0
+
+    def saw(self, seconds: float) -> None:
+        """An answer came after so many seconds."""
+        self._seconds.append(seconds)
+        self._calls += 1
+
+    def limit_s(self) -> float | None:
+        """Seconds after which an answer is overdue; None while too little is known."""
+        if len(self._seconds) < SEEN or self.hedged >= max(1.0, SHARE * self._calls):
+            return None
+        ordered = sorted(self._seconds)
+        return max(FLOOR_S, FACTOR * ordered[int(QUANTILE * (len(ordered) - 1))])
+
+
+async def hedged(
+    send: Callable[[], Awaitable[ResultT]], patience: Patience, may_send: Callable[[], bool]
+) -> ResultT:
+    """The first answer of one request, or of two where the first is overdue.
+
+    Args:
+        send: sends the request; the call that loses is cancelled.
+        patience: when an answer is overdue.
+        may_send: whether there is room for a second request now.
+
+    Raises:
+        Exception: of the request that ends last, if both fail.
+    """
+    started = time.monotonic()
+    running = {asyncio.ensure_future(send())}
+    try:
+        while True:
+            done, running = await asyncio.wait(
+                running, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            answered = [one for one in done if one.exception() is None]
+            if answered or (done and not running):
+                return (answered or list(done))[0].result()
+            limit_s = patience.limit_s() if len(running) == 1 and not done else None
+            overdue = limit_s is not None and time.monotonic() - started > limit_s
+            if overdue and may_send():
+                patience.hedged += 1
+                running.add(asyncio.ensure_future(send()))
+    finally:
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
