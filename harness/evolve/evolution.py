@@ -10,8 +10,10 @@ from typing import Any
 
 from harness.core import Trajectory, Usage, Value
 from harness.evals.runner import Tally
+from harness.evals.sequential import SequentialPlan
 from harness.evals.types import ItemRecord
 from harness.evolve.analysts import Reading
+from harness.evolve.gate import gate_plan
 from harness.evolve.runs import Runs
 from harness.evolve.shelf import Shelf
 from harness.evolve.similarity import warm
@@ -19,7 +21,8 @@ from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
 from harness.skills import Skill
 
-Evaluate = Callable[[Path | None], Awaitable[list[ItemRecord]]]
+Evaluate = Callable[[Path | None, tuple[str, ...]], Awaitable[list[ItemRecord]]]
+"""Runs the gate's tasks of these ids with a skill directory, or with none."""
 Rollouts = Callable[[], Awaitable[tuple[Path, Usage]]]
 Read = Callable[[Trajectory, AnalystType], Awaitable[Reading]]
 State = Mapping[str, Any]
@@ -56,7 +59,8 @@ class Evolution:
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
         merger: merges patches; None for the deterministic merge.
-        evaluate: runs the gate's tasks with a skill directory (or none).
+        evaluate: runs tasks of the gate.
+        gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
         done: analysts that have finished, of `total`, for the progress.
     """
@@ -69,6 +73,7 @@ class Evolution:
     mapper: Model | None = None
     merger: Model | None = None
     evaluate: Evaluate | None = None
+    gate_tasks: tuple[str, ...] = ()
     simulated: bool = False
     progress: Callable[[Event], None] = lambda event: None
     done: int = 0
@@ -84,6 +89,13 @@ class Evolution:
             threading.Thread(target=warm, name="imports", daemon=True).start()
         self.done += 1
         self.progress(Event(stage="analysts", done=self.done, total=max(self.done, self.total)))
+
+    @property
+    def plan(self) -> SequentialPlan | None:
+        """How the gate will decide; None where nothing is gated."""
+        if self.evaluate is None or not self.gate_tasks:
+            return None
+        return gate_plan(self.options, len(self.gate_tasks))
 
     @property
     def exemplar(self) -> bool:

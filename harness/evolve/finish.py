@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from harness.core import BadInput, Patch, Usage, Value
+from harness.evals.types import ItemRecord
 from harness.evolve.assemble import assemble
 from harness.evolve.evolution import Event, Evolution, State, Update
-from harness.evolve.gate import gate
+from harness.evolve.gate import sequential_gate
 from harness.evolve.reduce import merged, tasks_of
 from harness.evolve.translate import translate
 from harness.evolve.types import Discarded, GateResult
@@ -68,21 +71,33 @@ def verify(evolution: Evolution, state: State) -> Update:
 
 async def gate_skill(evolution: Evolution, state: State) -> Update:
     """Before and after on tasks that no analyst saw; without them the skill is not gated."""
-    used = Usage()
+    used: list[Usage] = []
+    plan = evolution.plan
     if not state["learned"]:
         reason = "nothing was learned: no edit came out of these runs"
         verdict = GateResult(verdict="not gated", reason=reason)
-    elif evolution.evaluate is None:
+    elif plan is None or evolution.evaluate is None:
         reason = "no gate was asked for: whether the skill helps is unknown"
         verdict = GateResult(verdict="not gated", reason=reason)
     else:
-        evolution.progress(Event(stage="gate", message="without the new skill"))
-        before = await evolution.evaluate(evolution.options.skill)
-        evolution.progress(Event(stage="gate", message="with the new skill"))
-        after = await evolution.evaluate(evolution.skill_dir)
-        used = sum((item.usage for item in (*before, *after)), used)
-        verdict = gate(before, after, evolution.options.margin)
+        runs = evolution.evaluate
+
+        async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
+            found = await runs(skill, tasks)
+            used.extend(item.usage for item in found)
+            return found
+
+        verdict = await sequential_gate(
+            lambda tasks: run(evolution.options.skill, tasks),
+            lambda tasks: run(evolution.skill_dir, tasks),
+            evolution.gate_tasks,
+            plan,
+            margin=evolution.options.margin,
+            tell=lambda done, total, decision: evolution.progress(
+                Event(stage="gate", done=done, total=total, message=decision.verdict)
+            ),
+        )
     return {
         "gate": verdict.model_dump(mode="json"),
-        "spent": [used.model_dump(mode="json")],
+        "spent": [sum(used, Usage()).model_dump(mode="json")],
     }

@@ -14,7 +14,7 @@ from harness.core import BadInput
 from harness.evals.sequential import Decision, SequentialPlan, decide
 from harness.evals.statistics import compare_paired, detectable_lift, required_tasks
 from harness.evals.types import ItemRecord
-from harness.evolve.types import GateResult
+from harness.evolve.types import EvolveOptions, GateResult
 
 ALPHA = 0.05
 USEFUL_LIFT = 0.10
@@ -53,16 +53,10 @@ def gate(
     return seen.model_copy(update=_verdict(seen, margin, change))
 
 
-def planned(tasks: int, discordance: float) -> str:
-    """What a gate on `tasks` tasks will be able to say; for before anything is spent."""
-    lift = detectable_lift(tasks, discordance)
-    needed = required_tasks(USEFUL_LIFT, discordance)
-    assumed = f"if {discordance:.0%} of the results change"
-    if lift is None:
-        return f"{tasks} tasks can detect no lift {assumed}; {needed} would see ten points"
-    return (
-        f"{tasks} tasks detect a lift of {100 * lift:.1f} points or more with 80 % power "
-        f"{assumed}; {needed} tasks would see ten points"
+def gate_plan(options: EvolveOptions, tasks: int, candidates: int = 1) -> SequentialPlan:
+    """How a gate on `tasks` tasks will decide; printed before anything is spent."""
+    return SequentialPlan(
+        tasks=tasks, discordance=options.expected_discordance, candidates=candidates
     )
 
 

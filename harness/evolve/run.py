@@ -11,7 +11,6 @@ from harness.core.segments import only_writer
 from harness.evolve.analysts import Reading, analyse
 from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts
 from harness.evolve.finished import finished
-from harness.evolve.gate import planned
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
 from harness.evolve.shelf import NAME, Shelf
@@ -35,6 +34,7 @@ async def evolve(
     read: Read | None = None,
     rollouts: Rollouts | None = None,
     evaluate: Evaluate | None = None,
+    gate_tasks: tuple[str, ...] = (),
     inputs: Mapping[str, Any] | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
@@ -49,7 +49,8 @@ async def evolve(
         merger: model of the merge; default `model`.
         read: the analyst, in place of the single-call one.
         rollouts: makes the trajectories, in place of `options.trajectories`.
-        evaluate: runs the gate's tasks with a skill directory, or with none for a created skill.
+        evaluate: runs tasks of the gate with a skill directory, or with none.
+        gate_tasks: ids of the tasks that it can run.
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
         progress: called with every event.
@@ -78,12 +79,12 @@ async def evolve(
             mapper=model if merges and asks else None,
             merger=merging,
             evaluate=evaluate,
+            gate_tasks=gate_tasks,
             simulated=any(one is not None and one.simulated for one in (model, merger)),
             progress=progress,
         )
-        if evaluate is not None and options.gate_tasks:
-            text = planned(options.gate_tasks, options.expected_discordance)
-            progress(Event(stage="gate", message=text))
+        if evolution.plan is not None:
+            progress(Event(stage="gate", message=str(evolution.plan)))
         try:
             done = finished(
                 evolution, await _run_graph(evolution, _identity(evolution, model, merger, inputs))

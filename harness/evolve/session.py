@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.evolution import Evaluate, Event, Rollouts, tally_event
-from harness.evolve.gate import planned
+from harness.evolve.gate import gate_plan
 from harness.evolve.run import evolve
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
@@ -63,7 +64,7 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
         "merge": settings.merge,
-        "gate": planned(count, settings.expected_discordance) if tasks else "none: not gated",
+        "gate": str(gate_plan(settings, count)) if count else "none: not gated",
     }
 
 
@@ -88,7 +89,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
     )
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
-    fields["gate_tasks"] = len(tasks.tasks[: settings.limit]) if tasks else 0
+    held_out = tasks.tasks[: settings.limit] if tasks else ()
     analyst, merger = _models(settings, purse)
     made = settings.suite is not None
     result = await evolve(
@@ -97,6 +98,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         merger=merger,
         rollouts=_rollouts(settings, purse, progress) if made else None,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
+        gate_tasks=tuple(task.id for task in held_out),
         inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
@@ -115,7 +117,7 @@ def interrupted_calls(out: Path) -> list[dict[str, Any]]:
     from harness.models import CallStore
 
     found: list[dict[str, Any]] = []
-    for path in sorted([*out.glob("calls.sqlite"), *out.glob("runs/*/calls.sqlite")]):
+    for path in sorted([*out.glob("calls.sqlite"), *out.rglob("runs/**/calls.sqlite")]):
         with CallStore(path) as calls:
             rows = [one.model_dump(mode="json") for one in calls.in_flight()]
         found += [{"store": path.relative_to(out).as_posix(), **row} for row in rows]
@@ -216,9 +218,15 @@ def _evaluator(
     purse: Budget,
     progress: Callable[[Event], None],
 ) -> Evaluate:
-    async def evaluate(skill: Path | None) -> list[ItemRecord]:
+    looks: Counter[str] = Counter()
+
+    async def evaluate(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
         evolved = skill is not None and skill.is_relative_to(settings.out / "skill")
-        folder = settings.out / "runs" / ("gate-after" if evolved else "gate-before")
-        return await _attempts(settings, suite, folder, skill, purse, progress)
+        name = "gate-after" if evolved else "gate-before"
+        looks[name] += 1
+        folder = settings.out / "runs" / name / f"look-{looks[name]:02d}"
+        chosen = tuple(task for task in suite.tasks if task.id in set(tasks))
+        part = suite.model_copy(update={"tasks": chosen})
+        return await _attempts(settings, part, folder, skill, purse, progress)
 
     return evaluate

@@ -211,7 +211,6 @@ class EvolveOptions(Value):
         margin: smallest mean difference that the gate accepts.
         expected_discordance: share of tasks whose result is expected to change, for planning.
         concurrency: analyst calls at one time.
-        gate_tasks: number of tasks that the gate will run, 0 if unknown.
     """
 
     out: Path
@@ -231,7 +230,6 @@ class EvolveOptions(Value):
     margin: float = 0.0
     expected_discordance: float = 0.25
     concurrency: int = 128
-    gate_tasks: int = 0
 
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""

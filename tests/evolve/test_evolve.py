@@ -143,20 +143,22 @@ def test_the_gate_decides_and_is_announced_before_it_runs(
     events: list[str] = []
     asked: list[Path | None] = []
 
-    async def evaluate(skill: Path | None) -> list[ItemRecord]:
+    async def evaluate(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
         asked.append(skill)
-        return items({f"t{n}": n < (20 if skill is None else 60) for n in range(200)})
+        limit = 20 if skill is None else 120
+        return items({task: int(task[1:]) < limit for task in tasks})
 
     def note(event: Event) -> None:
         events.append(event.message)
 
-    options = EvolveOptions.model_validate(
-        {**inputs, "out": tmp_path / "out", "create": "sheets", "gate_tasks": 200}
-    )
-    result = asyncio.run(evolve(options, evaluate=evaluate, progress=note))
-    assert asked == [None, Path(result.skill)]
+    options = EvolveOptions.model_validate({**inputs, "out": tmp_path / "out", "create": "sheets"})
+    tasks = tuple(f"t{n}" for n in range(200))
+    done = evolve(options, evaluate=evaluate, gate_tasks=tasks, progress=note)
+    result = asyncio.run(done)
+    assert asked[:2] == [None, Path(result.skill)]
+    assert result.gate.run < 200, "a gain of fifty points needs no more than a few looks"
     assert result.accepted is True
-    assert "200 tasks detect" in events[0]
+    assert "200 tasks in at most 10 looks" in events[0]
 
 
 def test_worked_examples_without_a_model(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from harness.core import BadInput
 from harness.evals.sequential import SequentialPlan
 from harness.evals.types import ItemRecord
-from harness.evolve.gate import gate, planned, sequential_gate, task_order
-from harness.evolve.types import GateResult
+from harness.evolve.gate import gate, gate_plan, sequential_gate, task_order
+from harness.evolve.types import EvolveOptions, GateResult
 from tests.evolve.conftest import items
 
 Arm = dict[str, bool]
@@ -56,8 +57,11 @@ def test_nothing_in_common_is_not_gated() -> None:
 
 
 def test_what_can_be_detected_is_said_beforehand() -> None:
-    assert "200 tasks detect a lift of 9." in planned(200, 0.25)
-    assert "can detect no lift" in planned(3, 0.25)
+    options = EvolveOptions(out=Path("out"))
+    assert "200 tasks in at most 10 looks find +10 points with 80% power" in str(
+        gate_plan(options, 200)
+    )
+    assert "80% power needs" in str(gate_plan(options, 30))
 
 
 @given(st.dictionaries(st.sampled_from("abcdefghij"), st.tuples(st.booleans(), st.booleans())))
