@@ -40,9 +40,14 @@ PATH = click.Path(path_type=Path)
     show_default=True, help="Which runs teach.",
 )  # fmt: skip
 @click.option(
-    "--analyst", type=click.Choice(["single", "exemplar"]), default="single", show_default=True,
-    help="One model call a run, or worked examples without a model.",
+    "--analyst", type=click.Choice(["agentic", "single", "exemplar"]),
+    default="single", show_default=True,
+    help="With tools and a proven fix, one model call a run, or examples without a model.",
 )  # fmt: skip
+@click.option(
+    "--analyst-turns", default=20, show_default=True, help="Calls of one agentic analyst."
+)
+@click.option("--tasks", help="Suite of the tasks of --trajectories, to prove fixes on.")
 @click.option(
     "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",
     show_default=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.core import Trajectory, Usage, Value
 from harness.evals.runner import Tally
@@ -21,10 +23,11 @@ from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
 from harness.skills import Skill
 
-Evaluate = Callable[[Path | None, tuple[str, ...]], Awaitable[list[ItemRecord]]]
+Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
-Rollouts = Callable[[], Awaitable[tuple[Path, Usage]]]
-Read = Callable[[Trajectory, AnalystType], Awaitable[Reading]]
+Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
+Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
+ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
 """What a stage is given: the graph's state, JSON only."""
 Update = dict[str, Any]
@@ -43,6 +46,15 @@ def tally_event(label: str, tally: Tally) -> Event:
     """The state of an eval run as an event of the evolution."""
     state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
     return Event(stage=label, done=tally.done, total=tally.total, message=state)
+
+
+async def detached(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Await `work` outside of the graph that is running.
+
+    A graph that is started inside a node counts as a part of it and would write its checkpoints
+    among those of the evolution. Agents and analysts are graphs of their own.
+    """
+    return await asyncio.create_task(work, context=contextvars.Context())
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.core import BadInput, Patch, Usage, Value
 from harness.evals.types import ItemRecord
 from harness.evolve.assemble import assemble
-from harness.evolve.evolution import Event, Evolution, State, Update
+from harness.evolve.evolution import Event, Evolution, State, Update, detached
 from harness.evolve.gate import sequential_gate
 from harness.evolve.reduce import merged, tasks_of
 from harness.evolve.translate import translate
@@ -83,7 +83,7 @@ async def gate_skill(evolution: Evolution, state: State) -> Update:
         runs = evolution.evaluate
 
         async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
-            found = await runs(skill, tasks)
+            found = await detached(runs(skill, tasks))
             used.extend(item.usage for item in found)
             return found
 

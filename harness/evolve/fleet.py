@@ -8,7 +8,7 @@ from typing import Any
 from harness.core import BadInput, Patch, Usage, Value
 from harness.evolve.analysts import Reading, teaches, write_patch
 from harness.evolve.evidence import outcome, task_id
-from harness.evolve.evolution import Event, Evolution, State, Update
+from harness.evolve.evolution import Event, Evolution, State, Update, detached
 from harness.evolve.exemplar import exemplar_patch
 from harness.evolve.official import read_any_records
 from harness.evolve.records import RecordedPatches, to_patch
@@ -47,7 +47,7 @@ async def rollouts(evolution: Evolution, state: State) -> Update:
 
     path, used = evolution.options.trajectories, Usage()
     if evolution.rollouts is not None:
-        path, used = await evolution.rollouts()
+        path, used = await detached(evolution.rollouts())
     if path is None:
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
     runs = take_in(open_trajectories(path), evolution.shelf)
@@ -89,7 +89,7 @@ async def read_one(evolution: Evolution, state: State, number: int) -> Update:
     (trajectory,) = load([run], evolution.shelf)
     kind = teaches(run.outcome, evolution.options.signal)
     assert kind is not None, "the fleet holds runs that teach"
-    found = await evolution.read(trajectory, kind)
+    found = await detached(evolution.read(trajectory, kind))
     if found.record is not None and evolution.mapper is not None:
         mapped = await write_patch(found.record, number + 1, evolution.mapper, evolution.seed.text)
         found = Reading(

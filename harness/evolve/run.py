@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.core import BadInput, Trajectory, assets, digest
+from harness.core import BadInput, assets, digest
 from harness.core.segments import only_writer
-from harness.evolve.analysts import Reading, analyse
 from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts
 from harness.evolve.finished import finished
+from harness.evolve.readers import single_reader
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
 from harness.evolve.shelf import NAME, Shelf
-from harness.evolve.types import AnalystType, EvolveOptions, EvolveResult
+from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.types import Model
 
 CHECKPOINTS = "checkpoints.sqlite"
@@ -66,7 +66,7 @@ async def evolve(
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
     asks = options.analyst != "exemplar" and options.patches is None
     merges = options.merge == "model" and (asks or options.patches is not None)
-    single = _single(_needed(model, "an analyst"), seed.text) if asks and read is None else None
+    single = single_reader(_needed(model, "an analyst"), seed.text) if asks and not read else None
     merging = _needed(merger or model, "--merge model") if merges else None
     with only_writer(options.out):
         shelf = Shelf(options.out / NAME)
@@ -94,13 +94,6 @@ async def evolve(
         finally:
             shelf.close()
     return result
-
-
-def _single(model: Model, skill: str) -> Read:
-    async def read(trajectory: Trajectory, kind: AnalystType) -> Reading:
-        return await analyse(trajectory, kind, model, skill)
-
-    return read
 
 
 def _identity(

@@ -14,9 +14,10 @@ from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
-from harness.evolve.evolution import Evaluate, Event, Rollouts, tally_event
+from harness.evolve.evolution import Evaluate, Event, Read, Rollouts, tally_event
 from harness.evolve.gate import gate_plan
 from harness.evolve.run import evolve
+from harness.evolve.seed import seed_skill
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
@@ -31,6 +32,7 @@ class EvolveSettings(EvolveOptions):
 
     Attributes:
         suite: makes the trajectories (split `train`), instead of `trajectories`.
+        tasks: suite that holds the tasks of `trajectories`, for agentic analysts to prove on.
         agent: agent spec for the suite.
         gate: `auto` (the suite's `selection` split), a suite, or `none`.
         limit: take the first tasks of each split only.
@@ -38,6 +40,7 @@ class EvolveSettings(EvolveOptions):
     """
 
     suite: str | None = None
+    tasks: str | None = None
     agent: str | None = None
     gate: str = "auto"
     limit: int | None = None
@@ -96,6 +99,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         EvolveOptions.model_validate(fields),
         model=analyst,
         merger=merger,
+        read=_reader(settings, analyst),
         rollouts=_rollouts(settings, purse, progress) if made else None,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
         gate_tasks=tuple(task.id for task in held_out),
@@ -137,6 +141,30 @@ def _rollouts(
         return folder, sum((item.usage for item in found), Usage())
 
     return make
+
+
+def _reader(settings: EvolveSettings, model: Model | None) -> Read | None:
+    """The agentic analyst where it was asked for; None for the default."""
+    if settings.analyst != "agentic" or settings.patches is not None or model is None:
+        return None
+    from harness.evolve.readers import agentic_reader
+    from harness.sandbox import select
+
+    reference = settings.tasks or settings.suite
+    if reference is None:
+        raise BadInput("--analyst agentic proves fixes on tasks: give --tasks SUITE or --suite")
+    if settings.sandbox == "none":
+        raise BadInput("--analyst agentic runs model-written code beside gold: it needs a sandbox")
+    whole = load_suite(reference) if settings.tasks else _suite(settings, reference, "train")
+    return agentic_reader(
+        model,
+        seed_skill(settings).text,
+        tasks={task.id: task for task in whole.tasks},
+        base=whole.base,
+        sandbox=select(settings.sandbox),
+        folder=settings.out / "analysts",
+        max_turns=settings.analyst_turns,
+    )
 
 
 def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:

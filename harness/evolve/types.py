@@ -11,7 +11,7 @@ from harness.core import Edit, Patch, Value
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
-AnalystKind = Literal["single", "exemplar"]
+AnalystKind = Literal["agentic", "single", "exemplar"]
 MergeKind = Literal["model", "deterministic"]
 MAX_ITEMS = 3
 
@@ -202,7 +202,10 @@ class EvolveOptions(Value):
         patches: file of recorded analyst records, instead of analysts.
         keep_unmatched: use recorded records whose trajectory is absent too.
         signal: which trajectories teach.
-        analyst: `single` (one model call) or `exemplar` (no model; few-shot examples).
+        analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
+            call), `single` (one model call) or `exemplar` (no model; few-shot examples).
+        analyst_turns: model calls of an agentic analyst at most (the paper's 100 are for large
+            models).
         merge: `model` or `deterministic`.
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
@@ -222,6 +225,7 @@ class EvolveOptions(Value):
     keep_unmatched: bool = False
     signal: Signal = "combined"
     analyst: AnalystKind = "single"
+    analyst_turns: int = 20
     merge: MergeKind = "deterministic"
     merge_batch: int = 32
     min_support: int = 2
