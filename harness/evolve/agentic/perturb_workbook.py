@@ -57,11 +57,14 @@ class WorkbookPerturber:
         self._position = str(clean.task.meta["answer_position"])
         self._instruction = clean.task.prompt
         self._judged = cells.judged_values(self._gold, self._position)
-        self._stored = cells.has_stored_formulas(self._input)
+        self._book = cells.load(self._input)
+        self._gold_book = cells.load(self._gold.read_bytes(), values=True)
+        self._stored = cells.has_stored_formulas(self._book, self._input)
+        self._computed = self._found_nowhere()
 
     def predicted(self, seed: int) -> list[Trial]:
         """Inputs whose right result is known and differs from the clean one."""
-        book = cells.load(self._input)
+        book = self._book
         data = [cell.value for cell in cells.data_cells(book)]
         copied = words(value for value in self._judged.values() if isinstance(value, str))
         numbers = [self._renumbering(book, data, share) for share in (0.5, 0.3)]
@@ -80,7 +83,7 @@ class WorkbookPerturber:
         It says nothing alone (a result that is written down passes), but beside a control it
         catches a script that knows the clean input and gives anything else elsewhere.
         """
-        book = cells.load(self._input)
+        book = self._book
         data = [cell.value for cell in cells.data_cells(book)]
         known = words(value for value in data if isinstance(value, str))
         rename, move = self._renaming(book, data, known, seed), self._moving(book)
@@ -141,25 +144,26 @@ class WorkbookPerturber:
         """
         if change is None:
             return None
-        gold = cells.load(self._gold.read_bytes(), values=True)
         changes = {
             key: new for key, value in self._judged.items() if (new := change(value)) != value
         }
         if bool(changes) == same:
             return None
-        for (sheet, row, column), value in changes.items():
-            gold[sheet].cell(row, column).value = value
-        book = cells.load(self._input)
-        for cell in _every_cell(book) if everywhere else cells.data_cells(book):
-            cell.value = change(cell.value)
-        if order is not None:
-            moved = reorder(book, {**self._judged, **changes}, self._instruction, order)
-            name += f", {', '.join(moved)} in another order" if moved else ""
-        data = self._saved(book)
+        book, gold = self._book, self._gold_book
+        with cells.changes_undone(book):
+            for cell in _every_cell(book) if everywhere else cells.data_cells(book):
+                cell.value = change(cell.value)
+            if order is not None:
+                moved = reorder(book, {**self._judged, **changes}, self._instruction, order)
+                name += f", {', '.join(moved)} in another order" if moved else ""
+            data = self._saved(book)
         if data is None:
             return None
         target = self._store / f"{name}.xlsx".replace("/", " ")
-        target.write_bytes(cells.save(gold))
+        with cells.changes_undone(gold):
+            for (sheet, row, column), value in changes.items():
+                gold[sheet].cell(row, column).value = value
+            target.write_bytes(cells.save(gold))
         task = self._clean.task.model_copy(update={"answer": str(target)})
         files = {**self._clean.files, INPUT_NAME: data}
         return replace(self._clean, name=name, kind="predicted", files=files, task=task)
@@ -167,18 +171,18 @@ class WorkbookPerturber:
     def control(self, seed: int, number: int) -> Trial | None:
         """An input on which the old result is wrong; None if it cannot be told from the input."""
         chosen = random.Random(seed + number)
-        book = cells.load(self._input)
+        book = self._book
         columns: dict[tuple[str, int], list[Any]] = defaultdict(list)
         for cell in cells.data_cells(book):
             columns[cell.parent.title, cell.column].append(cell)
-        numbers = _other_numbers(
-            [cell.value for column in columns.values() for cell in column], chosen
-        )
-        for column in columns.values():
-            _draw_anew(self._free(column), chosen)
-            for cell in column:
-                cell.value = renumbered(cell.value, numbers)
-        data = self._saved(book)
+        values = [cell.value for column in columns.values() for cell in column]
+        numbers = _other_numbers(values, chosen)
+        with cells.changes_undone(book):
+            for column in columns.values():
+                _draw_anew(self._free(column), chosen)
+                for cell in column:
+                    cell.value = renumbered(cell.value, numbers)
+            data = self._saved(book)
         if data is None:
             return None
         path = self._store / f"control-{number}.xlsx"
@@ -197,11 +201,11 @@ class WorkbookPerturber:
             kind="control",
             files=files,
             idle=idle,
-            computed=self._computed(),
+            computed=self._computed,
         )
 
-    def _computed(self) -> frozenset[CellKey]:
-        held = {comparable(value) for value in cells.constants(cells.load(self._input))}
+    def _found_nowhere(self) -> frozenset[CellKey]:
+        held = {comparable(value) for value in cells.constants(self._book)}
         found = (key for key, value in self._judged.items() if comparable(value) not in held)
         return frozenset(found)
 

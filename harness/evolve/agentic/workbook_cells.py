@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -99,15 +100,43 @@ def named_words(book: Any, instruction: str) -> set[str]:
     return found
 
 
-def has_stored_formulas(data: bytes) -> bool:
-    """Whether a formula of a workbook has a stored value, which a changed input would belie."""
+def has_stored_formulas(book: Any, data: bytes) -> bool:
+    """Whether a formula of a workbook has a stored value, which a changed input would belie.
+
+    Args:
+        book: the workbook with formulas.
+        data: its bytes, read again for the values if there is a formula.
+    """
+    formulas = [
+        (sheet.title, cell.coordinate)
+        for sheet in book.worksheets
+        for row in sheet.iter_rows()
+        for cell in row
+        if cell.data_type == "f"
+    ]
+    if not formulas:
+        return False
     stored = load(data, values=True)
-    for sheet in load(data).worksheets:
-        for row in sheet.iter_rows():
-            for cell in row:
-                if cell.data_type == "f" and stored[sheet.title][cell.coordinate].value is not None:
-                    return True
-    return False
+    return any(stored[sheet][cell].value is not None for sheet, cell in formulas)
+
+
+@contextmanager
+def changes_undone(book: Any) -> Generator[None]:
+    """Put every cell value back at the end of the block: loading again may take seconds."""
+    held = [
+        (cell, cell.value, cell.number_format)
+        for sheet in book.worksheets
+        for row in sheet.iter_rows()
+        for cell in row
+    ]
+    try:
+        yield
+    finally:
+        for cell, value, number_format in held:
+            if cell.value is not value:
+                cell.value = value
+            if cell.number_format != number_format:
+                cell.number_format = number_format
 
 
 def judged_values(path: Path, position: str) -> dict[CellKey, object]:
