@@ -31,7 +31,10 @@ def transcript(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
 
 def _steps(trajectory: Trajectory) -> Iterable[str]:
     for step in trajectory.steps:
-        parts = [f"[{step.step_id}] {step.source.upper()}", content_text(step.message)]
+        parts = [f"[{step.step_id}] {step.source.upper()}"]
+        if step.reasoning_content:
+            parts.append(f"REASONING {step.reasoning_content}")
+        parts.append(content_text(step.message))
         parts += [
             f"CALL {c.function_name} {_arguments(c.arguments)}" for c in step.tool_calls or ()
         ]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from harness.models.simulated.conversation import Conversation
 from harness.models.simulated.lookup import look_up
-from harness.models.simulated.profile import Defect, Profile, draw
+from harness.models.simulated.draws import draw
+from harness.models.simulated.orders import APPLIES, Order, answer, read_task
+from harness.models.simulated.profile import Defect, Profile
 from harness.models.simulated.spreadsheet import edit_script, view_script
 
 _FILE = re.compile(r"[\w./-]+\.(?:csv|tsv|txt|md|json)\b")
@@ -22,11 +24,13 @@ class Move:
         text: what it says.
         tool: `bash` or `python`, empty for a final answer.
         code: the command or program.
+        reasoning: what it thinks beforehand.
     """
 
     text: str
     tool: str = ""
     code: str = ""
+    reasoning: str = ""
 
 
 def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> Move:
@@ -38,6 +42,8 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
         request: identity of the request, for the noise.
         seed: of the request, for the noise.
     """
+    if profile.orders and (task := read_task(view.task)):
+        return _order_desk(profile, view, task, draw("noise", request, seed, profile.seed))
     defects = profile.defects(view.identity, view.skill)
     slip = draw("noise", request, seed, profile.seed) < profile.noise
     tool = next((name for name in ("bash", "python") if view.can(name)), "")
@@ -47,6 +53,18 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
     if tool and files and not view.observations:
         return Move("I read the files first.", tool, _reading(tool, files))
     return Move(_answer(view, defects, slip))
+
+
+def _order_desk(
+    profile: Profile, view: Conversation, task: tuple[str, str, list[Order]], chance: float
+) -> Move:
+    """One answer of the order desk, with what goes wrong in it."""
+    kind, asked, orders = task
+    slips = profile.slips(view.identity, view.skill, APPLIES[kind])
+    reasoning, text = answer(kind, asked, orders, slips)
+    if chance < profile.noise:
+        return Move(f"{text}?", reasoning="I lost my place in the table.")
+    return Move(text, reasoning=reasoning)
 
 
 def _edit_workbook(view: Conversation, defects: set[Defect], slip: bool) -> Move:

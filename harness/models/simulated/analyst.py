@@ -19,6 +19,9 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
     """A reply to an analyst's or a merger's request; None if the request is neither."""
     text = view.instructions
     if '"memory_items"' in text:
+        if profile.analyst is not None:
+            log = _part(view.task, "transcript")
+            return json.dumps(profile.analyst.record(log, failed='"error"' in text))
         return json.dumps(_record(profile, view.task))
     if numbered := _NUMBERED.findall(view.task):
         return json.dumps(_merged_by_id(numbered))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import parse_qsl
 
 from pydantic import Field, ValidationError, field_validator
 
 from harness.core import BadInput, Value
+from harness.models.simulated.draws import draw
+from harness.models.simulated.fallible import Analyst
+from harness.models.simulated.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
 _FOLDER = Path(__file__).parent / "profiles"
@@ -72,6 +76,9 @@ class Profile(Value):
         seed: of the draws that decide which tasks have which failure.
         noise: share of requests that go wrong for no reason, drawn from the request and its seed.
         modes: the planted failures.
+        orders: planted failures of the order desk.
+        analyst: how the model errs as an analyst; None for one that finds every symptom of
+            `modes`.
     """
 
     name: str
@@ -79,24 +86,40 @@ class Profile(Value):
     seed: int = 41
     noise: float = Field(default=0.0, ge=0, le=1)
     modes: tuple[FailureMode, ...] = ()
+    orders: tuple[OrderMode, ...] = ()
+    analyst: Analyst | None = None
+
+    def slips(self, task: str, skill: str, applicable: tuple[Slip, ...]) -> set[Slip]:
+        """What goes wrong at the order desk in an attempt at `task` with `skill` in view."""
+        there = {one.name: one for one in self.orders if one.slip in applicable}
+        cured = {
+            name
+            for name, one in there.items()
+            if (one.remedy and one.remedy.entailed_by(skill))
+            or draw("mode", name, task, self.seed) >= one.prevalence
+            or (one.cause and not one.cause.entailed_by(skill))
+        }
+        return {
+            one.slip
+            for name, one in there.items()
+            if name not in cured and not (set(one.requires) & there.keys()) - cured
+        }
 
     def defects(self, task: str, skill: str) -> set[Defect]:
         """What goes wrong in an attempt at `task` with the text `skill` in view."""
         return {mode.defect for mode in self.modes if mode.strikes(task, skill, self.seed)}
 
 
-def draw(*parts: object) -> float:
-    """A number in [0, 1) that is always the same for the same parts."""
-    text = "\x1f".join(str(part) for part in parts)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
-
-
 def load_profile(name: str) -> Profile:
     """Load a packaged profile by name, or one of the user's by the path of its JSON file.
+
+    Behind a question mark, `seed`, `noise` and the analyst's `error` may be set, so that a sweep
+    needs one file: `orders-analyst?error=0.1&seed=7`.
 
     Raises:
         BadInput: if there is none, or it is malformed.
     """
+    name, _, query = name.partition("?")
     path = Path(name) if name.endswith(".json") else _FOLDER / f"{name}.json"
     if not path.is_file():
         known = ", ".join(sorted(found.stem for found in _FOLDER.glob("*.json")))
@@ -104,11 +127,26 @@ def load_profile(name: str) -> Profile:
             f"no simulated profile {name!r}; expected one of {known}, or the path of a .json file"
         )
     try:
-        return Profile.model_validate_json(path.read_bytes())
+        data: dict[str, Any] = json.loads(path.read_bytes())
+        return Profile.model_validate(_with(data, query))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "profile"
         raise BadInput(f"{path}: {field}: {first['msg']}, got {first['input']!r:.80}") from error
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{path}: no profile: {error}") from error
+
+
+def _with(data: dict[str, Any], query: str) -> dict[str, Any]:
+    """The profile with the settings of a query."""
+    for key, value in parse_qsl(query):
+        if key in ("seed", "noise"):
+            data = {**data, key: value}
+        if key in ("seed", "error") and data.get("analyst"):
+            data = {**data, "analyst": {**data["analyst"], key: value}}
+        if key not in ("seed", "noise", "error"):
+            raise ValueError(f"expected seed, noise or error behind the question mark, got {key!r}")
+    return data
 
 
 def _found(pattern: str, text: str) -> bool:

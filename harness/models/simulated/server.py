@@ -81,6 +81,8 @@ def respond(profile: Profile, body: dict[str, Any]) -> dict[str, Any]:
 
 def _message(view: Conversation, move: Move, request: str) -> tuple[dict[str, Any], str]:
     message: dict[str, Any] = {"role": "assistant", "content": move.text}
+    if move.reasoning:
+        message["reasoning_content"] = move.reasoning
     if not move.tool:
         return message, "stop"
     arguments = {("code" if move.tool == "python" else "command"): move.code}
