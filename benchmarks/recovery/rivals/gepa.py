@@ -81,6 +81,10 @@ def learn(arena: Arena) -> str:
         batch_type: Any = import_module("gepa.core.adapter").EvaluationBatch
     except ImportError as error:
         raise ImportError("GEPA is not installed: pip install gepa==0.1.4") from error
+
+    def spent(state: object) -> bool:
+        return arena.calls >= arena.budget
+
     tasks = random.Random(arena.seed).sample(arena.train, len(arena.train))
     half = len(tasks) // 2
     result = optimize(
@@ -90,7 +94,7 @@ def learn(arena: Arena) -> str:
         adapter=SkillAdapter(arena, batch_type),
         max_metric_calls=REPEATS * arena.budget,
         # A call beyond the budget raises inside GEPA, which then asks here before it goes on.
-        stop_callbacks=lambda _: arena.calls >= arena.budget,
+        stop_callbacks=spent,
         raise_on_exception=False,
         cache_evaluation=True,
         logger=_Silent(),
