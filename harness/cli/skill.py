@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,9 @@ from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
 from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from harness.skills import Problem, Skill
 
 
 @click.group()
@@ -21,15 +26,22 @@ def skill() -> None:
 @skill.command("validate")
 @folder_argument
 @click.option("--max-references", type=int, default=20, show_default=True)
+@click.option("--run-scripts", is_flag=True, help="Try its scripts too, in the sandbox.")
+@click.option("--sandbox", default="auto", show_default=True, help="For --run-scripts.")
 @json_option
-def validate_skill(folder: Path, max_references: int, as_json: bool) -> None:
+def validate_skill(
+    folder: Path, max_references: int, run_scripts: bool, sandbox: str, as_json: bool
+) -> None:
     """Check DIR against the rules of every known client; exit 5 if one would refuse it.
 
     Example: harness skill validate skills/spreadsheet-basics
     """
     from harness.skills import Limits, load_skill, validate
 
-    problems = validate(load_skill(folder), Limits(references=max_references))
+    value = load_skill(folder)
+    problems = validate(value, Limits(references=max_references))
+    if run_scripts:
+        problems += _try_scripts(value, sandbox)
     errors = sum(one.level == "error" for one in problems)
     summary = f"{errors} errors, {len(problems) - errors} warnings"
     rows = [one.model_dump(mode="json") for one in problems]
@@ -37,6 +49,13 @@ def validate_skill(folder: Path, max_references: int, as_json: bool) -> None:
     emit(result, as_json, "\n".join([*map(str, problems), f"{folder}: {summary}"]))
     if errors:
         raise Refused(f"{folder} is not a valid skill: {summary}")
+
+
+def _try_scripts(value: Skill, sandbox: str) -> list[Problem]:
+    from harness.sandbox import Limits, select
+    from harness.skills import admit_scripts
+
+    return admit_scripts(value, partial(select(sandbox).exec, limits=Limits(wall_s=20, cpu_s=20)))
 
 
 @skill.command()

@@ -276,6 +276,36 @@ def test_a_flip_flop_never_settles_and_is_refused() -> None:
     apply(there, back)
 
 
+def test_an_error_that_no_edit_was_withheld_for_undoes_everything() -> None:
+    start = skill()
+    good = edit("append_to_section", "- rule", target_section="Writing", support=3)
+    bad = edit("replace_in_section", "New Section", old_text="Deeper")
+    result = apply_patch(start, Patch(edits=(good, bad)))
+    assert "placeholder heading" in result.rolled_back
+    assert result.skill is start
+    assert (result.applied, len(result.withheld)) == ((), 2)
+
+
+LINES = len(SKILL.text.removesuffix("\n").split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("limits", "size"),
+    [
+        (Limits(skill_lines=LINES + 1), f"(must stay below {LINES + 1})"),
+        (Limits(skill_tokens=100), "tokens (limit 100)"),
+        (Limits(reference_lines=4), "references/dates.md would have 4 lines"),
+    ],
+)
+def test_each_tier_has_its_own_limit(limits: Limits, size: str) -> None:
+    body = edit("append_to_section", "- rule\n- rule two", target_section="Writing")
+    reference = edit("insert_after", "- b", "references/dates.md", target_text="- a date")
+    result = apply(body, reference, limits=limits)
+    ((withheld, why),) = result.withheld
+    assert size in why
+    assert withheld == (reference if "dates" in size else body)
+
+
 def test_lines_know_their_edit() -> None:
     result = apply(
         edit("append_to_section", "- absent", target_section="Nowhere"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli.skill import skill
 from harness.core import Refused
+from harness.skills import new_skill, write_skill
 
 
 def call(*arguments: str) -> str:
@@ -32,6 +34,17 @@ def test_an_invalid_skill_exits_5_with_places(tmp_path: Path) -> None:
     assert isinstance(result.exception, Refused)
     assert result.exception.exit_code == 5
     assert "error: SKILL.md:2: name 'Bad'" in result.stdout
+
+
+def test_scripts_are_tried_only_when_asked_for(tmp_path: Path) -> None:
+    bad = replace(
+        new_skill("a-skill", "d", "\n# A\n\nRun `scripts/a.py`.\n"),
+        files={"scripts/a.py": b"def f(:"},
+    )
+    write_skill(bad, tmp_path / "a-skill")
+    call("validate", str(tmp_path / "a-skill"))
+    with pytest.raises(Refused, match="1 errors"):
+        call("validate", str(tmp_path / "a-skill"), "--run-scripts")
 
 
 def test_install_export_and_diff(repository: Path, tmp_path: Path) -> None:
