@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.core import Task
-from recovery.arena import Arena, Attempt
+from recovery.arena import Arena, Attempt, BudgetSpent
 
 PART = "skill"
 REPEATS = 10
@@ -74,7 +74,6 @@ def learn(arena: Arena) -> str:
 
     Raises:
         ImportError: GEPA is not installed.
-        BudgetSpent: the budget does not cover the first evaluation of the validation half.
     """
     try:
         optimize: Any = import_module("gepa").optimize
@@ -87,17 +86,20 @@ def learn(arena: Arena) -> str:
 
     tasks = random.Random(arena.seed).sample(arena.train, len(arena.train))
     half = len(tasks) // 2
-    result = optimize(
-        seed_candidate={PART: ""},
-        trainset=tasks[:half],
-        valset=tasks[half:],
-        adapter=SkillAdapter(arena, batch_type),
-        max_metric_calls=REPEATS * arena.budget,
-        # A call beyond the budget raises inside GEPA, which then asks here before it goes on.
-        stop_callbacks=spent,
-        raise_on_exception=False,
-        cache_evaluation=True,
-        logger=_Silent(),
-        seed=arena.seed,
-    )
+    try:
+        result = optimize(
+            seed_candidate={PART: ""},
+            trainset=tasks[:half],
+            valset=tasks[half:],
+            adapter=SkillAdapter(arena, batch_type),
+            max_metric_calls=REPEATS * arena.budget,
+            # A call beyond the budget raises inside GEPA, which then asks here before it goes on.
+            stop_callbacks=spent,
+            raise_on_exception=False,
+            cache_evaluation=True,
+            logger=_Silent(),
+            seed=arena.seed,
+        )
+    except BudgetSpent:  # within the first evaluation: nothing beside the empty skill yet
+        return ""
     return str(result.best_candidate[PART])
