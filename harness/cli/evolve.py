@@ -52,6 +52,10 @@ PATH = click.Path(path_type=Path)
     "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",
     show_default=True,
 )  # fmt: skip
+@click.option(
+    "--grouping", type=click.Choice(["lexical", "hybrid"]), default="lexical",
+    show_default=True, help="How equal lessons are found: words, or an encoder too.",
+)  # fmt: skip
 @click.option("--merge-batch", type=click.IntRange(min=2), default=32, show_default=True)
 @click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
 @click.option("--max-rules", default=40, show_default=True, help="Rules in SKILL.md at most.")

@@ -15,6 +15,7 @@ from itertools import combinations
 
 from harness.core import Value
 from harness.evolve.lessons import Lesson
+from harness.evolve.stems import content_words, stem
 
 _CUE = re.compile(
     r"(?:(?P<no>\b(?:never|avoid|refrain from)\b|(?:^|[.;:,\u2014] ?|\band )(?:do not|don't)\b)"
@@ -27,17 +28,6 @@ _STOP = re.compile(
     r"|by|so|which|that|even|without|in order)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[A-Za-z_](?:[\w.]*\w)")
-_FILLER_WORDS = (
-    "a an the and or of in on at with from is are be it its their this any all each only ever just"
-    " have has do does not use using used prefer rely choose employ always never must should"
-    " assume apply check attempt try verify ensure one both into over non your you them"
-)
-_FILLER = frozenset(_FILLER_WORDS.split())
-_SAME = {
-    "attribute": "property", "method": "property", "fresh": "new", "instantiate": "create",
-    "recreate": "create", "build": "create", "worksheet": "sheet", "hardcode": "hardcod",
-}  # fmt: skip
 _OPPOSITES = (
     ("ascending", "descending"), ("forward", "reverse"), ("absolute", "relative"),
     ("uppercase", "lowercase"), ("in-place", "new file"), ("top-down", "bottom-up"),
@@ -82,7 +72,7 @@ def _candidates(said: Sequence[Directives]) -> list[tuple[Directives, Directives
     """Pairs that can disagree: alike in the first word of a clause, or on ends of one scale."""
     places: dict[str, set[int]] = {}
     scales = {
-        _stem(end): f"scale {number}" for number, ends in enumerate(_OPPOSITES) for end in ends
+        stem(end): f"scale {number}" for number, ends in enumerate(_OPPOSITES) for end in ends
     }
     for index, found in enumerate(said):
         for _, words in found:
@@ -107,21 +97,6 @@ def directives(text: str) -> Directives:
         if words:
             found.append((match.group("no") is None, words))
     return tuple(found)
-
-
-def content_words(text: str) -> tuple[str, ...]:
-    """Stemmed words that carry meaning, in order, without repetition."""
-    stems = (_stem(word.lower()) for word in _WORD.findall(text) if word.lower() not in _FILLER)
-    return tuple(dict.fromkeys(stem for stem in stems if stem not in _FILLER))
-
-
-def _stem(word: str) -> str:
-    word = _SAME.get(word, word)
-    for ending in ("ies", "ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            word = word[: -len(ending)]
-            break
-    return _SAME.get(word, word)
 
 
 def _disagreement(first: Directives, second: Directives) -> str:
@@ -150,7 +125,7 @@ def _same_object(words: tuple[str, ...], others: tuple[str, ...], shared: list[s
 def _opposite(words: tuple[str, ...], others: tuple[str, ...]) -> str:
     common = set(words) & set(others)
     for left, right in _OPPOSITES:
-        ends = {_stem(left), _stem(right)}
+        ends = {stem(left), stem(right)}
         here, there = ends & set(words), ends & set(others)
         if len(here) == len(there) == 1 and here != there and len(common) >= 2:
             return f"{left} or {right} {' '.join(sorted(common))}"

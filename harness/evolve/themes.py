@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from harness.evolve.contradictions import content_words
 from harness.evolve.lessons import Lesson
 from harness.evolve.similarity import tfidf_similarities
+from harness.evolve.stems import content_words
 
 PHASES: dict[str, str] = {
     "Look before you change": "inspect explore discover examine discovery inspection existence"

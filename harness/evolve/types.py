@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Value
+from harness.evolve.similarity import Grouping
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
@@ -207,6 +208,8 @@ class EvolveOptions(Value):
         analyst_turns: model calls of an agentic analyst at most (the paper's 100 are for large
             models).
         merge: `model` or `deterministic`.
+        grouping: how lessons that say the same are found without a model: `lexical`, or `hybrid`
+            (with an encoder, which must be installed).
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
         max_rules: rules that SKILL.md gains at most; the rest goes to references.
@@ -227,6 +230,7 @@ class EvolveOptions(Value):
     analyst: AnalystKind = "single"
     analyst_turns: int = 20
     merge: MergeKind = "deterministic"
+    grouping: Grouping = "lexical"
     merge_batch: int = 32
     min_support: int = 2
     max_rules: int = 40

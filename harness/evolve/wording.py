@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from harness.core import Trajectory
 from harness.evolve.lessons import Lesson
 
-MIN_WORDS, MAX_WORDS, TITLE_WORDS = 6, 36, 6
+MIN_WORDS, MAX_WORDS, TITLE_WORDS = 3, 36, 6
 SHARED = 5
 """Tasks that must share a label before it counts as the benchmark's."""
 _ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
