@@ -9,14 +9,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
-from harness.core import AgentInfo, Step, Trajectory
+from pydantic import JsonValue
+
+from harness.core import AgentInfo, Step, Task, Trajectory
 from harness.evolve import EvolveOptions, evolve
+from harness.evolve.analysts import write_patch
+from harness.evolve.similarity import tfidf_similarities
+from harness.evolve.types import AnalystRecord, MemoryItem
 from harness.models import open_model
-from harness.skills import load_skill
+from harness.skills import apply_patch, load_skill, new_skill
 from harness.trajectories import TrajectoryStore
 from recovery.arena import Arena, Attempt
+from recovery.rivals import gepa, skillopt
 
-Learn = Callable[[Arena], str]
+PerTask = Callable[[Task], str]
+Learn = Callable[[Arena], str | PerTask]
 
 
 def nothing(arena: Arena) -> str:
@@ -56,7 +63,7 @@ def _trajectory(one: Attempt) -> Trajectory:
     """An attempt as the eval runner stores it."""
     reasoning = one.log.partition("REASONING ")[2].partition("\n")[0]
     said = Step(step_id=2, source="agent", message=one.answer, reasoning_content=reasoning)
-    facts = {
+    facts: dict[str, JsonValue] = {
         "task_id": one.task.id, "outcome": "fail", "answer": one.answer, "simulated": True,
         "task": {"prompt": one.task.prompt},
     }  # fmt: skip
@@ -84,6 +91,59 @@ def _lessons(arena: Arena) -> list[list[str]]:
     return [arena.lessons(one) for one in failed]
 
 
+def sequential(arena: Arena, batch: int) -> str:
+    """One skill, refined record by record (B = `batch`): no support is ever counted.
+
+    The model is shown the skill so far and the next records; a step that fails keeps the skill.
+    """
+    spec = f"simulated/orders-analyst?error={arena.error}&seed={arena.seed}"
+    model = open_model(spec, role="analyst", concurrency=1)
+    found = _lessons(arena)
+
+    async def refine() -> str:
+        skill = new_skill("order-desk", "Rules for order desk.", "\n# Order desk\n\n## Rules\n")
+        for at in range(0, len(found), batch):
+            items = [one for lessons in found[at : at + batch] for one in lessons]
+            record = AnalystRecord(
+                kind="error",
+                trajectory_id=f"step-{at}",
+                task_id=f"step-{at}",
+                items=tuple(MemoryItem(title="Rule", lesson=one) for one in items),
+            )
+            arena.calls += 1
+            step = await write_patch(record, at, model, skill.text)
+            if step.patch is not None:
+                skill = apply_patch(skill, step.patch).skill
+        return skill.text
+
+    return asyncio.run(refine())
+
+
+def nearest_memory(arena: Arena) -> PerTask:
+    """ReasoningBank's retrieval, k = 1: each task gets the lessons of the most similar failure."""
+    failed = [one for task in arena.train if not (one := arena.attempt("", task)).passed]
+    lessons = [arena.lessons(one) for one in failed]
+    questions = [_question(one.task.prompt) for one in failed]
+
+    def skill_for(task: Task) -> str:
+        scores = tfidf_similarities([*questions, _question(task.prompt)])[-1, :-1]
+        return bullets(lessons[int(scores.argmax())])
+
+    return skill_for
+
+
+def _question(prompt: str) -> str:
+    return prompt.rpartition("Question: ")[2]
+
+
+def own_knowledge(arena: Arena) -> str:
+    """The parametric draft: what the model says that no log has taught it."""
+    assert arena.analyst.analyst is not None
+    arena.calls += 1
+    idle = arena.analyst.analyst.idle
+    return bullets(random.Random(arena.seed).sample(idle, 8))
+
+
 def bullets(lessons: Iterable[str]) -> str:
     """Lessons as a list, equal ones once."""
     return "\n".join(f"- {lesson}" for lesson in dict.fromkeys(lessons))
@@ -94,6 +154,12 @@ CONDITIONS: dict[str, Learn] = {
     "ours": evolved,
     "ours, merged by model": lambda arena: evolved(arena, merge="model"),
     "ours, random half": lambda arena: evolved(arena, share=0.5),
+    "sequential, B = 1": lambda arena: sequential(arena, 1),
+    "sequential, B = 4": lambda arena: sequential(arena, 4),
+    "retrieved memory": nearest_memory,
+    "own knowledge": own_knowledge,
     "all lessons": all_lessons,
     "one lesson": one_lesson,
 }
+RIVALS: dict[str, Learn] = {"gepa": gepa.learn, "skillopt": skillopt.learn}
+"""The packages from PyPI, on the same agent and analyst; see recovery/rivals."""
