@@ -85,6 +85,14 @@ def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
     return [quote for quote in quotes if not _quoted(quote, text)]
 
 
+def step_of(quote: str, trajectory: Trajectory) -> int | None:
+    """Id of the first step that holds the quote; None if it spans steps or stands in none."""
+    for step, text in zip(trajectory.steps, _steps(trajectory), strict=True):
+        if _quoted(quote, _flat(text)):
+            return step.step_id
+    return None
+
+
 def _quoted(quote: str, text: str) -> bool:
     flat = _flat(quote).strip(" \"'`")
     return len(flat) >= MIN_QUOTE and flat in text

@@ -21,7 +21,7 @@ from harness.evolve.shelf import Shelf
 from harness.evolve.similarity import warm
 from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
-from harness.skills import Skill
+from harness.skills import Execute, Skill
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
@@ -72,6 +72,7 @@ class Evolution:
         mapper: writes patches from records; None for the records' own lessons.
         merger: merges patches; None for the deterministic merge.
         evaluate: runs tasks of the gate.
+        execute: runs a command in a sandbox, to try the scripts of a skill.
         gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
         done: analysts that have finished, of `total`, for the progress.
@@ -85,6 +86,7 @@ class Evolution:
     mapper: Model | None = None
     merger: Model | None = None
     evaluate: Evaluate | None = None
+    execute: Execute | None = None
     gate_tasks: tuple[str, ...] = ()
     simulated: bool = False
     progress: Callable[[Event], None] = lambda event: None

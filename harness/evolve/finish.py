@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from harness.core import BadInput, Patch, Usage, Value
+from harness.core import BadInput, Edit, Patch, Usage, Value
 from harness.evals.types import ItemRecord
 from harness.evolve.assemble import assemble
 from harness.evolve.evolution import Event, Evolution, State, Update, detached
@@ -12,7 +13,17 @@ from harness.evolve.gate import sequential_gate
 from harness.evolve.reduce import merged, tasks_of
 from harness.evolve.translate import translate
 from harness.evolve.types import Discarded, GateResult
-from harness.skills import ApplyResult, apply_patch, validate, write_skill
+from harness.skills import (
+    ApplyResult,
+    Problem,
+    Skill,
+    admit_scripts,
+    apply_patch,
+    lint_text,
+    scripts_of,
+    validate,
+    write_skill,
+)
 
 
 class Final(Value):
@@ -25,7 +36,8 @@ class Final(Value):
 async def to_edits(evolution: Evolution, state: State) -> Update:
     """The merged patch as edits of the seed: what goes where, with anchors that exist."""
     options, patch = evolution.options, merged(evolution, state).patch
-    edits, dropped, used = patch.edits, (), Usage()
+    edits, unsafe = _safe(patch.edits)
+    dropped, used = (), Usage()
     if not evolution.exemplar:
         if evolution.merger is not None:
             edits, used = await translate(evolution.seed, edits, evolution.merger)
@@ -37,8 +49,24 @@ async def to_edits(evolution: Evolution, state: State) -> Update:
             max_rules=options.max_rules,
         )
     final = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    key = evolution.shelf.put(Final(patch=final, discarded=dropped))
+    key = evolution.shelf.put(Final(patch=final, discarded=(*unsafe, *dropped)))
     return {"final": key, "spent": [used.model_dump(mode="json")]}
+
+
+def _safe(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """Edits without secrets, machine paths, injected instructions or hidden text, and the rest."""
+    kept: list[Edit] = []
+    unsafe: list[Discarded] = []
+    for edit in edits:
+        warning = next((message for _, message in lint_text(edit.content)), None)
+        if warning is None:
+            kept.append(edit)
+        else:
+            one = Discarded(
+                content=edit.content, reason=warning, sources=edit.sources, support=edit.support
+            )
+            unsafe.append(one)
+    return tuple(kept), tuple(unsafe)
 
 
 def applied(evolution: Evolution, state: State) -> ApplyResult:
@@ -65,8 +93,27 @@ def verify(evolution: Evolution, state: State) -> Update:
     errors = [str(one) for one in found if one.level == "error"]
     if errors:
         raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
+    problems = [str(one) for one in (*found, *_tried(evolution, skill))]
     write_skill(skill, evolution.skill_dir)
-    return {"problems": [str(one) for one in found]}
+    return {"problems": problems}
+
+
+def _tried(evolution: Evolution, skill: Skill) -> list[Problem]:
+    """What running the skill's scripts in the sandbox showed.
+
+    Raises:
+        BadInput: if one cannot be run, or there is no sandbox to run it in.
+    """
+    if not scripts_of(skill):
+        return []
+    if evolution.execute is None:
+        raise BadInput(
+            f"{scripts_of(skill)[0]!r} is a script, and there is no sandbox to try it in"
+        )
+    problems = admit_scripts(skill, evolution.execute)
+    if errors := [one for one in problems if one.level == "error"]:
+        raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
+    return problems
 
 
 async def gate_skill(evolution: Evolution, state: State) -> Update:

@@ -12,10 +12,20 @@ from pydantic import BaseModel
 
 from harness.core import BadInput, write_atomic
 from harness.core.pages import render_page
+from harness.evolve.evidence import step_of
 from harness.evolve.finished import Finished
 from harness.evolve.official_patches import OfficialPatches, write_official_patches
+from harness.evolve.runs import load
 from harness.evolve.types import EvolveResult
-from harness.skills import Skill, count_tokens, provenance_of, read_provenance
+from harness.skills import (
+    Skill,
+    count_tokens,
+    provenance_of,
+    read_provenance,
+    record_version,
+    review_form,
+    review_rows,
+)
 from harness.skills.provenance import Provenance, explain, write_provenance
 
 RESULT = "evolve.json"
@@ -69,23 +79,48 @@ def write_all(done: Finished, result: EvolveResult) -> None:
     # The intermediates under the names of the official code, which reads them back.
     write_official_patches(OfficialPatches(levels=done.levels, final=done.final), out / "patches")
     write_provenance(provenance, evolution.skill_dir)
+    record_version(
+        evolution.skill_dir,
+        f"evolved from {len(done.collected.records)} records",
+        provenance,
+        parent=evolution.seed,
+        parent_provenance=_earlier(done),
+    )
+    rows = _records(done)
+    write_atomic(out / "records.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     _write(out / "provenance.json", provenance)
-    _write(out / "records.json", done.collected.records)
     _write(out / "discarded.json", done.discarded)
     _write(out / "conflicts.json", done.merge.conflicts)
     _write(out / "report.json", _details(done, result))
-    write_atomic(out / "report.html", _page(done, result, provenance))
+    write_atomic(out / "report.html", _page(done, result, provenance, rows))
     _write(out / RESULT, result)
 
 
 def _provenance(done: Finished) -> Provenance:
-    earlier = None
-    if done.evolution.options.skill is not None:
-        try:
-            earlier = read_provenance(done.evolution.options.skill)
-        except BadInput:
-            earlier = None  # a seed that no evolution wrote has no origins to carry over
-    return provenance_of(done.applied, done.evolution.seed, earlier)
+    return provenance_of(done.applied, done.evolution.seed, _earlier(done))
+
+
+def _earlier(done: Finished) -> Provenance | None:
+    """The seed's own provenance; none for a seed that no evolution wrote."""
+    seed = done.evolution.options.skill
+    try:
+        return None if seed is None else read_provenance(seed)
+    except BadInput:
+        return None
+
+
+def _records(done: Finished) -> list[dict[str, Any]]:
+    """The analysts' records, each quote with the step of the trajectory that holds it."""
+    runs = {run.id: run for run in done.runs.runs}
+    rows: list[dict[str, Any]] = []
+    for record in done.collected.records:
+        row = record.model_dump(mode="json")
+        run = runs.get(record.trajectory_id)
+        if run is not None and record.evidence:
+            (trajectory,) = load([run], done.evolution.shelf)
+            row["evidence_steps"] = [step_of(quote, trajectory) for quote in record.evidence]
+        rows.append(row)
+    return rows
 
 
 def _details(done: Finished, result: EvolveResult) -> dict[str, Any]:
@@ -107,7 +142,10 @@ def _details(done: Finished, result: EvolveResult) -> dict[str, Any]:
     }
 
 
-def _page(done: Finished, result: EvolveResult, provenance: Provenance) -> str:
+def _page(
+    done: Finished, result: EvolveResult, provenance: Provenance, records: list[dict[str, Any]]
+) -> str:
+    edits = [one.edit for one in done.applied.applied if one.changed]
     skill, recorded = done.applied.skill, done.collected.recorded
     return render_page(
         TEMPLATE,
@@ -117,6 +155,7 @@ def _page(done: Finished, result: EvolveResult, provenance: Provenance) -> str:
         lines=_lines(skill, provenance),
         discarded=done.discarded,
         conflicts=done.merge.conflicts,
+        review=review_form(review_rows(edits, records), done.applied.skill.digest),
         losses=done.losses,
         unmatched=recorded.unmatched if recorded else (),
         histogram=[(int(support), count) for support, count in result.support.items()],

@@ -16,6 +16,7 @@ from harness.evolve.seed import seed_skill
 from harness.evolve.shelf import NAME, Shelf
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.types import Model
+from harness.skills import Execute
 
 CHECKPOINTS = "checkpoints.sqlite"
 SUPERSTEPS = 10_000
@@ -35,6 +36,7 @@ async def evolve(
     rollouts: Rollouts | None = None,
     evaluate: Evaluate | None = None,
     gate_tasks: tuple[str, ...] = (),
+    execute: Execute | None = None,
     inputs: Mapping[str, Any] | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
@@ -51,6 +53,7 @@ async def evolve(
         rollouts: makes the trajectories, in place of `options.trajectories`.
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of the tasks that it can run.
+        execute: runs a command in a sandbox, to try the scripts of a skill that has some.
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
         progress: called with every event.
@@ -79,6 +82,7 @@ async def evolve(
             mapper=model if merges and asks else None,
             merger=merging,
             evaluate=evaluate,
+            execute=execute,
             gate_tasks=gate_tasks,
             simulated=any(one is not None and one.simulated for one in (model, merger)),
             progress=progress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from harness.evolve.seed import seed_skill
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role
+from harness.skills import Execute
 
 INTERRUPTED = "interrupted_calls.json"
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
@@ -103,6 +104,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         rollouts=_rollouts(settings, purse, progress) if made else None,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
         gate_tasks=tuple(task.id for task in held_out),
+        execute=_execute(settings),
         inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
@@ -165,6 +167,22 @@ def _reader(settings: EvolveSettings, model: Model | None) -> Read | None:
         folder=settings.out / "analysts",
         max_turns=settings.analyst_turns,
     )
+
+
+def _execute(settings: EvolveSettings) -> Execute | None:
+    """Runs scripts of the skill in the sandbox, which is chosen when the first one is run."""
+    from harness.sandbox import Limits, Result, select
+
+    if settings.sandbox == "none":
+        return None
+
+    def execute(
+        command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+    ) -> Result:
+        sandbox = select(settings.sandbox)
+        return sandbox.exec(command, workdir=workdir, files=files, limits=Limits(wall_s=20))
+
+    return execute
 
 
 def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:

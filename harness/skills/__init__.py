@@ -41,7 +41,7 @@ from harness.skills.reviewed import (
     undecided,
 )
 from harness.skills.rollback import Rollback, rollback
-from harness.skills.scripts import Execute, admit_scripts
+from harness.skills.scripts import Execute, admit_scripts, scripts_of
 from harness.skills.sources import Quote, Source, read_sources, sources_of
 from harness.skills.summary import summary
 from harness.skills.tokens import TOKENIZER, count_tokens
@@ -128,6 +128,7 @@ __all__ = [
     "review_rows",
     "rollback",
     "rows_of",
+    "scripts_of",
     "sections",
     "sources_of",
     "summary",

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from harness.models.simulated.conversation import Conversation
-from harness.models.simulated.lookup import look_up
 from harness.models.simulated.draws import draw
+from harness.models.simulated.lookup import look_up
 from harness.models.simulated.orders import APPLIES, Order, answer, read_task
 from harness.models.simulated.profile import Defect, Profile
 from harness.models.simulated.spreadsheet import edit_script, view_script

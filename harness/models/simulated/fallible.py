@@ -46,7 +46,8 @@ class Analyst(Value):
 
     def lessons(self, log: str, *, failed: bool) -> list[tuple[str, str]]:
         """(quote from the log, lesson) for what the analyst believes to see; at most three."""
-        shown = [(one, found[0]) for one in self.symptoms if (found := re.search(one.pattern, log))]
+        seen = [(one, re.search(one.pattern, log)) for one in self.symptoms]
+        shown = [(one, match[0]) for one, match in seen if match]
         if not failed:
             shown = []
         found: list[tuple[str, str]] = []

@@ -84,7 +84,7 @@ def read_task(text: str) -> tuple[str, str, list[Order]] | None:
 
 
 def _order(row: tuple[str, ...]) -> Order:
-    day = datetime.strptime(row[6].strip(), "%d %B %Y").date()  # noqa: DTZ007  # a day, no time
+    day = datetime.strptime(row[6].strip(), "%d %B %Y").date()
     return Order(row[1], row[2], int(row[3]), float(row[4]), row[5], day)
 
 
