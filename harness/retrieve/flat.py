@@ -74,13 +74,7 @@ class FlatIndex:
         if not self._ids or not len(vectors):
             return [[] for _ in vectors]
         scores, places = self._index.search(_rows(vectors), min(k, len(self)))
-        return [
-            sorted(
-                ((self._ids[place], float(score)) for score, place in zip(*row, strict=True)),
-                key=lambda hit: (-hit[1], hit[0]),
-            )
-            for row in zip(scores, places, strict=True)
-        ]
+        return [_ranked(self._ids, *row) for row in zip(scores, places, strict=True)]
 
     def save(self, folder: Path) -> None:
         """Write the index to a folder, made if absent."""
@@ -108,6 +102,11 @@ class FlatIndex:
         found = cls(index.d)
         found._index, found._ids = index, ids
         return found
+
+
+def _ranked(ids: Sequence[str], scores: Any, places: Any) -> list[tuple[str, float]]:
+    hits = [(ids[int(place)], float(score)) for score, place in zip(scores, places, strict=True)]
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 
 def _rows(vectors: Vectors) -> Vectors:
