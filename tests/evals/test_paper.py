@@ -69,12 +69,12 @@ TABLE_1 = (
         32.54,
     ),
 )
-NAMES = (*IN_DOMAIN, *OUT_OF_DOMAIN)
+NAMES: tuple[str, ...] = (*IN_DOMAIN, *OUT_OF_DOMAIN)
 
 
 @pytest.mark.parametrize(("skill", "cells", "published"), TABLE_1, ids=[row[0] for row in TABLE_1])
 def test_the_published_average(skill: str, cells: tuple[float, ...], published: float) -> None:
-    users = {
+    users: dict[str, dict[str, float]] = {
         "122B": dict(zip(NAMES, cells[:5], strict=True)),
         "35B": dict(zip(NAMES, cells[5:], strict=True)),
     }

@@ -73,8 +73,8 @@ def test_nothing_is_left_beside_the_skill(inputs: dict[str, Path], tmp_path: Pat
     """Official defect 2: a backup lay in the skills root, and the next step took it for a skill."""
     run(inputs, tmp_path / "out")
     run(inputs, tmp_path / "out")
-    folders = [path.name for path in (tmp_path / "out" / "skill").iterdir() if path.is_dir()]
-    assert folders == ["sheets"]
+    found = (tmp_path / "out" / "skill").rglob("SKILL.md")
+    assert [path.parent.name for path in found] == ["sheets"]
 
 
 def test_running_again_changes_no_byte(inputs: dict[str, Path], tmp_path: Path) -> None:
