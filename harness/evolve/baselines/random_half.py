@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,9 @@ from harness.evolve import finish, reduce
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.evolution import Event, Evolution
 from harness.evolve.fleet import Patches
+from harness.evolve.merge_model import MergeStep
 from harness.evolve.shelf import Shelf
+from harness.skills import ApplyResult
 
 
 async def random_half(ground: Ground) -> Baseline:
@@ -24,18 +27,11 @@ async def random_half(ground: Ground) -> Baseline:
     patches = done.levels[0]
     count = (len(patches) + 1) // 2
     kept = sorted(random.Random(ground.seed).sample(range(len(patches)), count))
-    half = replace(done.evolution, shelf=Shelf(), progress=_silent)
-    try:
-        state = await _reduced(half, _start(half, ground, [patches[one] for one in kept]))
-        result = finish.applied(half, state)
-        steps = reduce.steps_of(half, state)
-    finally:
-        half.shelf.close()
-    spent = [Usage.model_validate(one) for one in state["spent"]]
+    result, steps, used = await merged_skill(ground, [patches[one] for one in kept])
     return Baseline(
         name="random-half",
         skill=result.skill,
-        usage=sum((step.usage for step in steps), sum(spent, Usage())),
+        usage=used,
         shared_tokens=done.collected.usage.tokens * count // max(1, len(patches)),
         losses=(
             *(loss.reason for step in steps for loss in step.losses),
@@ -45,13 +41,31 @@ async def random_half(ground: Ground) -> Baseline:
     )
 
 
+async def merged_skill(
+    ground: Ground, patches: Sequence[Patch]
+) -> tuple[ApplyResult, list[MergeStep], Usage]:
+    """The skill that the evolution would have made of these patches, on a shelf in memory.
+
+    Raises:
+        Unreachable, LimitReached: from the merger.
+    """
+    again = replace(ground.done.evolution, shelf=Shelf(), progress=_silent)
+    try:
+        state = await _reduced(again, _start(again, ground, patches))
+        result, steps = finish.applied(again, state), reduce.steps_of(again, state)
+    finally:
+        again.shelf.close()
+    spent = [Usage.model_validate(one) for one in state["spent"]]
+    return result, steps, sum((step.usage for step in steps), sum(spent, Usage()))
+
+
 def _silent(event: Event) -> None:
     """The evolution's progress has ended."""
 
 
-def _start(half: Evolution, ground: Ground, patches: list[Patch]) -> dict[str, Any]:
+def _start(again: Evolution, ground: Ground, patches: Sequence[Patch]) -> dict[str, Any]:
     """The state in which the evolution would stand if it had these patches only."""
-    shelf = half.shelf
+    shelf = again.shelf
     return {
         "runs": shelf.put(ground.done.runs),
         "collected": shelf.put(ground.done.collected),
@@ -62,12 +76,12 @@ def _start(half: Evolution, ground: Ground, patches: list[Patch]) -> dict[str, A
     }
 
 
-async def _reduced(half: Evolution, state: dict[str, Any]) -> dict[str, Any]:
+async def _reduced(again: Evolution, state: dict[str, Any]) -> dict[str, Any]:
     """Level by level to one patch, and that patch as edits: `graphs/trace2skill.py` in a loop."""
     while True:
-        state |= reduce.deal(half, state)
-        count = reduce.open_batches(half, state)
+        state |= reduce.deal(again, state)
+        count = reduce.open_batches(again, state)
         if not count:
-            return state | await finish.to_edits(half, state)
+            return state | await finish.to_edits(again, state)
         for number in range(count):
-            state["merged"] += (await reduce.merge_one(half, state, number))["merged"]
+            state["merged"] += (await reduce.merge_one(again, state, number))["merged"]
