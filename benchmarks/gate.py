@@ -91,7 +91,8 @@ def mcnemar(draw: Draw, look: int, level: float) -> NDArray[np.bool_]:
     moved = draw.sizes[:, : look + 1].sum(axis=1)
     if draw.unit == 1:
         n, wins = moved[:, 0], (moved[:, 0] + draw.sums[:, look]) // 2
-        return binom.sf(wins - 1, n, 0.5) <= level
+        found: NDArray[np.float64] = np.asarray(binom.sf(wins - 1, n, 0.5), dtype=np.float64)
+        return found <= level
     # Normal sign-flip test, which is what a fixed analysis of clustered results would use.
     spread = np.sqrt(moved @ np.arange(1, draw.unit + 1) ** 2)
     return draw.sums[:, look] >= _z(level) * np.maximum(spread, 1e-9)

@@ -96,7 +96,8 @@ def main() -> None:
     for line in arguments.merges.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if row["kind"] == "skill":
-            columns["/".join(Path(row["path"]).parts[-3:-1])] = facts(row["text"], set(), wanted, texts)
+            name = "/".join(Path(row["path"]).parts[-3:-1])
+            columns[name] = facts(row["text"], set(), wanted, texts)
     print(json.dumps(columns, indent=1))
     if arguments.out:
         arguments.out.write_text(json.dumps(columns, indent=1) + "\n")
