@@ -62,6 +62,10 @@ PATH = click.Path(path_type=Path)
 @click.option("--examples", default=3, show_default=True, help="Worked examples (exemplar).")
 @click.option("--gate", default="auto", show_default=True, help="auto, none, or a suite.")
 @click.option("--margin", default=0.0, show_default=True, help="Gain that the gate demands.")
+@click.option(
+    "--baselines", metavar="NAMES", help="Run these too, commas between: none, seed, parametric, "
+    "memory, sequential-1, sequential-4, random-half.",
+)  # fmt: skip
 @click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
 @click.option("--limit", type=int, help="Take the first tasks of each split only.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
@@ -81,11 +85,15 @@ def evolve(
     Example: harness evolve --suite demo --create table-look-up --out evolved --analyst exemplar
     """
     from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+    from harness.evolve.baselines import NAMES
 
     folder = resume or out
     if folder is None:
         raise click.UsageError("give --out DIR (or --resume DIR)")
-    settings = EvolveSettings(out=folder, **options)
+    names = [one.strip() for one in (options.pop("baselines") or "").split(",") if one.strip()]
+    if unknown := [one for one in names if one not in NAMES]:
+        raise click.UsageError(f"--baselines: expected some of {', '.join(NAMES)}, got {unknown}")
+    settings = EvolveSettings.model_validate({"out": folder, "baselines": names, **options})
     if dry_run:
         plan = plan_evolution(settings)
         emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
@@ -109,4 +117,15 @@ def result_text(result: EvolveResult) -> str:
         f"rules by number of tasks: {shares or 'none'}; grouped by {result.method}",
         f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s",
     ]
+    for row in result.baselines:
+        rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
+        lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")
     return "\n".join(lines)
+
+
+def _points(row: dict[str, Any]) -> str:
+    """The evolved skill minus a baseline, with its interval."""
+    if row["difference"] is None:
+        return "not comparable"
+    low, high = row["ci95"] or (float("nan"), float("nan"))
+    return f"{100 * row['difference']:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import BadInput, write_atomic
+from harness.core import BadInput, Value, write_atomic
 from harness.core.pages import render_page
 from harness.evolve.evidence import step_of
 from harness.evolve.finished import Finished
@@ -46,8 +46,8 @@ def check_out(out: Path) -> None:
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
 
 
-def result_of(done: Finished, seconds: float) -> EvolveResult:
-    """The summary of a finished evolution."""
+def result_of(done: Finished, seconds: float, baselines: Sequence[Value] = ()) -> EvolveResult:
+    """The summary of a finished evolution, with rows of baselines if any were run."""
     skill = done.applied.skill
     rules = Counter(str(edit.support) for edit in done.merge.patch.edits)
     return EvolveResult(
@@ -68,6 +68,7 @@ def result_of(done: Finished, seconds: float) -> EvolveResult:
         support=dict(sorted(rules.items(), key=lambda pair: int(pair[0]))),
         simulated=done.evolution.simulated or any(run.simulated for run in done.runs.runs),
         problems=done.problems,
+        baselines=tuple(row.model_dump(mode="json") for row in baselines),
     )
 
 

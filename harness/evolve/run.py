@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from harness.core import BadInput, assets, digest
+from harness.core import BadInput, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts
-from harness.evolve.finished import finished
+from harness.evolve.finished import Finished, finished
 from harness.evolve.readers import single_reader
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
@@ -18,6 +18,7 @@ from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.types import Model
 from harness.skills import Execute
 
+Compare = Callable[[Finished], Coroutine[Any, Any, Sequence[Value]]]
 CHECKPOINTS = "checkpoints.sqlite"
 SUPERSTEPS = 10_000
 """More than any evolution takes; the limit of the graph library is meant for agents that loop."""
@@ -38,6 +39,7 @@ async def evolve(
     gate_tasks: tuple[str, ...] = (),
     execute: Execute | None = None,
     inputs: Mapping[str, Any] | None = None,
+    compare: Compare | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
@@ -56,6 +58,7 @@ async def evolve(
         execute: runs a command in a sandbox, to try the scripts of a skill that has some.
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
+        compare: makes and runs baselines behind the gate; their rows go into the result.
         progress: called with every event.
 
     Raises:
@@ -93,7 +96,8 @@ async def evolve(
             done = finished(
                 evolution, await _run_graph(evolution, _identity(evolution, model, merger, inputs))
             )
-            result = result_of(done, time.monotonic() - started)
+            rows = await compare(done) if compare is not None else ()
+            result = result_of(done, time.monotonic() - started, rows)
             write_all(done, result)
         finally:
             shelf.close()

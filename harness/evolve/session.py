@@ -14,16 +14,20 @@ from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
+from harness.evolve.baselines.types import BaselineName
 from harness.evolve.evolution import Evaluate, Event, Read, Rollouts, tally_event
+from harness.evolve.finished import Finished
 from harness.evolve.gate import gate_plan
-from harness.evolve.run import evolve
+from harness.evolve.run import Compare, evolve
 from harness.evolve.seed import seed_skill
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.budget import Budget, Spend
-from harness.models.types import Model, Role
+from harness.models.types import Model, Role, Sampling
 from harness.skills import Execute
 
 INTERRUPTED = "interrupted_calls.json"
+LOCAL_REPLY = 768
+"""Tokens of one reply of an embedded analyst or merger: three lessons and their quotes."""
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
 """Settings that decide which trajectories are made."""
 
@@ -37,6 +41,7 @@ class EvolveSettings(EvolveOptions):
         agent: agent spec for the suite.
         gate: `auto` (the suite's `selection` split), a suite, or `none`.
         limit: take the first tasks of each split only.
+        baselines: what else is made of the same trajectories and run on the gate's tasks.
         models: `[ROLE=]SPEC` strings.
     """
 
@@ -45,6 +50,7 @@ class EvolveSettings(EvolveOptions):
     agent: str | None = None
     gate: str = "auto"
     limit: int | None = None
+    baselines: tuple[BaselineName, ...] = ()
     epochs: int = 1
     models: tuple[str, ...] = ()
     base_url: str | None = None
@@ -105,6 +111,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
         gate_tasks=tuple(task.id for task in held_out),
         execute=_execute(settings),
+        compare=_comparison(settings, tasks, purse, merger or analyst, progress),
         inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
@@ -169,6 +176,41 @@ def _reader(settings: EvolveSettings, model: Model | None) -> Read | None:
     )
 
 
+def _comparison(
+    settings: EvolveSettings,
+    suite: LoadedSuite | None,
+    purse: Budget,
+    model: Model | None,
+    progress: Callable[[Event], None],
+) -> Compare | None:
+    """Baselines on all tasks of the gate; None where none was asked for."""
+    if not settings.baselines:
+        return None
+    if suite is None:
+        raise BadInput("--baselines are run on the gate's tasks: give --suite, or --gate SUITE")
+    from harness.evolve.baselines import BaselineRow, Ground, run_baselines
+
+    tasks = suite
+
+    async def attempts(name: str, skill: Path | None, asked: LoadedSuite) -> list[ItemRecord]:
+        folder = settings.out / "runs" / "baselines" / name
+        return await _attempts(settings, asked, folder, skill, purse, progress)
+
+    async def compare(done: Finished) -> list[BaselineRow]:
+        # A gate that stopped early chose its moment: the comparison takes every task.
+        chosen = tasks.model_copy(update={"tasks": tasks.tasks[: settings.limit]})
+        evolved = await attempts("evolved", done.evolution.skill_dir, chosen)
+        return await run_baselines(
+            settings.baselines,
+            Ground(done=done, model=model, seed=settings.seed),
+            suite=chosen,
+            evaluate=attempts,
+            evolved=evolved,
+        )
+
+    return compare
+
+
 def _execute(settings: EvolveSettings) -> Execute | None:
     """Runs scripts of the skill in the sandbox, which is chosen when the first one is run."""
     from harness.sandbox import Limits, Result, select
@@ -198,8 +240,11 @@ def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Mode
     calls = CallStore(settings.out / "calls.sqlite")
 
     def opened(role: Role) -> Model:
+        # A small embedded model that starts to repeat itself would go on to the end of its context.
+        bound = LOCAL_REPLY if roles[role].kind == "local" else None
         return open_model(
             roles[role],
+            sampling=Sampling(max_tokens=bound),
             base_url=settings.base_url,
             calls=calls,
             budget=purse,

@@ -249,7 +249,8 @@ class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it (DESIGN section 4).
 
     `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
-    in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings.
+    in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings,
+    `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`.
     """
 
     skill: str
@@ -269,4 +270,4 @@ class EvolveResult(Value):
     support: dict[str, int] = {}
     simulated: bool = False
     problems: tuple[str, ...] = ()
-    extra: dict[str, JsonValue] = {}
+    baselines: tuple[dict[str, JsonValue], ...] = ()

@@ -12,6 +12,8 @@ from harness.models.simulated.profile import FailureMode, Profile
 _IDLE = "Read the task twice before you start."
 _PATCH_WORDS = ('"edits"', "changelog_entries", "JSON patch")
 _NUMBERED = re.compile(r"^(\S+) \(support (\d+)\): (\{.*\})$", re.MULTILINE)
+_FENCED = re.compile(r"<<<BEGIN DATA (\w+)>>>\n(.*)\n<<<END DATA \1>>>", re.DOTALL)
+_RECORDS = re.compile(r"<record>\n(.*?)\n</record>", re.DOTALL)
 _HEADING = re.compile(r"^## (?!.*\b(?:Failure|Success|Log|Task|Title|Step)\b).+$", re.MULTILINE)
 
 
@@ -25,8 +27,8 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
         return json.dumps(_record(profile, view.task))
     if numbered := _NUMBERED.findall(view.task):
         return json.dumps(_merged_by_id(numbered))
-    if record := _part(view.task, "record"):
-        return json.dumps(_mapped(record, _part(view.task, "skill")))
+    if records := _RECORDS.findall(view.task):
+        return json.dumps(_mapped(records, _part(view.task, "skill")))
     if any(word in text for word in _PATCH_WORDS):
         patches = _patches(view.task)
         return json.dumps(_merged(patches) if len(patches) > 1 else _patch(profile, view))
@@ -37,8 +39,11 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
 
 
 def _part(text: str, tag: str) -> str:
+    """What stands between two tags, without a fence around it."""
     found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
-    return found[1] if found else ""
+    inner = found[1] if found else ""
+    fenced = _FENCED.search(inner)
+    return fenced[2] if fenced else inner
 
 
 def _record(profile: Profile, task: str) -> dict[str, Any]:
@@ -61,14 +66,16 @@ def _record(profile: Profile, task: str) -> dict[str, Any]:
     }
 
 
-def _mapped(record: str, skill: str) -> dict[str, Any]:
-    """One edit for each lesson of a record that the skill does not say yet."""
-    raw: dict[str, Any] = json.loads(record)
-    items: list[dict[str, Any]] = raw.get("items") or raw.get("memory_items") or []
+def _mapped(records: list[str], skill: str) -> dict[str, Any]:
+    """One edit for each lesson of the records that the skill does not say yet."""
+    items: list[dict[str, Any]] = []
+    for record in records:
+        raw: dict[str, Any] = json.loads(record)
+        items += raw.get("items") or raw.get("memory_items") or []
     lessons = [(str(item.get("title", "")), str(item.get("lesson", ""))) for item in items]
     new = [one for one in lessons if one[1] not in skill] or lessons
     return {
-        "reasoning": f"{len(new)} lessons of one record.",
+        "reasoning": f"{len(new)} lessons of {len(records)} records.",
         "edits": [
             _edit(f"- **{title.strip().capitalize()}**: {lesson}", skill) for title, lesson in new
         ],
