@@ -22,6 +22,8 @@ FACTOR = 1.5
 FLOOR_S = 5.0
 """No call is overdue before this: fast servers have hiccups."""
 POLL_S = 0.5
+MOST = 3
+"""Requests under way for one answer."""
 SHARE = 0.05
 """Calls that may be sent twice, at most, of all."""
 
@@ -54,15 +56,15 @@ class Patience:
 async def hedged(
     send: Callable[[], Awaitable[ResultT]], patience: Patience, may_send: Callable[[], bool]
 ) -> ResultT:
-    """The first answer of one request, or of two where the first is overdue.
+    """The first answer of one request, or of more where that is overdue.
 
     Args:
-        send: sends the request; the call that loses is cancelled.
+        send: sends the request; calls that lose are cancelled.
         patience: when an answer is overdue.
         may_send: whether there is room for a second request now.
 
     Raises:
-        Exception: of the request that ends last, if both fail.
+        Exception: of the request that ends last, if all fail.
     """
     started = time.monotonic()
     running = {asyncio.ensure_future(send())}
@@ -74,10 +76,11 @@ async def hedged(
             answered = [one for one in done if one.exception() is None]
             if answered or (done and not running):
                 return (answered or list(done))[0].result()
-            limit_s = patience.limit_s() if len(running) == 1 and not done else None
+            limit_s = patience.limit_s() if len(running) < MOST and not done else None
             overdue = limit_s is not None and time.monotonic() - started > limit_s
             if overdue and may_send():
                 patience.hedged += 1
+                started = time.monotonic()
                 running.add(asyncio.ensure_future(send()))
     finally:
         for one in running:
