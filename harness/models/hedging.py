@@ -17,15 +17,17 @@ ResultT = TypeVar("ResultT")
 SEEN = 20
 """Answers that must have been timed before anything counts as overdue."""
 WINDOW = 500
-QUANTILE = 0.95
-FACTOR = 1.5
-FLOOR_S = 5.0
+QUANTILE = 0.97
+FACTOR = 1.05
+FLOOR_S = 3.0
 """No call is overdue before this: fast servers have hiccups."""
 POLL_S = 0.5
 MOST = 3
 """Requests under way for one answer."""
 SHARE = 0.05
-"""Calls that may be sent twice, at most, of all."""
+"""Calls that are sent twice as soon as they are overdue, at most, of all."""
+HANGING = 3.0
+"""Beyond so many times the limit a request counts as hanging, whatever was sent twice before."""
 
 
 class Patience:
@@ -47,10 +49,12 @@ class Patience:
 
     def limit_s(self) -> float | None:
         """Seconds after which an answer is overdue; None while too little is known."""
-        if len(self._seconds) < SEEN or self.hedged >= max(1.0, SHARE * self._calls):
+        if len(self._seconds) < SEEN:
             return None
         ordered = sorted(self._seconds)
-        return max(FLOOR_S, FACTOR * ordered[int(QUANTILE * (len(ordered) - 1))])
+        limit = max(FLOOR_S, FACTOR * ordered[int(QUANTILE * (len(ordered) - 1))])
+        # Slow answers may use up the share; a request that hangs must still be given up.
+        return limit if self.hedged < max(1.0, SHARE * self._calls) else HANGING * limit
 
 
 async def hedged(

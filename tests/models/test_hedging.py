@@ -60,9 +60,12 @@ def test_too_little_is_known_to_be_impatient() -> None:
     assert Patience().limit_s() is None
 
 
-def test_few_calls_are_sent_twice(patience: Patience) -> None:
+def test_few_slow_calls_are_sent_twice_and_every_hanging_one(patience: Patience) -> None:
+    limit = patience.limit_s()
+    assert limit is not None
     patience.hedged = 5
-    assert patience.limit_s() is None
+    assert patience.limit_s() == hedging.HANGING * limit
+    assert run(patience, [60.0, 0.01]) == (2, 2, 1)
 
 
 def test_an_error_is_raised(patience: Patience) -> None:
