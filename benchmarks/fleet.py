@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import AgentInfo, Step, Trajectory
-from harness.evolve import EvolveOptions, batches, evolve
+from harness.evolve import AnalystRecord, EvolveOptions, EvolveResult, MemoryItem, batches, evolve
+from harness.evolve.analysts import write_patch
 from harness.models import CallStore, open_model
 
 CONCURRENCY, BATCH = 128, 32
@@ -119,8 +120,15 @@ def parallel(url: str, runs: int, repeat: int) -> dict[str, float]:
             "openai/mock", base_url=f"{url}/v1", calls=CallStore(out / "calls.sqlite"),
             concurrency=CONCURRENCY, role="analyst", hedge=True,
         )  # fmt: skip
+
+        async def run() -> EvolveResult:
+            try:
+                return await evolve(options, model=model)
+            finally:
+                await model.aclose()
+
         started = time.monotonic()
-        result = asyncio.run(evolve(options, model=model))
+        result = asyncio.run(run())
         wall = time.monotonic() - started
     facts = log_of(url)
     path = critical_path_s(facts["log"][before:], runs)
@@ -129,10 +137,29 @@ def parallel(url: str, runs: int, repeat: int) -> dict[str, float]:
     return {"wall_s": wall, "critical_path_s": path, "ratio": wall / path}
 
 
+def sequential_s(url: str, runs: int, batch: int) -> float:
+    """Wall time of refining one skill with `batch` records a call, one call after the other."""
+    model = open_model("openai/mock", base_url=f"{url}/v1", concurrency=1, role="analyst")
+
+    async def run() -> None:
+        for start in range(0, runs, batch):
+            lessons = [f"Lesson {n} of sequence {batch}." for n in range(start, start + batch)]
+            items = tuple(MemoryItem(title="Rule", lesson=one) for one in lessons)
+            name = f"record-{batch}-{start}"
+            record = AnalystRecord(kind="error", trajectory_id=name, task_id=name, items=items)
+            await write_patch(record, start, model, f"# Skill after {start} records")
+        await model.aclose()
+
+    started = time.monotonic()
+    asyncio.run(run())
+    return time.monotonic() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--runs", type=int, default=128)
+    parser.add_argument("--sequential", action="store_true", help="B = 1 and 4 too (6 minutes)")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "mock")
@@ -141,6 +168,9 @@ def main() -> None:
     for repeat in range(arguments.repeats):
         rows.append(parallel(url, arguments.runs, repeat))
         print(json.dumps(rows[-1]), flush=True)
+    one_by_one: dict[str, float] = {}
+    if arguments.sequential:
+        one_by_one = {f"B = {b}": sequential_s(url, arguments.runs, b) for b in (4, 1)}
     facts = log_of(url)
     server.terminate()
     result = {
@@ -148,6 +178,7 @@ def main() -> None:
         "runs": arguments.runs,
         "rows": rows,
         "median_ratio": statistics.median(row["ratio"] for row in rows),
+        "sequential_s": one_by_one,
         "refused": facts["refused"],
         "hung": facts["hung"],
         "most_active": facts["most_active"],

@@ -18,7 +18,7 @@ SEEN = 20
 """Answers that must have been timed before anything counts as overdue."""
 WINDOW = 500
 QUANTILE = 0.97
-FACTOR = 1.05
+FACTOR = 1.2
 FLOOR_S = 3.0
 """No call is overdue before this: fast servers have hiccups."""
 POLL_S = 0.5
@@ -26,7 +26,7 @@ MOST = 3
 """Requests under way for one answer."""
 SHARE = 0.05
 """Calls that are sent twice as soon as they are overdue, at most, of all."""
-HANGING = 3.0
+HANGING = 1.5
 """Beyond so many times the limit a request counts as hanging, whatever was sent twice before."""
 
 
