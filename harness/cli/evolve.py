@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -66,6 +66,14 @@ PATH = click.Path(path_type=Path)
     "--baselines", metavar="NAMES", help="Run these too, commas between: none, seed, parametric, "
     "memory, sequential-1, sequential-4, random-half.",
 )  # fmt: skip
+@click.option(
+    "--user", "users", multiple=True, metavar="SPEC",
+    help="A model that will use the skill; runs it too, against its seed. May repeat.",
+)  # fmt: skip
+@click.option(
+    "--transfer", multiple=True, metavar="SUITE",
+    help="What users run: out-of-domain suites. May repeat. Default: the gate's tasks.",
+)  # fmt: skip
 @click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
 @click.option("--limit", type=int, help="Take the first tasks of each split only.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
@@ -96,7 +104,7 @@ def evolve(
     settings = EvolveSettings.model_validate({"out": folder, "baselines": names, **options})
     if dry_run:
         plan = plan_evolution(settings)
-        emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
+        emit(plan, as_json, "\n".join(f"{key}: {_planned(value)}" for key, value in plan.items()))
         return
     result = run_evolution(settings, progress=EventLines())
     emit(result, as_json, result_text(result))
@@ -120,11 +128,28 @@ def result_text(result: EvolveResult) -> str:
     for row in result.baselines:
         rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
         lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")
+    for row in result.transfer:
+        rates = " -> ".join(_rate(row[side]) for side in ("without", "with"))
+        lines.append(
+            f"transfer {row['author']} -> {row['user']} on {row['suite']}: {rates}, "
+            f"{_points(row)}, {row['n']} tasks, {row['invalid']} invalid: {row['verdict']}"
+        )
     return "\n".join(lines)
 
 
+def _planned(value: Any) -> str:
+    """An entry of a plan; a list has a line an item."""
+    if not isinstance(value, list):
+        return str(value)
+    return "".join(f"\n  {item}" for item in cast("list[Any]", value))
+
+
+def _rate(value: Any) -> str:
+    return "none valid" if value is None else f"{value:.1%}"
+
+
 def _points(row: dict[str, Any]) -> str:
-    """The evolved skill minus a baseline, with its interval."""
+    """The evolved skill minus what it is compared with, and the interval."""
     if row["difference"] is None:
         return "not comparable"
     low, high = row["ci95"] or (float("nan"), float("nan"))

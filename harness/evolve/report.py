@@ -16,6 +16,7 @@ from harness.evolve.evidence import step_of
 from harness.evolve.finished import Finished
 from harness.evolve.official_patches import OfficialPatches, write_official_patches
 from harness.evolve.runs import load
+from harness.evolve.transfer import TransferRow
 from harness.evolve.types import EvolveResult
 from harness.skills import (
     Skill,
@@ -46,8 +47,13 @@ def check_out(out: Path) -> None:
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
 
 
-def result_of(done: Finished, seconds: float, baselines: Sequence[Value] = ()) -> EvolveResult:
-    """The summary of a finished evolution, with rows of baselines if any were run."""
+def result_of(
+    done: Finished,
+    seconds: float,
+    baselines: Sequence[Value] = (),
+    transfer: Sequence[TransferRow] = (),
+) -> EvolveResult:
+    """The summary of a finished evolution, with rows of baselines and users if any were run."""
     skill = done.applied.skill
     rules = Counter(str(edit.support) for edit in done.merge.patch.edits)
     return EvolveResult(
@@ -66,9 +72,11 @@ def result_of(done: Finished, seconds: float, baselines: Sequence[Value] = ()) -
         lines=skill.text.count("\n"),
         skill_tokens=count_tokens(skill.text),
         support=dict(sorted(rules.items(), key=lambda pair: int(pair[0]))),
-        simulated=done.evolution.simulated or any(run.simulated for run in done.runs.runs),
+        simulated=done.evolution.simulated
+        or any(one.simulated for one in (*done.runs.runs, *transfer)),
         problems=done.problems,
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
+        transfer=tuple(row.model_dump(mode="json", by_alias=True) for row in transfer),
     )
 
 

@@ -14,11 +14,13 @@ from harness.evolve.readers import single_reader
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
 from harness.evolve.shelf import NAME, Shelf
+from harness.evolve.transfer import TransferRow
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.types import Model
 from harness.skills import Execute
 
 Compare = Callable[[Finished], Coroutine[Any, Any, Sequence[Value]]]
+Transfer = Callable[[Finished], Coroutine[Any, Any, Sequence[TransferRow]]]
 CHECKPOINTS = "checkpoints.sqlite"
 SUPERSTEPS = 10_000
 """More than any evolution takes; the limit of the graph library is meant for agents that loop."""
@@ -40,6 +42,7 @@ async def evolve(
     execute: Execute | None = None,
     inputs: Mapping[str, Any] | None = None,
     compare: Compare | None = None,
+    transfer: Transfer | None = None,
     progress: Callable[[Event], None] = _silent,
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
@@ -59,6 +62,7 @@ async def evolve(
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
         compare: makes and runs baselines behind the gate; their rows go into the result.
+        transfer: runs the skill with other models and suites, last of all.
         progress: called with every event.
 
     Raises:
@@ -97,7 +101,8 @@ async def evolve(
                 evolution, await _run_graph(evolution, _identity(evolution, model, merger, inputs))
             )
             rows = await compare(done) if compare is not None else ()
-            result = result_of(done, time.monotonic() - started, rows)
+            users = await transfer(done) if transfer is not None else ()
+            result = result_of(done, time.monotonic() - started, rows, users)
             write_all(done, result)
         finally:
             shelf.close()

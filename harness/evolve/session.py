@@ -11,16 +11,19 @@ from typing import Any, cast
 
 from harness.core import BadInput, Usage, write_atomic
 from harness.evals.runner import Tally
-from harness.evals.session import EvalSettings, Evaluator, records
+from harness.evals.session import EvalSettings, Evaluator, agent_model_spec, records
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.baselines.types import BaselineName
 from harness.evolve.evolution import Evaluate, Event, Read, Rollouts, tally_event
 from harness.evolve.finished import Finished
 from harness.evolve.gate import gate_plan
-from harness.evolve.run import Compare, evolve
+from harness.evolve.run import Compare, Transfer, evolve
 from harness.evolve.seed import seed_skill
+from harness.evolve.transfer import run_transfer
+from harness.evolve.transfer_plan import TransferPlan, held_out
 from harness.evolve.types import EvolveOptions, EvolveResult
+from harness.models import CallStore, open_model, parse_roles, parse_spec
 from harness.models.budget import Budget, Spend
 from harness.models.types import Model, Role, Sampling
 from harness.skills import Execute
@@ -42,6 +45,8 @@ class EvolveSettings(EvolveOptions):
         gate: `auto` (the suite's `selection` split), a suite, or `none`.
         limit: take the first tasks of each split only.
         baselines: what else is made of the same trajectories and run on the gate's tasks.
+        users: specs of models that will use the skill; default the agent's, with `transfer`.
+        transfer: suites that the users run with the skill; default the gate's tasks.
         models: `[ROLE=]SPEC` strings.
     """
 
@@ -51,6 +56,8 @@ class EvolveSettings(EvolveOptions):
     gate: str = "auto"
     limit: int | None = None
     baselines: tuple[BaselineName, ...] = ()
+    users: tuple[str, ...] = ()
+    transfer: tuple[str, ...] = ()
     epochs: int = 1
     models: tuple[str, ...] = ()
     base_url: str | None = None
@@ -67,6 +74,7 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
     train = _suite(settings, settings.suite, "train") if settings.suite else None
     tasks = _gate_suite(settings)
     count = len(tasks.tasks[: settings.limit]) if tasks else 0
+    users = _transfer_plan(settings, tasks)
     return {
         "seed": str(settings.skill or f"new skill {settings.create!r}"),
         "train_tasks": len(train.tasks[: settings.limit]) if train else None,
@@ -75,6 +83,7 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
         "analyst": "recorded" if settings.patches else settings.analyst,
         "merge": settings.merge,
         "gate": str(gate_plan(settings, count)) if count else "none: not gated",
+        "transfer": users.lines() if users else None,
     }
 
 
@@ -112,6 +121,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         gate_tasks=tuple(task.id for task in held_out),
         execute=_execute(settings),
         compare=_comparison(settings, tasks, purse, merger or analyst, progress),
+        transfer=_transfer(settings, tasks, purse, progress),
         inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
         progress=progress,
     )
@@ -127,8 +137,6 @@ def interrupted_calls(out: Path) -> list[dict[str, Any]]:
 
     Each may have been paid for; one that was needed was sent again (`repeated`).
     """
-    from harness.models import CallStore
-
     found: list[dict[str, Any]] = []
     for path in sorted([*out.glob("calls.sqlite"), *out.rglob("runs/**/calls.sqlite")]):
         with CallStore(path) as calls:
@@ -211,6 +219,66 @@ def _comparison(
     return compare
 
 
+def _transfer_plan(settings: EvolveSettings, gated: LoadedSuite | None) -> TransferPlan | None:
+    """What the users of the skill will run; None where none was asked for."""
+    if not (settings.users or settings.transfer):
+        return None
+    suites = [load_suite(one) for one in dict.fromkeys(settings.transfer)]
+    if not suites and gated is None:
+        raise BadInput("--user runs the gate's tasks or other suites: give --transfer SUITE")
+    train = _suite(settings, settings.suite, "train").tasks if settings.suite else ()
+    taught = {task.id: task.prompt for task in train}
+    users = settings.users or (agent_model_spec(settings.models),)
+    return TransferPlan(
+        author=_author(settings),
+        users=tuple(str(parse_spec(one)) for one in dict.fromkeys(users)),
+        suites=tuple(held_out(one, taught, settings.limit) for one in suites or [gated] if one),
+        epochs=settings.epochs,
+        discordance=settings.expected_discordance,
+        margin=settings.margin,
+    )
+
+
+def _author(settings: EvolveSettings) -> str:
+    """The models that have a hand in the skill: of the runs, the analysts and the merger."""
+    roles = parse_roles(list(settings.models))
+    asks, merges = _asked(settings)
+    names = [agent_model_spec(settings.models)] if settings.suite else []
+    names += [str(roles["analyst"])] if asks else []
+    names += [str(roles["merger"])] if merges else []
+    return " + ".join(dict.fromkeys(names)) or "recorded"
+
+
+def _transfer(
+    settings: EvolveSettings,
+    gated: LoadedSuite | None,
+    purse: Budget,
+    progress: Callable[[Event], None],
+) -> Transfer | None:
+    """Runs the skill with its users; the plan is told now, before anything is spent."""
+    plan = _transfer_plan(settings, gated)
+    if plan is None:
+        return None
+    with CallStore() as nothing:
+        for user in plan.users:  # one that cannot be opened must not be found at the end
+            limit = Budget(usd=settings.budget_usd)
+            open_model(user, base_url=settings.base_url, calls=nothing, budget=limit)
+
+    def tell(message: str) -> None:
+        progress(Event(stage="transfer", message=message))
+
+    for line in plan.lines():
+        tell(line)
+
+    async def attempts(
+        user: str, folder: Path, skill: Path | None, suite: LoadedSuite
+    ) -> list[ItemRecord]:
+        by_user = settings.model_copy(update={"models": (user,)})
+        return await _attempts(by_user, suite, folder, skill, purse, progress)
+
+    return lambda done: run_transfer(plan, done, attempts, tell)
+
+
 def _execute(settings: EvolveSettings) -> Execute | None:
     """Runs scripts of the skill in the sandbox, which is chosen when the first one is run."""
     from harness.sandbox import Limits, Result, select
@@ -229,12 +297,9 @@ def _execute(settings: EvolveSettings) -> Execute | None:
 
 def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:
     """Models of analysts and merger; None where the evolution needs none."""
-    analysts = settings.patches is None and settings.analyst != "exemplar"
-    merges = settings.merge == "model" and settings.analyst != "exemplar"
+    analysts, merges = _asked(settings)
     if not (analysts or merges):
         return None, None
-    from harness.models import CallStore, open_model, parse_roles
-
     settings.out.mkdir(parents=True, exist_ok=True)
     roles = parse_roles(list(settings.models))
     calls = CallStore(settings.out / "calls.sqlite")
@@ -254,6 +319,12 @@ def _models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Mode
         )
 
     return opened("analyst") if analysts else None, opened("merger") if merges else None
+
+
+def _asked(settings: EvolveSettings) -> tuple[bool, bool]:
+    """Whether analysts ask a model, and whether the merge does."""
+    without = settings.analyst == "exemplar"
+    return settings.patches is None and not without, settings.merge == "model" and not without
 
 
 def _gate_suite(settings: EvolveSettings) -> LoadedSuite | None:

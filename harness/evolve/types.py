@@ -250,7 +250,8 @@ class EvolveResult(Value):
 
     `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
     in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings,
-    `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`.
+    `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
+    :class:`harness.evolve.transfer.TransferRow`.
     """
 
     skill: str
@@ -271,3 +272,4 @@ class EvolveResult(Value):
     simulated: bool = False
     problems: tuple[str, ...] = ()
     baselines: tuple[dict[str, JsonValue], ...] = ()
+    transfer: tuple[dict[str, JsonValue], ...] = ()
