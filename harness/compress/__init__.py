@@ -1,0 +1,1 @@
+"""QwenLong-CPRS: a query, an instruction and a context become the spans that matter."""

@@ -1,0 +1,1 @@
+"""Critics: each scores units for a query."""
