@@ -107,14 +107,14 @@ async def run_transfer(
     plan = _untaught(plan, done, tell)
     if not any(one.changed for one in done.applied.applied):
         tell("nothing was learned: the skill is its seed, and nothing is run")
-        return _judged(plan, [([], []) for _ in plan.comparisons], "nothing was learned")
+        return judged(plan, [([], []) for _ in plan.comparisons], "nothing was learned")
     found: list[tuple[list[ItemRecord], list[ItemRecord]]] = []
     for user, suite in plan.comparisons:
         folder = options.out / "runs" / "transfer" / _slug(user) / _slug(suite.suite.name, suite)
         before = await evaluate(user, folder / "without", options.skill, suite)
         after = await evaluate(user, folder / "with", done.evolution.skill_dir, suite)
         found.append((before, after))
-    rows = _judged(plan, found)
+    rows = judged(plan, found)
     for row in rows:
         tell(f"{row.user} on {row.suite}: {row.verdict}, {row.reason}")
     return rows
@@ -145,7 +145,7 @@ def _slug(name: str, suite: LoadedSuite | None = None) -> str:
     return f"{safe}-{(suite.digest if suite else digest(name))[:8]}"
 
 
-def _judged(
+def judged(
     plan: TransferPlan,
     found: Sequence[tuple[Sequence[ItemRecord], Sequence[ItemRecord]]],
     reason: str = "",
