@@ -16,8 +16,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
@@ -26,11 +24,9 @@ from harness.evals.statistics import compare_paired, detectable_lift
 from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
-from harness.evolve.transfer import TransferRow, holm, judged
-from harness.evolve.transfer_plan import TransferPlan, held_out
+from harness.evolve.transfer_plan import held_out
 from harness.models.simulated import load_profile
 from tests.evolve.baselines.conftest import ANALYST, order_tasks
-from tests.evolve.conftest import items
 
 AUTHOR = "simulated/orders"
 FOREIGN = 110
@@ -217,6 +213,7 @@ def test_a_spent_budget_stops_and_a_higher_one_goes_on(world: Path, tmp_path: Pa
     assert result.transfer[0]["calls"] == 2 * 20
 
 
+@pytest.mark.slow
 def test_users_alone_run_the_tasks_of_the_gate(world: Path, tmp_path: Path) -> None:
     users = (user(world, "hasty"),)
     asked = settings(world, tmp_path / "out", users=users, transfer=(), gate="auto")
@@ -249,6 +246,19 @@ def test_what_cannot_be_run_is_found_before_a_call(
     assert calls_of(tmp_path) in ({}, {"out/calls.sqlite": Counter()})
 
 
+def test_a_skill_that_learned_nothing_is_not_run(world: Path, tmp_path: Path) -> None:
+    never = {"name": "never", "slip": "small", "prevalence": 0}
+    flawless = tmp_path / "flawless.json"
+    flawless.write_text(json.dumps({"name": "flawless", "orders": [never]}))
+    models = (f"simulated/{flawless}", f"analyst={ANALYST}")
+    result = run_evolution(settings(world, tmp_path / "out", models=models, signal="error"))
+    assert result.edits == 0
+    assert {(row["verdict"], row["reason"], row["calls"]) for row in result.transfer} == {
+        ("not gated", "nothing was learned", 0)
+    }
+    assert not (tmp_path / "out" / "runs" / "transfer").exists()
+
+
 def test_tasks_that_taught_are_left_out(world: Path) -> None:
     plan = settings(world, world / "none", transfer=(str(world / "orders" / "train.jsonl"),))
     with pytest.raises(BadInput, match="all of its 24 tasks are among those that teach"):
@@ -259,49 +269,3 @@ def test_tasks_that_taught_are_left_out(world: Path) -> None:
     taught = {tasks[0].id: tasks[0].prompt, tasks[1].id: "something else"}
     left = held_out(suite, taught, 3)
     assert [task.id for task in left.tasks] == ["train-1", "train-2", "train-3"]
-
-
-def rows_of(
-    world: Path, *sides: tuple[dict[str, bool], dict[str, bool]], margin: float = 0.0
-) -> list[TransferRow]:
-    suite = load_suite(str(world / "invoices"))
-    users = tuple(f"simulated/u{number}" for number in range(len(sides)))
-    plan = TransferPlan(author="a", users=users, suites=(suite,), margin=margin)
-    return judged(plan, [(items(before), items(after)) for before, after in sides])
-
-
-def results(passes: int, of: int) -> dict[str, bool]:
-    return {f"t{number}": number < passes for number in range(of)}
-
-
-def test_the_comparisons_share_one_error(world: Path) -> None:
-    # Six tasks fixed, none broken: p = 1/32 alone.
-    alone = rows_of(world, (results(0, 100), results(6, 100)))
-    assert (alone[0].p, alone[0].verdict) == (2 / 2**6, "accepted")
-    both = rows_of(world, (results(0, 100), results(6, 100)), (results(0, 100), results(0, 100)))
-    assert both[0].p == 4 / 2**6
-    assert both[0].verdict != "accepted"
-    loss, above = rows_of(world, (results(9, 9), results(0, 9)), (results(0, 9), results(9, 9)))
-    assert (loss.verdict, loss.reason[:5], len(loss.broken)) == ("refused", "worse", 9)
-    assert above.verdict == "accepted"
-    assert rows_of(world, (results(0, 20), results(9, 20)), margin=0.5)[0].verdict == "refused"
-
-
-def test_invalid_attempts_are_counted_and_never_scored(world: Path) -> None:
-    lost = [ItemRecord(id=f"x{n}", task_id=f"x{n}", outcome="invalid", value=0.0) for n in range(3)]
-    before = [*items(results(2, 4)), *lost]
-    after = [*items(results(4, 4)), *items({"x0": True, "x1": True, "x2": False})]
-    plan = TransferPlan("a", ("simulated/u",), (load_suite(str(world / "invoices")),))
-    (row,) = judged(plan, [(before, after)])
-    assert (row.n, row.invalid, row.without, row.with_skill) == (4, 3, 0.5, 1.0)
-    (none,) = judged(plan, [(lost, after)])
-    assert (none.n, none.difference, none.p, none.verdict) == (0, None, None, "not gated")
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_corrected_p_values_lie_between_none_and_bonferroni(values: list[float]) -> None:
-    found = holm(values)
-    assert all(p <= q <= min(1.0, p * len(values)) for p, q in zip(values, found, strict=True))
-    assert min(found) == min(1.0, min(values) * len(values))
-    ranked = sorted(range(len(values)), key=values.__getitem__)
-    assert [found[at] for at in ranked] == sorted(found)
