@@ -203,7 +203,7 @@ def test_a_killed_transfer_repeats_no_stored_call(world: Path, tmp_path: Path) -
 
 
 def test_a_spent_budget_stops_and_a_higher_one_goes_on(world: Path, tmp_path: Path) -> None:
-    one = {"users": (user(world, "hasty"),), "limit": 20}
+    one: dict[str, Any] = {"users": (user(world, "hasty"),), "limit": 20}
     with pytest.raises(LimitReached):
         run_evolution(settings(world, tmp_path / "out", budget_calls=50, **one))
     part = sum(calls.total() for calls in calls_of(tmp_path / "out").values())
@@ -211,6 +211,11 @@ def test_a_spent_budget_stops_and_a_higher_one_goes_on(world: Path, tmp_path: Pa
     whole = sum(calls.total() for calls in calls_of(tmp_path / "out").values())
     assert part <= 50 < whole
     assert result.transfer[0]["calls"] == 2 * 20
+
+    more = {**one, "users": (*one["users"], user(world, "stubborn"))}
+    result = run_evolution(settings(world, tmp_path / "out", **more))
+    assert len(result.transfer) == 2
+    assert sum(calls.total() for calls in calls_of(tmp_path / "out").values()) == whole + 2 * 20
 
 
 @pytest.mark.slow
