@@ -4,7 +4,7 @@
                   ▲───────────────────┘
                   └─► collect ─► deal ═► merge (n) ─┐    one Send a batch, level by level
                                    ▲────────────────┘
-                                   └─► translate ─► apply ─► verify ─► gate_skill
+                                   └─► translate ─► select ─► apply ─► verify ─► gate_skill
 
 State carries digests and JSON only, so every step can be resumed and forked; what the stages make
 lies on the shelf of the runtime context, an :class:`harness.evolve.Evolution`.
@@ -20,6 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from harness.evolve import Evolution, finish, fleet, reduce
+from harness.evolve import select as selecting
 
 
 class State(TypedDict):
@@ -34,6 +35,8 @@ class State(TypedDict):
         levels: digest of the patches of each merge level.
         stuck: whether the last level merged nothing, because no two patches fit one prompt.
         merged: [level, number of the batch, digest of its merge].
+        edits: digest of the merged patch with anchors that exist.
+        selection: digest of what a selection tried, if one was asked for.
         final: digest of the patch as it is applied.
         skill: digest of the skill; learned: whether it differs from the seed.
         problems: warnings of the validator.
@@ -49,6 +52,8 @@ class State(TypedDict):
     levels: list[str]
     stuck: bool
     merged: Annotated[list[list[Any]], add]
+    edits: str
+    selection: str
     final: str
     skill: str
     learned: bool
@@ -115,6 +120,11 @@ async def translate(state: State, runtime: Context) -> Update:
     return await finish.to_edits(runtime.context, state)
 
 
+async def select(state: State, runtime: Context) -> Update:
+    """All edits, or the set that does best on trial tasks."""
+    return await selecting.select(runtime.context, state)
+
+
 def apply(state: State, runtime: Context) -> Update:
     """The edits to a skill."""
     return finish.apply(runtime.context, state)
@@ -140,6 +150,7 @@ def build() -> Any:
     graph.add_node("deal", deal)
     graph.add_node("merge", merge)
     graph.add_node("translate", translate)
+    graph.add_node("select", select)
     graph.add_node("apply", apply)
     graph.add_node("verify", verify)
     graph.add_node("gate_skill", gate_skill)
@@ -150,7 +161,8 @@ def build() -> Any:
     graph.add_edge("collect", "deal")
     graph.add_conditional_edges("deal", to_mergers, ["merge", "translate"])
     graph.add_edge("merge", "deal")
-    graph.add_edge("translate", "apply")
+    graph.add_edge("translate", "select")
+    graph.add_edge("select", "apply")
     graph.add_edge("apply", "verify")
     graph.add_edge("verify", "gate_skill")
     graph.add_edge("gate_skill", END)

@@ -59,6 +59,14 @@ PATH = click.Path(path_type=Path)
 @click.option("--merge-batch", type=click.IntRange(min=2), default=32, show_default=True)
 @click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
 @click.option("--max-rules", default=40, show_default=True, help="Rules in SKILL.md at most.")
+@click.option(
+    "--select", type=click.Choice(["all", "greedy", "tpe"]), default="all", show_default=True,
+    help="Take all lessons, or the set that does best on some train tasks.",
+)  # fmt: skip
+@click.option(
+    "--select-tasks", type=click.IntRange(min=1), default=32, show_default=True,
+    help="Train tasks that each set is run on.",
+)  # fmt: skip
 @click.option("--examples", default=3, show_default=True, help="Worked examples (exemplar).")
 @click.option("--gate", default="auto", show_default=True, help="auto, none, or a suite.")
 @click.option("--margin", default=0.0, show_default=True, help="Gain that the gate demands.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from harness.evolve.batches import batches
 from harness.evolve.evolution import Evaluate, Event, Evolution
 from harness.evolve.exemplar import answer_format, example_edit, exemplar_patch, worked_examples
-from harness.evolve.gate import gate
 from harness.evolve.merge import merge_deterministic
 from harness.evolve.records import RecordedPatches, read_recorded, to_patch
 from harness.evolve.run import evolve
@@ -42,7 +41,6 @@ __all__ = [
     "evolve",
     "example_edit",
     "exemplar_patch",
-    "gate",
     "merge_deterministic",
     "plan_evolution",
     "read_recorded",

@@ -27,6 +27,8 @@ Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[Ite
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
 Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
 Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
+Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
+"""Runs the trial tasks of a selection with a skill directory, or with none, under a label."""
 ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
 """What a stage is given: the graph's state, JSON only."""
@@ -71,6 +73,7 @@ class Evolution:
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
         merger: merges patches; None for the deterministic merge.
+        trial: runs the tasks that sets of lessons are selected on.
         evaluate: runs tasks of the gate.
         execute: runs a command in a sandbox, to try the scripts of a skill.
         gate_tasks: ids of the tasks that the gate has at hand.
@@ -85,6 +88,7 @@ class Evolution:
     read: Read | None = None
     mapper: Model | None = None
     merger: Model | None = None
+    trial: Trials | None = None
     evaluate: Evaluate | None = None
     execute: Execute | None = None
     gate_tasks: tuple[str, ...] = ()

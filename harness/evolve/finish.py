@@ -7,10 +7,9 @@ from pathlib import Path
 
 from harness.core import BadInput, Edit, Patch, Usage, Value
 from harness.evals.types import ItemRecord
-from harness.evolve.assemble import assemble
 from harness.evolve.evolution import Event, Evolution, State, Update, detached
 from harness.evolve.gate import sequential_gate
-from harness.evolve.reduce import merged, tasks_of
+from harness.evolve.reduce import merged
 from harness.evolve.translate import translate
 from harness.evolve.types import Discarded, GateResult
 from harness.skills import (
@@ -26,6 +25,13 @@ from harness.skills import (
 )
 
 
+class Translated(Value):
+    """The merged patch with anchors that exist in the seed, and what may not enter any skill."""
+
+    patch: Patch
+    discarded: tuple[Discarded, ...] = ()
+
+
 class Final(Value):
     """The patch as it is applied, and what found no place in it."""
 
@@ -34,23 +40,15 @@ class Final(Value):
 
 
 async def to_edits(evolution: Evolution, state: State) -> Update:
-    """The merged patch as edits of the seed: what goes where, with anchors that exist."""
-    options, patch = evolution.options, merged(evolution, state).patch
+    """The merged patch as edits of the seed, without unsafe ones, with anchors that exist."""
+    patch = merged(evolution, state).patch
     edits, unsafe = _safe(patch.edits)
-    dropped, used = (), Usage()
-    if not evolution.exemplar:
-        if evolution.merger is not None:
-            edits, used = await translate(evolution.seed, edits, evolution.merger)
-        edits, dropped = assemble(
-            evolution.seed,
-            edits,
-            tasks_of(evolution, state),
-            min_support=options.min_support,
-            max_rules=options.max_rules,
-        )
-    final = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    key = evolution.shelf.put(Final(patch=final, discarded=(*unsafe, *dropped)))
-    return {"final": key, "spent": [used.model_dump(mode="json")]}
+    used = Usage()
+    if evolution.merger is not None and not evolution.exemplar:
+        edits, used = await translate(evolution.seed, edits, evolution.merger)
+    found = patch.model_copy(update={"edits": edits, "batch_index": -1})
+    key = evolution.shelf.put(Translated(patch=found, discarded=unsafe))
+    return {"edits": key, "spent": [used.model_dump(mode="json")]}
 
 
 def _safe(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:

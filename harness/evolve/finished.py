@@ -10,6 +10,7 @@ from harness.evolve.finish import Final, applied
 from harness.evolve.fleet import Collected, Patches
 from harness.evolve.reduce import merged, steps_of
 from harness.evolve.runs import Runs
+from harness.evolve.select import Selection
 from harness.evolve.types import Discarded, GateResult, Loss, Merge
 from harness.skills import ApplyResult
 
@@ -25,6 +26,7 @@ class Finished:
         levels: patches of every merge level; level 0 is one a record.
         merge: the merged patch, with contradictions.
         final: the patch as it was applied.
+        selection: the sets of lessons that were tried; None where all were taken.
         applied: the skill, and what happened to each edit.
         discarded: everything that is not in the skill, with reasons.
         losses: records and merges that gave nothing, with reasons.
@@ -39,6 +41,7 @@ class Finished:
     levels: tuple[tuple[Patch, ...], ...]
     merge: Merge
     final: Patch
+    selection: Selection | None
     applied: ApplyResult
     discarded: tuple[Discarded, ...]
     losses: tuple[Loss, ...]
@@ -65,6 +68,7 @@ def finished(evolution: Evolution, state: State) -> Finished:
         levels=tuple(shelf.get(key, Patches).patches for key in state["levels"]),
         merge=merge,
         final=final.patch,
+        selection=shelf.get(state["selection"], Selection) if state.get("selection") else None,
         applied=result,
         discarded=(*merge.discarded, *final.discarded, *withheld),
         losses=(*collected.losses, *(loss for step in steps for loss in step.losses)),

@@ -146,6 +146,7 @@ def _details(done: Finished, result: EvolveResult) -> dict[str, Any]:
             "trimmed": recorded.trimmed if recorded else 0,
             "unmatched": recorded.unmatched if recorded else (),
         },
+        "selection": done.selection.model_dump(mode="json") if done.selection else None,
         "losses": [loss.model_dump(mode="json") for loss in done.losses],
         "reasoning": done.merge.patch.reasoning,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.core import BadInput, Value, assets, digest
 from harness.core.segments import only_writer
-from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts
+from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts, Trials
 from harness.evolve.finished import Finished, finished
 from harness.evolve.readers import single_reader
 from harness.evolve.report import check_out, result_of, write_all
@@ -37,6 +37,7 @@ async def evolve(
     merger: Model | None = None,
     read: Read | None = None,
     rollouts: Rollouts | None = None,
+    trial: Trials | None = None,
     evaluate: Evaluate | None = None,
     gate_tasks: tuple[str, ...] = (),
     execute: Execute | None = None,
@@ -56,6 +57,7 @@ async def evolve(
         merger: model of the merge; default `model`.
         read: the analyst, in place of the single-call one.
         rollouts: makes the trajectories, in place of `options.trajectories`.
+        trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of the tasks that it can run.
         execute: runs a command in a sandbox, to try the scripts of a skill that has some.
@@ -88,6 +90,7 @@ async def evolve(
             read=(read or single) if asks else None,
             mapper=model if merges and asks else None,
             merger=merging,
+            trial=trial,
             evaluate=evaluate,
             execute=execute,
             gate_tasks=gate_tasks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +16,12 @@ from harness.evals.session import EvalSettings, Evaluator, agent_model_spec, rec
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.baselines.types import BaselineName
-from harness.evolve.evolution import Evaluate, Event, Read, Rollouts, tally_event
+from harness.evolve.evolution import Evaluate, Event, Read, Rollouts, Trials, tally_event
 from harness.evolve.finished import Finished
 from harness.evolve.gate import gate_plan
 from harness.evolve.run import Compare, Transfer, evolve
 from harness.evolve.seed import seed_skill
+from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.transfer import run_transfer
 from harness.evolve.transfer_plan import TransferPlan, held_out
 from harness.evolve.types import EvolveOptions, EvolveResult
@@ -82,6 +84,9 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
         "merge": settings.merge,
+        "select": "all lessons"
+        if settings.select == "all"
+        else _selection_plan(settings, settings.select_tasks),
         "gate": str(gate_plan(settings, count)) if count else "none: not gated",
         "transfer": users.lines() if users else None,
     }
@@ -117,6 +122,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         merger=merger,
         read=_reader(settings, analyst),
         rollouts=_rollouts(settings, purse, progress) if made else None,
+        trial=_trials(settings, purse, progress) if settings.select != "all" else None,
         evaluate=_evaluator(settings, tasks, purse, progress) if tasks else None,
         gate_tasks=tuple(task.id for task in held_out),
         execute=_execute(settings),
@@ -158,6 +164,33 @@ def _rollouts(
         return folder, sum((item.usage for item in found), Usage())
 
     return make
+
+
+def _trials(settings: EvolveSettings, purse: Budget, progress: Callable[[Event], None]) -> Trials:
+    """Runs a set of lessons on a seeded sample of the tasks that the analysts learned from."""
+    reference = settings.tasks or settings.suite
+    if reference is None:
+        raise BadInput("--select runs tasks: give --suite, or --tasks SUITE")
+    whole = load_suite(reference) if settings.tasks else _suite(settings, reference, "train")
+    tasks = whole.tasks[: settings.limit]
+    count = min(settings.select_tasks, len(tasks))
+    chosen = random.Random(settings.select_seed).sample(tasks, count)
+    part = whole.model_copy(update={"tasks": tuple(chosen)})
+    progress(Event(stage="select", message=_selection_plan(settings, count)))
+
+    async def trial(skill: Path | None, label: str) -> list[ItemRecord]:
+        folder = settings.out / "runs" / "selection" / label
+        return await _attempts(settings, part, folder, skill, purse, progress)
+
+    return trial
+
+
+def _selection_plan(settings: EvolveSettings, tasks: int) -> str:
+    most = most_trials(settings.select, CANDIDATES[settings.select])
+    return (
+        f"{settings.select}: at most {most} sets of lessons on {tasks} trial tasks, "
+        f"{most * tasks * settings.epochs} attempts"
+    )
 
 
 def _reader(settings: EvolveSettings, model: Model | None) -> Read | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Value
+from harness.evolve.selection import Select
 from harness.evolve.similarity import Grouping
 
 Signal = Literal["error", "success", "combined"]
@@ -213,6 +214,11 @@ class EvolveOptions(Value):
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
         max_rules: rules that SKILL.md gains at most; the rest goes to references.
+        select: whether all lessons enter the skill, or the set that does best on trial tasks, by
+            `greedy` forward selection or `tpe` (a tree-structured Parzen estimator).
+        select_tasks: trial tasks of a selection, of those that the analysts learned from (the
+            paper's 32).
+        select_seed: seed of a selection's random sets.
         examples: worked examples that the exemplar analyst takes.
         margin: smallest mean difference that the gate accepts.
         expected_discordance: share of tasks whose result is expected to change, for planning.
@@ -234,6 +240,9 @@ class EvolveOptions(Value):
     merge_batch: int = 32
     min_support: int = 2
     max_rules: int = 40
+    select: Select = "all"
+    select_tasks: int = 32
+    select_seed: int = 0
     examples: int = 3
     margin: float = 0.0
     expected_discordance: float = 0.25

@@ -13,6 +13,7 @@ from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.evolution import Event, Evolution
 from harness.evolve.fleet import Patches
 from harness.evolve.merge_model import MergeStep
+from harness.evolve.select import select
 from harness.evolve.shelf import Shelf
 from harness.skills import ApplyResult
 
@@ -49,7 +50,9 @@ async def merged_skill(
     Raises:
         Unreachable, LimitReached: from the merger.
     """
-    again = replace(ground.done.evolution, shelf=Shelf(), progress=_silent)
+    evolution = ground.done.evolution
+    options = evolution.options.model_copy(update={"select": "all"})
+    again = replace(evolution, options=options, shelf=Shelf(), progress=_silent)
     try:
         state = await _reduced(again, _start(again, ground, patches))
         result, steps = finish.applied(again, state), reduce.steps_of(again, state)
@@ -82,6 +85,7 @@ async def _reduced(again: Evolution, state: dict[str, Any]) -> dict[str, Any]:
         state |= reduce.deal(again, state)
         count = reduce.open_batches(again, state)
         if not count:
-            return state | await finish.to_edits(again, state)
+            state |= await finish.to_edits(again, state)
+            return {**state, **await select(again, state), "spent": state["spent"]}
         for number in range(count):
             state["merged"] += (await reduce.merge_one(again, state, number))["merged"]
