@@ -15,10 +15,6 @@ from harness.evals.statistics import compare_paired
 from harness.evals.types import ItemRecord
 from harness.evolve.types import EvolveOptions, GateResult
 
-ALPHA = 0.05
-USEFUL_LIFT = 0.10
-"""A task set that cannot see ten points says nothing by finding nothing."""
-
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 Tell = Callable[[int, int, Decision], None]
 

@@ -27,9 +27,8 @@ from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.evidence import task_prompt
 from harness.evolve.finished import Finished
-from harness.evolve.gate import ALPHA, USEFUL_LIFT
 from harness.evolve.runs import load
-from harness.evolve.transfer_plan import TransferPlan, held_out
+from harness.evolve.transfer_plan import ALPHA, USEFUL_LIFT, TransferPlan, untaught
 from harness.models import parse_spec
 
 Arm = Literal["without", "with"]
@@ -100,7 +99,6 @@ async def run_transfer(
         tell: told what differs from the plan, and each result.
 
     Raises:
-        BadInput: if a suite holds no task but those of the evolution's trajectories.
         Unreachable, LimitReached: from a user's model; finished attempts are kept.
     """
     options = done.evolution.options
@@ -110,6 +108,9 @@ async def run_transfer(
         return judged(plan, [([], []) for _ in plan.comparisons], "nothing was learned")
     found: list[tuple[list[ItemRecord], list[ItemRecord]]] = []
     for user, suite in plan.comparisons:
+        if not suite.tasks:
+            found.append(([], []))
+            continue
         folder = options.out / "runs" / "transfer" / _slug(user) / _slug(suite.suite.name, suite)
         before = await evaluate(user, folder / "without", options.skill, suite)
         after = await evaluate(user, folder / "with", done.evolution.skill_dir, suite)
@@ -128,7 +129,7 @@ def _untaught(plan: TransferPlan, done: Finished, tell: Tell) -> TransferPlan:
         run.task_id: task_prompt(one)
         for run, one in zip(runs, load(runs, done.evolution.shelf), strict=True)
     }
-    left = replace(plan, suites=tuple(held_out(suite, taught, None) for suite in plan.suites))
+    left = replace(plan, suites=tuple(untaught(suite, taught) for suite in plan.suites))
     dropped = sum(len(suite.tasks) for suite in plan.suites) - sum(
         len(suite.tasks) for suite in left.suites
     )
@@ -150,7 +151,13 @@ def judged(
     found: Sequence[tuple[Sequence[ItemRecord], Sequence[ItemRecord]]],
     reason: str = "",
 ) -> list[TransferRow]:
-    """Rows of all comparisons; `reason` where there was nothing to run."""
+    """Rows of all comparisons, judged together.
+
+    Args:
+        plan: the comparisons.
+        found: attempts without and with the skill, of each; both empty where it was not run.
+        reason: why none was run.
+    """
     pairs = [compare_paired(*_both_valid(before, after)) for before, after in found]
     corrected = holm([1.0 if pair.p is None else pair.p for pair in pairs])
     rows: list[TransferRow] = []
@@ -162,6 +169,8 @@ def judged(
         change = max(pair.discordance or 0.0, USEFUL_LIFT)
         seen = detectable_lift(pair.tasks, change, alpha=plan.level)
         verdict, why = _verdict(plan, pair, p, seen)
+        if not suite.tasks:
+            why = "all tasks of this suite taught the skill"
         rows.append(
             TransferRow(
                 author=plan.author,

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from harness.core import BadInput
 from harness.evals.statistics import detectable_lift, required_tasks
 from harness.evals.suite import LoadedSuite
-from harness.evolve.gate import ALPHA, USEFUL_LIFT
+
+ALPHA = 0.05
+"""Error that all comparisons share (two-sided)."""
+USEFUL_LIFT = 0.10
+"""A task set that cannot see ten points says nothing by finding nothing."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +72,26 @@ class TransferPlan:
 
 
 def held_out(suite: LoadedSuite, taught: Mapping[str, str], limit: int | None) -> LoadedSuite:
-    """The suite without tasks that taught (same id and prompt), its first `limit` tasks.
+    """The suite without tasks that taught, its first `limit` tasks.
+
+    Args:
+        suite: the suite.
+        taught: prompts of the tasks that teach, by id.
+        limit: tasks at most; None for all.
 
     Raises:
         BadInput: if none is left.
     """
-    left = tuple(task for task in suite.tasks if taught.get(task.id) != task.prompt)[:limit]
-    if not left:
+    left = untaught(suite, taught)
+    if not left.tasks:
         raise BadInput(
             f"--transfer {suite.suite.name!r}: all of its {len(suite.tasks)} tasks are among those "
             "that teach; give a suite with tasks of its own"
         )
+    return suite.model_copy(update={"tasks": left.tasks[:limit]})
+
+
+def untaught(suite: LoadedSuite, taught: Mapping[str, str]) -> LoadedSuite:
+    """The suite without tasks of the same id and prompt as one that taught; maybe without any."""
+    left = tuple(task for task in suite.tasks if taught.get(task.id) != task.prompt)
     return suite.model_copy(update={"tasks": left})

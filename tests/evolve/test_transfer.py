@@ -264,6 +264,29 @@ def test_a_skill_that_learned_nothing_is_not_run(world: Path, tmp_path: Path) ->
     assert not (tmp_path / "out" / "runs" / "transfer").exists()
 
 
+def test_tasks_of_given_trajectories_are_left_out(
+    evolved: tuple[Path, Result], world: Path, tmp_path: Path
+) -> None:
+    train = str(world / "orders" / "train.jsonl")
+    mixed = tmp_path / "mixed"
+    write_suite(mixed, {"test": [*order_tasks("train", 24), *order_tasks("invoice", 15)]})
+    told: list[str] = []
+    asked = settings(
+        world,
+        tmp_path / "out",
+        suite=None,
+        trajectories=evolved[0] / "runs" / "train",
+        users=(user(world, "hasty"),),
+        transfer=(train, str(mixed)),
+    )
+    result = run_evolution(asked, progress=lambda event: told.append(event.message))
+    known, foreign = result.transfer
+    assert (known["n"], known["calls"], known["verdict"]) == (0, 0, "not gated")
+    assert known["reason"] == "all tasks of this suite taught the skill"
+    assert (foreign["n"], foreign["calls"]) == (15, 2 * 15)
+    assert any(line.startswith("48 tasks taught this skill and are left out") for line in told)
+
+
 def test_tasks_that_taught_are_left_out(world: Path) -> None:
     plan = settings(world, world / "none", transfer=(str(world / "orders" / "train.jsonl"),))
     with pytest.raises(BadInput, match="all of its 24 tasks are among those that teach"):

@@ -7,13 +7,20 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core import Task
 from harness.evals.suite import LoadedSuite, Suite
 from harness.evals.types import ItemRecord
 from harness.evolve.transfer import TransferRow, holm, judged
 from harness.evolve.transfer_plan import TransferPlan
 from tests.evolve.conftest import items
 
-SUITE = LoadedSuite(suite=Suite(name="s"), split=None, tasks=(), base=Path(), root=Path())
+SUITE = LoadedSuite(
+    suite=Suite(name="s"),
+    split=None,
+    tasks=(Task(id="t0", prompt="What is it?", answer="x"),),
+    base=Path(),
+    root=Path(),
+)
 
 
 def rows_of(
