@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 Granularity = Literal["word", "sentence", "paragraph", "row", "record", "code"]
 """What a unit is: a word, sentence, paragraph, table row, JSON record or block of code."""
-
-
-@dataclass(frozen=True)
-class Document:
-    """One source.
-
-    Attributes:
-        id: name of the source in spans and citations (a path, a tool call, a title).
-        text: its text after parsing; offsets count characters of it.
-    """
-
-    id: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -56,8 +43,9 @@ class Unit:
         end: character behind the last one; `text == document.text[start:end]`.
         text: verbatim.
         granularity: what it is.
-        heading: path of the headings above it, outermost first, joined by " > "; or the header
-            row of its table.
+        heading: path of the headings above it, outermost first, joined by " > "; the header row
+            of its table; or the path of its JSON array or object.
+        header: span of the header row without which a table row says nothing; kept with it.
     """
 
     doc: str
@@ -66,6 +54,7 @@ class Unit:
     text: str
     granularity: Granularity
     heading: str = ""
+    header: tuple[int, int] | None = None
 
 
 class Critic(Protocol):
@@ -81,6 +70,20 @@ class Critic(Protocol):
 
         Units come in document order, all those of a call together; scores are comparable within
         one call only, unless the critic says more.
+        """
+        ...
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """A critic that can serve a recall target."""
+
+    def threshold(self, recall: float, scores: Sequence[float]) -> float:
+        """Least score of a unit to keep, so that `recall` of the evidence is kept.
+
+        Args:
+            recall: share of gold units, above 0 to 1.
+            scores: of the document at hand, for critics that calibrate relative to them.
         """
         ...
 
@@ -119,6 +122,26 @@ class TokenCounts(BaseModel):
     tokenizer: str
 
 
+class Omission(BaseModel):
+    """A part that was left out.
+
+    Attributes:
+        id: what `expand` takes.
+        doc: id of its document.
+        start: first character in the document.
+        end: character behind the last one.
+        tokens: what it holds, in the named tokenizer.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    doc: str
+    start: int
+    end: int
+    tokens: int
+
+
 class Compressed(BaseModel):
     """What `compress --json` prints (DESIGN section 4).
 
@@ -128,7 +151,8 @@ class Compressed(BaseModel):
         tokens: counts of all documents and of `text`, markers included.
         critic: what scored.
         warnings: what a reader must know (counts that no longer hold, coverage instead of
-            pruning, a budget that expansion used up).
+            pruning).
+        omitted: what was left out, in document order.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -138,3 +162,4 @@ class Compressed(BaseModel):
     tokens: TokenCounts
     critic: str
     warnings: list[str]
+    omitted: list[Omission] = []

@@ -1,67 +1,26 @@
 """Sentences with exact offsets, for many languages, line-structured text included.
 
 Boundaries come from sentencex (Wikimedia, MIT): rules of each language, abbreviations, quotes,
-CJK. What it leaves to the reader is decided here: which language a text is in, whether a line end
-is a wrapped line or the end of a record, and what is done with a sentence that never ends.
+CJK. What it leaves to the reader is decided here: whether a line end is a wrapped line or the end
+of a record, and what is done with a sentence that never ends.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from harness.core import BadInput
+from harness.retrieve.language import identify_language
 
 LONGEST = 2000
 """Characters after which a sentence without an end is cut at a space."""
-_SAMPLE = 4000
-_SCRIPTS = (  # the first script that makes up a tenth of the letters decides
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7a3]")),
-    ("zh", re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("ar", re.compile(r"[\u0600-\u06ff]")),
-    ("he", re.compile(r"[\u0590-\u05ff]")),
-    ("hi", re.compile(r"[\u0900-\u097f]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
-    ("my", re.compile(r"[\u1000-\u109f]")),
-)
-_FREQUENT_WORDS = {
-    "en": "the and of to in is that for was with on are this from which",
-    "de": "der die und das ist nicht ein eine mit von auf den dem zu wird auch",
-    "fr": "le la les et des est une dans pour que qui sur pas du au",
-    "es": "el los las y es una en por que con para del se su",
-    "it": "il gli di che è una per con non della sono nel dei",
-    "pt": "o os as e é uma em por que com para do da não dos",
-    "nl": "het een van en is dat op te zijn niet voor met aan",
-    "pl": "i w na z jest się nie do że to jak przez",
-    "sv": "och att det som en är på av för med inte den",
-}
-_WORDS = {language: frozenset(words.split()) for language, words in _FREQUENT_WORDS.items()}
 _LINE_END = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
 _ITEM = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s|[A-Z][\w .'-]{0,40}:\s)")
 _CLOSING = "\"')]*_ \u201d\u2019"
 _WRAPPED = range(45, 140)  # lengths of a line that a typesetter or editor broke
-
-
-def detect_language(text: str) -> str:
-    """ISO 639-1 code of the language of `text`: by script, then by frequent words; `en` if open.
-
-    Reads the first 4,000 characters. It chooses splitting rules; it is no language identifier.
-    """
-    sample = text[:_SAMPLE]
-    letters = sum(map(str.isalpha, sample))
-    for language, script in _SCRIPTS:
-        if letters and len(script.findall(sample)) >= letters / 10:
-            return language
-    words = Counter(re.findall(r"[^\W\d_]+", sample.lower()))
-    votes = {code: sum(words[word] for word in known) for code, known in _WORDS.items()}
-    best = max(votes, key=lambda code: votes[code])
-    return best if votes[best] > votes["en"] else "en"
 
 
 def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, int]]:
@@ -74,12 +33,12 @@ def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, in
 
     Args:
         text: any text; empty gives no span.
-        language: ISO 639-1 code; default :func:`detect_language`.
+        language: ISO 639-1 code; default: as identified, else English.
 
     Raises:
         BadInput: if sentencex is not installed.
     """
-    language = language or detect_language(text)
+    language = language or identify_language(text) or "en"
     boundaries = _boundaries()
     spans: list[tuple[int, int]] = []
     for start, end in _blocks(text):

