@@ -54,7 +54,9 @@ def musique(shared: Path) -> list[str]:
 def twowiki(shared: Path) -> list[str]:
     """Paragraphs that occur in the questions, each once."""
     rows = read_jsonl(shared / "data/dev/twowiki.jsonl")
-    texts = [f"{title}. {' '.join(lines)}" for row in rows for title, lines in row["context"]]
+    texts = [
+        f"{title}. {' '.join(lines)}" for row in rows for title, lines in row.get("context", [])
+    ]
     return list(dict.fromkeys(texts))
 
 

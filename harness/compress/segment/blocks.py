@@ -17,6 +17,7 @@ _PIPES = re.compile(r"(?:^[ \t]*\|[^\n]*\|[ \t]*(?:\n|\Z)){2,}", re.M)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _DELIMITERS = ",\t;|"
 _FEWEST_LINES = 4
+_TOP_LEVEL = re.compile(r"\n[ \t]*\n+(?=\S)(?![)\]}]|else\b|except\b|finally\b|elif\b)")
 _RULE = re.compile(r"^[\s|:+=-]+$")
 
 
@@ -90,10 +91,7 @@ def table_rows(text: str) -> tuple[list[tuple[int, int]], tuple[int, int] | None
 
 def code_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Stretches between lines at the left margin that follow a blank line: top-level statements."""
-    starts = [0]
-    for match in re.finditer(r"\n[ \t]*\n+(?=\S)", text):
-        if not re.match(r"[)\]}]|else\b|except\b|finally\b|elif\b", text[match.end() :]):
-            starts.append(match.end())
+    starts = [0, *(match.end() for match in _TOP_LEVEL.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end].rstrip()
         if part.strip():

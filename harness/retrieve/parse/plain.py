@@ -83,7 +83,7 @@ def parse_jsonl(source: str, text: str) -> list[Document]:
             return [parse_text(source, text)]
         name = f"{source}#{row.get('id', row.get('_id', number))}"
         if name in found:
-            raise BadInput(f"{source}:{number}: a second row with the id {row['id']!r}")
+            raise BadInput(f"{source}:{number}: a second row named {name!r}")
         found[name] = _of_row(name, row)
     return list(found.values())
 
@@ -97,7 +97,5 @@ def _row(line: str, where: str) -> dict[str, Any]:
 
 
 def _of_row(name: str, row: dict[str, Any]) -> Document:
-    metadata = {key: value for key, value in row.items() if key not in ("text", "_meta")}
-    title = row.get("title")
-    headings = (Heading(0, 1, " ".join(title.split())),) if isinstance(title, str) and title else ()
-    return Document(name, row["text"], name, headings=headings, metadata=metadata)
+    metadata = {key: value for key, value in row.items() if key not in ("text", "id", "_id")}
+    return Document(name, row["text"], name, metadata=metadata)
