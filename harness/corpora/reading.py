@@ -1,0 +1,147 @@
+"""A question over documents with its gold evidence: what every search and long-document set is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from harness.core import Task, Value, digest, write_atomic
+
+Metric = Literal["em", "f1", "rouge", "choice", "all", "part", "boolean", "exam"]
+"""How an answer is judged; `harness.tasks.reading` says what each one is."""
+SOURCES = "documents.jsonl"
+"""The file of a search task's work folder that holds its documents, one a line."""
+
+
+class Source(Value):
+    """A document.
+
+    Attributes:
+        id: unique within its question; evidence names it.
+        text: offsets count its characters.
+        title: a title that is not part of the text.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+
+
+class Evidence(Value):
+    """A part of a document that an answer rests on: `text[start:end]` of document `doc`."""
+
+    doc: str
+    start: int = Field(ge=0)
+    end: int
+
+
+class Reading(Value):
+    """A question over documents.
+
+    Attributes:
+        id: unique within its set.
+        family: `search` (many short documents, in one file) or `longdoc` (each one a file).
+        question: as it is put to the agent, with what it must know about the form of an answer.
+        answers: accepted answers; for `all`, the parts that must all be there.
+        metric: how the answer is judged.
+        sources: the documents; none for sets that come without.
+        evidence: gold evidence, in the order in which the answer needs it.
+        choices: letter -> text, for `choice`.
+        meta: facts of the set (type, hops, level, hints, ...).
+    """
+
+    id: str
+    family: Literal["search", "longdoc"]
+    question: str
+    answers: tuple[str, ...]
+    metric: Metric
+    sources: tuple[Source, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    choices: dict[str, str] = {}
+    meta: dict[str, JsonValue] = {}
+
+    @model_validator(mode="after")
+    def _evidence_lies_in_its_document(self) -> Self:
+        lengths = {source.id: len(source.text) for source in self.sources}
+        if len(lengths) < len(self.sources):
+            raise ValueError(f"{self.id!r}: two documents have the same id")
+        for one in self.evidence:
+            if not one.start < one.end <= lengths.get(one.doc, 0):
+                raise ValueError(f"{self.id!r}: evidence {one!r} does not lie in its document")
+        return self
+
+    def quotes(self) -> tuple[str, ...]:
+        """The text of every piece of evidence."""
+        texts = {source.id: source.text for source in self.sources}
+        return tuple(texts[one.doc][one.start : one.end] for one in self.evidence)
+
+
+def write_readings(readings: Iterable[Reading], out: Path, split: str) -> list[Task]:
+    """Write `<split>.jsonl` and the documents beside it; equal documents are written once.
+
+    Args:
+        readings: taken one by one, so that long documents need not fit into memory together.
+        out: folder; files of the same names are replaced.
+        split: name of the task file.
+
+    Raises:
+        BadInput: if the folder cannot be written.
+    """
+    tasks = [to_task(reading, out) for reading in readings]
+    lines = [task.model_dump_json(exclude_defaults=True) + "\n" for task in tasks]
+    write_atomic(out / f"{split}.jsonl", "".join(lines))
+    return tasks
+
+
+def to_task(reading: Reading, out: Path) -> Task:
+    """The task of a question; its documents are written below `out / "documents"`.
+
+    A search task has one file, :data:`SOURCES`; a long-document task one text file per document,
+    named by the document's id.
+
+    Raises:
+        BadInput: if the folder cannot be written.
+    """
+    if reading.family == "search":
+        rows = [source.model_dump_json(exclude_defaults=True) for source in reading.sources]
+        files = {SOURCES: "\n".join(rows) + "\n"} if rows else {}
+    else:
+        files = {source.id: source.text for source in reading.sources}
+    meta: dict[str, JsonValue] = {
+        "metric": reading.metric,
+        "evidence": [one.model_dump() for one in reading.evidence],
+        **({"choices": {**reading.choices}} if reading.choices else {}),
+        **reading.meta,
+    }
+    return Task(
+        id=reading.id,
+        prompt=reading.question,
+        files={name: _written(text, Path(name).suffix, out) for name, text in files.items()},
+        answer=list(reading.answers),
+        check=reading.family,
+        meta=meta,
+    )
+
+
+def read_sources(path: Path) -> list[Source]:
+    """The documents of a :data:`SOURCES` file, or of one text file under its name.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if a row is no document.
+    """
+    text = path.read_text("utf-8", errors="replace")
+    if path.name != SOURCES:
+        return [Source(id=path.name, text=text)]
+    return [Source.model_validate(json.loads(line)) for line in text.split("\n") if line]
+
+
+def _written(text: str, suffix: str, out: Path) -> str:
+    relative = f"documents/{digest(text.encode())[:16]}{suffix or '.txt'}"
+    if not (out / relative).is_file():
+        write_atomic(out / relative, text)
+    return relative

@@ -1,0 +1,89 @@
+"""Putting needles between sentences, with the offsets at which they then stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+
+from harness.corpora.reading import Evidence
+from harness.corpora.tokenizer import count_each
+
+DOCUMENT = "document.txt"
+PARAGRAPH = 6
+"""Sentences of a paragraph of prose."""
+
+
+def interleave(
+    sentences: Sequence[str], needles: Sequence[str], places: Sequence[int], lines: bool = False
+) -> tuple[str, tuple[Evidence, ...]]:
+    """The text with every needle in front of the sentence of its place, and where each stands.
+
+    Args:
+        sentences: the filler.
+        needles: in the order of their evidence.
+        places: numbers of sentences, one a needle; needles of one place keep their order.
+        lines: one sentence a line (noise), instead of paragraphs.
+    """
+    waiting: dict[int, list[int]] = {}
+    for needle, place in enumerate(places):
+        waiting.setdefault(place, []).append(needle)
+    parts: list[str] = []
+    begins: dict[int, int] = {}
+    length = 0
+    for at in range(len(sentences) + 1):
+        items = [(one, needles[one]) for one in waiting.get(at, [])]
+        items += [(-1, sentences[at])] if at < len(sentences) else []
+        for name, text in items:
+            joint = "" if not parts else _joint(len(parts), lines)
+            begins[name] = length + len(joint)
+            parts.append(joint + text)
+            length += len(joint) + len(text)
+    spots = tuple(
+        Evidence(doc=DOCUMENT, start=begins[one], end=begins[one] + len(needle))
+        for one, needle in enumerate(needles)
+    )
+    return "".join(parts), spots
+
+
+def scattered(chance: Random, sentences: int, needles: int) -> list[int]:
+    """Places anywhere, ends included; different ones while there are enough."""
+    if needles > sentences + 1:
+        return sorted(chance.choices(range(sentences + 1), k=needles))
+    places = chance.sample(range(sentences + 1), needles)
+    chance.shuffle(places)
+    return places
+
+
+def at_token(sentences: Sequence[str], token: int) -> tuple[list[str], int]:
+    """Cut the filler between two words so that a needle can begin at exactly that token.
+
+    Returns:
+        The sentences, the cut one in two parts, and the place.
+    """
+    costs = count_each(sentences)
+    for at, before in enumerate(accumulate(costs, initial=0)):
+        if at == len(sentences) or before + costs[at] > token:
+            if at == len(sentences) or before == token:
+                return list(sentences), at
+            head, tail = _split(sentences[at], token - before)
+            parts = [part for part in (head, tail) if part]
+            return [*sentences[:at], *parts, *sentences[at + 1 :]], at + bool(head)
+    raise AssertionError
+
+
+def _split(sentence: str, tokens: int) -> tuple[str, str]:
+    """Head of at most so many tokens (exactly, where no word of several tokens is in the way)."""
+    words = sentence.split(" ")
+    taken = 0
+    for at, cost in enumerate(count_each(words)):
+        if taken + cost > tokens:
+            return " ".join(words[:at]), " ".join(words[at:])
+        taken += cost
+    return sentence, ""
+
+
+def _joint(parts: int, lines: bool) -> str:
+    if lines:
+        return "\n"
+    return "\n\n" if parts % PARAGRAPH == 0 else " "

@@ -1,0 +1,251 @@
+"""Words of the RULER generator: ours, so that no download is needed. None names a real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Literal
+
+Kind = Literal["words", "phrases", "numbers", "uuids"]
+"""What keys and values are made of."""
+
+
+def listed(text: str, mark: str | None = None) -> list[str]:
+    """The words of a text, or its parts between marks."""
+    return text.split(mark)
+
+
+ADJECTIVES = [
+    "amber",
+    "brisk",
+    "candid",
+    "dapper",
+    "eager",
+    "faded",
+    "gentle",
+    "hollow",
+    "idle",
+    "jaunty",
+    "keen",
+    "lofty",
+    "mellow",
+    "nimble",
+    "ornate",
+    "placid",
+    "quaint",
+    "rustic",
+    "sober",
+    "tidy",
+    "upbeat",
+    "vivid",
+    "wistful",
+    "zesty",
+    "ample",
+    "bleak",
+    "crisp",
+    "dusky",
+    "earnest",
+    "feral",
+    "glossy",
+    "hardy",
+    "ivory",
+    "jovial",
+    "knotty",
+    "lunar",
+    "mossy",
+    "narrow",
+    "oblong",
+    "plucky",
+    "quick",
+    "ruddy",
+    "silent",
+    "tawny",
+    "urban",
+    "velvet",
+    "woolly",
+    "young",
+    "ashen",
+    "blunt",
+    "coral",
+    "dense",
+    "exotic",
+    "frosty",
+    "grainy",
+    "humble",
+    "inky",
+    "juicy",
+    "kindly",
+    "lucid",
+    "misty",
+    "noble",
+    "olive",
+    "plain",
+    "regal",
+    "salty",
+    "tepid",
+    "unique",
+    "vacant",
+    "windy",
+]
+NOUNS = [
+    "anvil",
+    "basin",
+    "cactus",
+    "dynamo",
+    "easel",
+    "falcon",
+    "gazebo",
+    "hamper",
+    "igloo",
+    "jigsaw",
+    "kettle",
+    "lagoon",
+    "magnet",
+    "nectar",
+    "orchid",
+    "pebble",
+    "quiver",
+    "ribbon",
+    "saddle",
+    "teapot",
+    "urchin",
+    "valley",
+    "walnut",
+    "yacht",
+    "zephyr",
+    "acorn",
+    "beacon",
+    "canyon",
+    "dagger",
+    "ember",
+    "fiddle",
+    "goblet",
+    "hatchet",
+    "inlet",
+    "jasmine",
+    "kernel",
+    "lantern",
+    "marble",
+    "nutmeg",
+    "otter",
+    "pillow",
+    "quartz",
+    "rocket",
+    "sparrow",
+    "tunnel",
+    "umbrella",
+    "violin",
+    "wagon",
+    "xylem",
+    "yarrow",
+    "zipper",
+    "almond",
+    "bucket",
+    "cobalt",
+    "donkey",
+    "engine",
+    "ferret",
+    "gravel",
+    "helmet",
+    "iris",
+    "jacket",
+    "ketch",
+    "locket",
+    "mitten",
+    "napkin",
+    "oyster",
+    "parrot",
+]
+_ONSETS = [
+    "b",
+    "br",
+    "c",
+    "ch",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "gr",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "qu",
+    "r",
+    "s",
+    "sh",
+    "sl",
+    "st",
+    "t",
+    "tr",
+    "v",
+    "w",
+    "z",
+]
+_NUCLEI = listed("a e i o u ai ea ee oa ou")
+_CODAS = ["", "", "", "b", "ck", "d", "l", "m", "n", "nd", "p", "r", "rk", "sh", "st", "t"]
+
+
+def key_of(chance: Random) -> str:
+    """A key of two words, `amber-anvil`."""
+    return f"{chance.choice(ADJECTIVES)}-{chance.choice(NOUNS)}"
+
+
+def phrase_of(chance: Random) -> str:
+    """A key of three words: there are enough of them for a haystack of needles."""
+    return f"{key_of(chance)}-{chance.choice(NOUNS)}"
+
+
+def number_of(chance: Random) -> str:
+    """Seven digits, as in the public generator."""
+    return str(chance.randint(1_000_000, 9_999_999))
+
+
+def uuid_of(chance: Random) -> str:
+    """A UUID (version 4) from the seed."""
+    digits = f"{chance.getrandbits(128):032x}"
+    variant = "89ab"[chance.randrange(4)]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+_MAKE: dict[Kind, Callable[[Random], str]] = {
+    "words": key_of,
+    "phrases": phrase_of,
+    "numbers": number_of,
+    "uuids": uuid_of,
+}
+
+
+def distinct(chance: Random, kind: Kind) -> Iterator[str]:
+    """Different keys or values of a kind, without end."""
+    seen: set[str] = set()
+    while True:
+        value = _MAKE[kind](chance)
+        if value not in seen:
+            seen.add(value)
+            yield value
+
+
+def invented(chance: Random, count: int) -> list[str]:
+    """So many different invented words of two or three syllables."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(_syllable(chance) for _ in range(chance.choice((2, 2, 3))))] = None
+    return list(found)
+
+
+def coded(chance: Random, count: int, length: int = 6) -> list[str]:
+    """So many different strings of random letters (frequent words extraction)."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=length))] = None
+    return list(found)
+
+
+def _syllable(chance: Random) -> str:
+    return chance.choice(_ONSETS) + chance.choice(_NUCLEI) + chance.choice(_CODAS)
