@@ -1,0 +1,208 @@
+"""Searches over the segments of an index: two arms, fusion, reranking, parents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput, Value
+from harness.retrieve import fusion
+from harness.retrieve.filters import Condition, all_hold
+from harness.retrieve.hit import Arm, Hit
+from harness.retrieve.rerank import Reranker
+from harness.retrieve.segment import Segment
+from harness.retrieve.tokens import words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Mask = NDArray[np.bool_]
+
+DEPTH = 100
+"""Candidates that each arm hands to the fusion."""
+Place = tuple[int, int]
+"""Number of a segment, and of a chunk in it."""
+
+
+class SearchOptions(Value):
+    """How a search goes about it.
+
+    Attributes:
+        arm: `hybrid` fuses both arms by reciprocal rank, `weighted` by scaled scores.
+        dense_weight: share of the dense arm in `weighted`.
+        depth: candidates of an arm before fusion.
+        reranked: candidates that a reranker scores.
+        parents: return the parent of each chunk, each parent once.
+    """
+
+    arm: Arm = "hybrid"
+    dense_weight: float = 0.5
+    depth: int = DEPTH
+    reranked: int = 50
+    parents: bool = False
+
+
+def search_segments(
+    segments: Sequence[Segment],
+    query: str,
+    vector: Vectors | None,
+    k: int,
+    options: SearchOptions,
+    where: Sequence[Condition] = (),
+    reranker: Reranker | None = None,
+) -> list[Hit]:
+    """The `k` best spans for a query, best first.
+
+    Args:
+        segments: of one index.
+        query: as the user wrote it.
+        vector: of the query, shape (1, dimension); None for the lexical arm alone.
+        k: spans; fewer where fewer are found.
+        options: see :class:`SearchOptions`.
+        where: conditions on documents, all of which must hold.
+        reranker: scores the best candidates again.
+
+    Raises:
+        BadInput: if the query is empty or k is below 1.
+    """
+    if not query.strip() or k < 1:
+        raise BadInput(f"expected a query and k of 1 or more, got {query[:60]!r} and {k}")
+    masks = [_allowed(segment, where) for segment in segments]
+    depth = max(options.depth, 2 * k)
+    rankings: dict[str, list[tuple[Place, float]]] = {}
+    if vector is not None:
+        rankings["dense"] = _dense(segments, masks, vector, depth)
+    if options.arm != "dense":
+        rankings["lexical"] = _lexical(segments, masks, query, depth)
+    ranked = _fused(rankings, options)
+    scores: dict[Place, dict[str, float]] = {}
+    for name, ranking in rankings.items():
+        for place, score in ranking:
+            scores.setdefault(place, {})[name] = score
+    hits = _hits(segments, ranked, scores, options, max(k, options.reranked if reranker else 0))
+    if reranker is not None:
+        hits = _reranked(hits, query, reranker)
+    return hits[:k]
+
+
+def _fused(
+    rankings: dict[str, list[tuple[Place, float]]], options: SearchOptions
+) -> list[tuple[Place, float]]:
+    if len(rankings) == 1:
+        return next(iter(rankings.values()))
+    if options.arm == "weighted":
+        share = options.dense_weight
+        return fusion.weighted(rankings, {"dense": share, "lexical": 1 - share})
+    return fusion.reciprocal_rank(rankings)
+
+
+def _allowed(segment: Segment, where: Sequence[Condition]) -> Mask | None:
+    """Chunks that may be found; None for all of them."""
+    deleted = set(segment.info.deleted)
+    if not deleted and not where:
+        return None
+    if not where:
+        return segment.mask([number not in deleted for number in range(segment.info.documents)])
+    return segment.mask(
+        [
+            number not in deleted and all_hold(where, facts)
+            for number, facts in enumerate(segment.facts)
+        ]
+    )
+
+
+def _dense(
+    segments: Sequence[Segment], masks: Sequence[Mask | None], vector: Vectors, depth: int
+) -> list[tuple[Place, float]]:
+    found: list[tuple[Place, float]] = []
+    for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+        scores, rows = segment.dense.search(vector, depth, mask)
+        pairs = zip(rows[0].tolist(), scores[0].tolist(), strict=True)
+        found.extend(((number, row), score) for row, score in pairs if row >= 0)
+    return sorted(found, key=lambda item: (-item[1], item[0]))[:depth]
+
+
+def _lexical(
+    segments: Sequence[Segment], masks: Sequence[Mask | None], query: str, depth: int
+) -> list[tuple[Place, float]]:
+    tokens = words(query)
+    queries = [segment.lexical.expand(tokens) for segment in segments]
+    frequency: Counter[str] = Counter()
+    for token in {token for query in queries for token in query}:
+        frequency[token] = sum(segment.lexical.frequency(token) for segment in segments)
+    total = sum(segment.lexical.chunks for segment in segments)
+    found: list[tuple[Place, float]] = []
+    for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+        scores: Any = segment.lexical.scores(queries[number], total, frequency)
+        if mask is not None:
+            scores[~mask] = 0
+        best = _largest(scores, depth)
+        found.extend(((number, row), float(scores[row])) for row in best)
+    return sorted(found, key=lambda item: (-item[1], item[0]))[:depth]
+
+
+def _largest(scores: Any, depth: int) -> list[int]:
+    """Places of the largest positive scores, in no order."""
+    import numpy as np
+
+    places = np.flatnonzero(scores > 0)
+    if len(places) > depth:
+        places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
+    return [int(place) for place in places]
+
+
+def _hits(
+    segments: Sequence[Segment],
+    ranked: Sequence[tuple[Place, float]],
+    scores: dict[Place, dict[str, float]],
+    options: SearchOptions,
+    wanted: int,
+) -> list[Hit]:
+    hits: list[Hit] = []
+    seen: set[tuple[int, int, int, int]] = set()
+    for place, score in ranked:
+        segment = segments[place[0]]
+        number, chunk = segment.chunk(place[1])
+        span = (chunk.parent_start, chunk.parent_end) if options.parents else chunk[:2]
+        key = (place[0], number, *span)
+        if key in seen:
+            continue
+        seen.add(key)
+        hits.append(_hit(segment, number, span, score, scores.get(place, {})))
+        if len(hits) == wanted:
+            break
+    return hits
+
+
+def _hit(
+    segment: Segment, number: int, span: tuple[int, int], score: float, scores: dict[str, float]
+) -> Hit:
+    document, (start, end) = segment.document(number), span
+    return Hit(
+        doc=document.id,
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        score=score,
+        source=document.source,
+        page=document.page_at(start),
+        headings=document.headings_at(start),
+        scores=scores,
+        metadata=document.metadata,
+    )
+
+
+def _reranked(hits: Sequence[Hit], query: str, reranker: Reranker) -> list[Hit]:
+    """Hits by the reranker's score; what it did not score comes after, in the order before."""
+    from dataclasses import replace
+
+    texts = [" > ".join(hit.headings) + "\n" + hit.text for hit in hits]
+    found = reranker.score(query, texts)
+    scored = [
+        replace(hit, score=score, scores={**hit.scores, "rerank": score})
+        for hit, score in zip(hits, found, strict=True)
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)

@@ -1,0 +1,208 @@
+"""One immutable part of an index: documents, chunks, vectors and terms, mapped from disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.core import BadInput
+from harness.retrieve.chunk import Chunk, search_text
+from harness.retrieve.dense import DenseIndex, dense_kind
+from harness.retrieve.document import Document
+from harness.retrieve.language import COMPOUNDING
+from harness.retrieve.lexical import LexicalIndex
+from harness.retrieve.manifest import SegmentInfo, check_files, file_info
+from harness.retrieve.tokens import words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Mask = NDArray[np.bool_]
+
+_DECODED = 64  # documents whose decoded text is kept
+
+
+class Entry(NamedTuple):
+    """A document on its way into a segment.
+
+    Attributes:
+        document: with its text.
+        digest: of the document as it was handed in.
+        chunks: of its text.
+    """
+
+    document: Document
+    digest: str
+    chunks: list[Chunk]
+
+
+def write_segment(folder: Path, entries: Sequence[Entry], vectors: Vectors) -> SegmentInfo:
+    """Write a segment beside its place, through to the disk, then move it there.
+
+    Args:
+        folder: where it is to stand; must not exist.
+        entries: documents with their chunks.
+        vectors: of shape (chunks of all documents, dimension), in the same order.
+
+    Raises:
+        BadInput: if the disk is full or cannot be written.
+    """
+    import numpy as np
+
+    half = folder.with_name(f".{folder.name}.half")
+    shutil.rmtree(half, ignore_errors=True)
+    try:
+        half.mkdir(parents=True)
+        _write_documents(half, entries)
+        np.save(half / "vectors.npy", np.ascontiguousarray(vectors, dtype=np.float32))
+        kind = dense_kind(len(vectors))
+        DenseIndex.build(vectors, kind).save(half / "dense.faiss")
+        _lexical(entries).save(half)
+        names = sorted(path.name for path in half.iterdir())
+        files = {name: file_info(half / name) for name in names}
+        for name in names:
+            _through(half / name)
+        _through(half)
+        half.rename(folder)
+        _through(folder.parent)
+    except OSError as error:
+        raise BadInput(f"cannot write {str(folder)!r}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    return SegmentInfo(
+        name=folder.name,
+        documents=len(entries),
+        chunks=len(vectors),
+        dense=kind,
+        languages=dict(Counter(str(one.document.metadata.get("language", "?")) for one in entries)),
+        files=files,
+    )
+
+
+def _write_documents(folder: Path, entries: Sequence[Entry]) -> None:
+    """Texts and rows one after another, and tables of where each begins."""
+    import numpy as np
+
+    places: list[tuple[int, int, int, int, int]] = []
+    chunks: list[tuple[int, int, int, int, int]] = []
+    text_at = row_at = 0
+    with (folder / "texts.bin").open("wb") as texts, (folder / "rows.jsonl").open("wb") as rows:
+        for number, (document, fingerprint, cut) in enumerate(entries):
+            text = document.text.encode("utf-8", "surrogatepass")
+            row = {**document.to_row(), "digest": fingerprint}
+            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+            texts.write(text)
+            rows.write(line)
+            places.append((text_at, text_at + len(text), row_at, row_at + len(line), len(chunks)))
+            text_at, row_at = text_at + len(text), row_at + len(line)
+            chunks.extend((number, a, b, c, d) for a, b, c, d in cut)
+    np.save(folder / "places.npy", np.array(places, dtype=np.int64).reshape(-1, 5))
+    np.save(folder / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
+
+
+def _lexical(entries: Sequence[Entry]) -> LexicalIndex:
+    tokens: list[list[str]] = []
+    compounding: list[bool] = []
+    for document, _, chunks in entries:
+        tokens.extend(words(search_text(document, chunk)) for chunk in chunks)
+        compounds = document.metadata.get("language") in COMPOUNDING
+        compounding.extend([compounds] * len(chunks))
+    return LexicalIndex.build(tokens, compounding)
+
+
+def _through(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Segment:
+    """An open segment; everything but the vocabulary stays on disk until it is used.
+
+    Raises:
+        BadInput: if files are damaged.
+        FileNotFoundError: if the segment is gone, as after a change by another process.
+    """
+
+    def __init__(self, folder: Path, info: SegmentInfo) -> None:
+        import numpy as np
+
+        check_files(folder, info, digests=False)
+        self.info = info
+        self.folder = folder
+        try:
+            self.vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+            self.chunks = np.load(folder / "chunks.npy", mmap_mode="r")
+            self._places = np.load(folder / "places.npy", mmap_mode="r")
+            self._texts = _mapped(folder / "texts.bin")
+            self._rows = _mapped(folder / "rows.jsonl")
+            self.dense = DenseIndex.load(folder / "dense.faiss", self.vectors, info.dense)
+            self.lexical = LexicalIndex.load(folder)
+        except (ValueError, RuntimeError, KeyError) as error:
+            raise BadInput(f"{str(folder)!r} is damaged: {error}") from error
+        self.document = lru_cache(maxsize=_DECODED)(self._document)
+
+    def row(self, number: int) -> dict[str, Any]:
+        """What is stored of a document beside its text."""
+        _, _, start, end, _ = self._places[number]
+        return json.loads(bytes(self._rows[start:end]).decode("utf-8", "surrogatepass"))
+
+    def _document(self, number: int) -> Document:
+        start, end = self._places[number][:2]
+        text = bytes(self._texts[start:end]).decode("utf-8", "surrogatepass")
+        return Document.from_row(self.row(number), text)
+
+    def chunk(self, place: int) -> tuple[int, Chunk]:
+        """(document, chunk) at a place among all chunks."""
+        number, *span = (int(one) for one in self.chunks[place])
+        return number, Chunk(*span)
+
+    def chunks_of(self, number: int) -> range:
+        """Places of the chunks of a document."""
+        start = int(self._places[number][4])
+        last = number + 1 == len(self._places)
+        return range(start, len(self.chunks) if last else int(self._places[number + 1][4]))
+
+    @cached_property
+    def facts(self) -> list[dict[str, Any]]:
+        """Of every document its metadata, id, source and digest: what filters look at."""
+        rows = [self.row(number) for number in range(self.info.documents)]
+        kept = ("id", "source", "digest")
+        return [{**row["metadata"], **{key: row[key] for key in kept}} for row in rows]
+
+    @cached_property
+    def live(self) -> Mapping[str, int]:
+        """Place of every document that was not deleted, by id."""
+        deleted = set(self.info.deleted)
+        return {
+            facts["id"]: number for number, facts in enumerate(self.facts) if number not in deleted
+        }
+
+    def entry(self, number: int) -> Entry:
+        """A document with its chunks, to be written again."""
+        chunks = [self.chunk(place)[1] for place in self.chunks_of(number)]
+        return Entry(self.document(number), self.facts[number]["digest"], chunks)
+
+    def mask(self, documents: Sequence[bool]) -> Mask:
+        """Which chunks belong to documents that are allowed, shape (chunks,)."""
+        import numpy as np
+
+        return np.asarray(documents, dtype=bool)[self.chunks[:, 0]]
+
+
+def _mapped(path: Path) -> Any:
+    import numpy as np
+
+    if not path.stat().st_size:
+        return np.zeros(0, dtype=np.uint8)
+    return np.memmap(path, np.uint8, "r")

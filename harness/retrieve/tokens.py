@@ -1,0 +1,98 @@
+"""Words for the lexical index: CJK bigrams, parts of compounds and identifiers, plurals."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterator
+
+TOKENISER = "words-1"
+"""Name of these rules; an index made with others is refused."""
+
+_CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_RUN = re.compile(
+    rf"[{_CJK}]+|\d+(?:[.,:]\d+)+|[^\W{_CJK}]+(?:[-'’.][^\W{_CJK}]+)*",  # noqa: RUF001
+)
+_JOINT = re.compile(
+    r"[-_'’.]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"  # noqa: RUF001
+    r"|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
+)
+_LEAST_COMPOUND, _LEAST_PART = 9, 4
+_LINKS = ("", "s", "es", "n", "en", "e", "er")
+# Frequent English words that carry no topic.
+STOPWORDS = frozenset(
+    [
+        *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is"),
+        *("it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there"),
+        *("these", "they", "this", "to", "was", "will", "with"),
+    ]
+)
+
+
+def words(text: str) -> list[str]:
+    """Tokens of a text, in order, in lower case.
+
+    CJK runs give overlapping bigrams. `boundary-layer`, `getUserName` and `A320` give their parts
+    and the whole without joints; numbers with separators stay whole. English plurals lose their
+    s (Harman 1991, "How effective is suffixing?").
+    """
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if re.match(f"[{_CJK}]", run):
+            found.extend(_bigrams(run))
+        else:
+            found.extend(_parts(run))
+    return found
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+
+
+def _parts(run: str) -> Iterator[str]:
+    if run[0].isdigit() and not re.search(r"[^\W\d]", run):
+        yield run
+        return
+    parts = [part for part in _JOINT.split(run) if part]
+    for part in parts:
+        word = _singular(part.lower())
+        if word not in STOPWORDS and (len(parts) == 1 or len(word) > 1):
+            yield word
+    if len(parts) > 1:
+        yield _singular("".join(parts).lower())
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies") and word[-4] not in "ae":
+        return f"{word[:-3]}y"
+    if len(word) > 3 and word.endswith("es") and word[-3] not in "aeo":
+        return word[:-1]
+    if len(word) > 3 and word.endswith("s") and word[-2] not in "us":
+        return word[:-1]
+    return word
+
+
+def compound_parts(word: str, vocabulary: Container[str]) -> list[str]:
+    """Words of the vocabulary that `word` is put together from, with linking letters between.
+
+    The split with the longest first part wins; empty where the word is short or no split covers
+    it, so that nothing is guessed.
+    """
+    if len(word) < _LEAST_COMPOUND or not word.isalpha():
+        return []
+    return _split(word, vocabulary, whole=True) or []
+
+
+def _split(rest: str, vocabulary: Container[str], *, whole: bool = False) -> list[str] | None:
+    if not whole and rest in vocabulary:
+        return [rest]
+    for end in range(len(rest) - _LEAST_PART, _LEAST_PART - 1, -1):
+        if rest[:end] not in vocabulary:
+            continue
+        for link in _LINKS:
+            after = rest[end + len(link) :]
+            if rest.startswith(link, end) and len(after) >= _LEAST_PART:
+                parts = _split(after, vocabulary)
+                if parts:
+                    return [rest[:end], *parts]
+    return None
