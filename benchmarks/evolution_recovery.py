@@ -4,7 +4,8 @@
 
 For every seed and every rate of analyst errors, each method learns from 200 train tasks with the
 same simulated agent and analyst, and the same number of calls at most; its skill is judged on 200
-held-out tasks. See benchmarks/recovery for what is planted and what counts. Rivals: `pip install
+held-out tasks. A second sweep makes useless rules cost something: each one spoils an attempt with a
+small chance. See benchmarks/recovery for what is planted and what counts. Rivals: `pip install
 --no-deps gepa==0.1.4 skillopt==0.2.0`.
 """
 
@@ -25,6 +26,9 @@ from recovery.conditions import CONDITIONS, RIVALS
 from recovery.tasks import make_tasks
 
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4)
+DISTRACTION = 0.002
+"""Chance that one useless rule spoils an attempt: fifty of them cost ten points."""
+SETTINGS = (*((error, 0.0) for error in ERRORS), (0.1, DISTRACTION), (0.4, DISTRACTION))
 TRAIN, HELD_OUT = 200, 200
 BUDGET = 400
 LARGE_BUDGET = 1000
@@ -33,9 +37,9 @@ UNBOUNDED = 10**9
 Row = dict[str, float | str | None]
 
 
-def one_seed(job: tuple[int, float]) -> list[Row]:
-    """Every method at one seed and one error rate."""
-    seed, error = job
+def one_seed(job: tuple[int, float, float]) -> list[Row]:
+    """Every method at one seed, one error rate and one cost of useless rules."""
+    seed, error, distraction = job
     train, held_out = make_tasks(TRAIN, seed, "train"), make_tasks(HELD_OUT, seed, "held-out")
     methods = [(name, learn, UNBOUNDED) for name, learn in CONDITIONS.items()]
     methods += [(name, learn, BUDGET) for name, learn in RIVALS.items()]
@@ -44,9 +48,12 @@ def one_seed(job: tuple[int, float]) -> list[Row]:
     ]
     rows: list[Row] = []
     for name, learn, budget in methods:
-        arena = Arena(seed=seed, error=error, train=train, budget=budget)
+        arena = Arena(seed=seed, error=error, distraction=distraction, train=train, budget=budget)
         learned = learn(arena)
-        row: Row = {"method": name, "seed": seed, "error": error, "calls": arena.calls}
+        row: Row = {
+            "method": name, "seed": seed, "error": error, "distraction": distraction,
+            "calls": arena.calls,
+        }  # fmt: skip
         if isinstance(learned, str):
             seen = planted(arena.agent, train)
             row["recall"], row["precision"] = recall_precision(arena.agent, learned, seen)
@@ -65,9 +72,10 @@ def summary(rows: list[Row]) -> list[Row]:
     """Means over seeds with the half-width of their 95 % interval."""
     found: list[Row] = []
     for name in dict.fromkeys(row["method"] for row in rows):
-        for error in ERRORS:
-            part = [row for row in rows if row["method"] == name and row["error"] == error]
-            line: Row = {"method": name, "error": error}
+        for error, distraction in SETTINGS:
+            at = {"method": name, "error": error, "distraction": distraction}
+            part = [row for row in rows if at.items() <= row.items()]
+            line: Row = dict(at)
             for key in ("recall", "precision", "pass_rate", "rules", "calls"):
                 values = [float(v) for row in part if (v := row.get(key)) is not None]
                 if values:
@@ -80,9 +88,9 @@ def summary(rows: list[Row]) -> list[Row]:
 
 def table(lines: list[Row]) -> str:
     """The summary for people."""
-    out = [f"{'method':30} error  recall     precision  pass rate  rules  calls"]
+    out = [f"{'method':30} error  cost    recall     precision  pass rate  rules  calls"]
     for line in lines:
-        cells = [f"{line['method']:30} {line['error']:5.1f} "]
+        cells = [f"{line['method']:30} {line['error']:5.1f}  {line['distraction']:.3f}  "]
         for key in ("recall", "precision", "pass_rate"):
             shown = f"{line[key]:.2f}±{line[f'{key}_ci']:.2f}" if key in line else "-"
             cells.append(f"{shown:10} ")
@@ -97,7 +105,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    jobs = [(seed, error) for seed in range(1, arguments.seeds + 1) for error in ERRORS]
+    jobs = [(seed, *setting) for seed in range(1, arguments.seeds + 1) for setting in SETTINGS]
     rows: list[Row] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for number, found in enumerate(pool.map(one_seed, jobs), start=1):

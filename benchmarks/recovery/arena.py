@@ -33,6 +33,7 @@ class Arena:
     Attributes:
         seed: of tasks, of the agent's failures and of the analyst's errors.
         error: rate of each kind of analyst error.
+        distraction: chance that one useless rule spoils an attempt.
         train: tasks that a method may attempt.
         budget: calls that a method may make; one more raises :class:`BudgetSpent`.
         calls: calls that it has made.
@@ -40,6 +41,7 @@ class Arena:
 
     seed: int
     error: float
+    distraction: float
     train: tuple[Task, ...]
     budget: int
     calls: int = 0
@@ -48,7 +50,7 @@ class Arena:
     @cached_property
     def agent(self) -> Profile:
         """The agent with its planted failures."""
-        return load_profile(f"orders?seed={self.seed}")
+        return load_profile(f"orders?seed={self.seed}&distraction={self.distraction}")
 
     @cached_property
     def analyst(self) -> Profile:
@@ -101,11 +103,13 @@ def planted(agent: Profile, tasks: Sequence[Task]) -> dict[str, int]:
     return found
 
 
-def recall_precision(agent: Profile, skill: str, seen: dict[str, int]) -> tuple[float, float]:
+def recall_precision(
+    agent: Profile, skill: str, seen: dict[str, int]
+) -> tuple[float, float | None]:
     """(share of the modes seen in two tasks or more that are cured, share of rules that cure).
 
     A rule is a bullet of the text; one that cures nothing, or causes a failure, counts against
-    precision.
+    precision, which is None of a skill without rules.
     """
     wanted = [mode for mode in agent.orders if seen.get(mode.name, 0) >= 2 and mode.remedy]
     cured = [mode for mode in wanted if mode.remedy and mode.remedy.entailed_by(skill)]
@@ -117,4 +121,4 @@ def recall_precision(agent: Profile, skill: str, seen: dict[str, int]) -> tuple[
         and not any(mode.cause and mode.cause.said_in(line) for mode in agent.orders)
     ]
     recall = len(cured) / len(wanted) if wanted else 1.0
-    return recall, len(good) / len(rules) if rules else 1.0
+    return recall, len(good) / len(rules) if rules else None

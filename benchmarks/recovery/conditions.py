@@ -55,7 +55,7 @@ def evolved(
             merge=merge,
         )  # fmt: skip
         result = asyncio.run(evolve(options, model=model))
-        arena.calls += len(failed) * (2 if merge == "model" else 1)
+        arena.calls += result.calls
         return load_skill(Path(result.skill)).text
 
 

@@ -8,7 +8,8 @@ from harness.evolve.exemplar import answer_format, example_edit, exemplar_patch,
 from harness.evolve.merge import merge_deterministic
 from harness.evolve.records import RecordedPatches, read_recorded, to_patch
 from harness.evolve.run import evolve
-from harness.evolve.session import EvolveSettings, plan_evolution, run_evolution
+from harness.evolve.session import plan_evolution, run_evolution
+from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import (
     AnalystRecord,
     Conflict,

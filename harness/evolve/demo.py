@@ -22,7 +22,8 @@ from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.controls import random_sets, rule_alone
 from harness.evolve.evolution import Event, tally_event
-from harness.evolve.session import EvolveSettings, run_evolution
+from harness.evolve.session import run_evolution
+from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, export, load_skill, write_skill
 

@@ -62,6 +62,7 @@ def result_of(
         edits=sum(one.changed for one in done.applied.applied),
         discarded=len(done.discarded),
         gate=done.gate,
+        calls=done.usage.calls,
         tokens=done.usage.tokens,
         cost_usd=done.usage.cost_usd,
         seconds=seconds,

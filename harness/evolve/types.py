@@ -268,6 +268,7 @@ class EvolveResult(Value):
     edits: int
     discarded: int
     gate: GateResult
+    calls: int = 0
     tokens: int = 0
     cost_usd: float | None = 0.0
     seconds: float = 0.0

@@ -62,7 +62,8 @@ def _order_desk(
     kind, asked, orders = task
     slips = profile.slips(view.identity, view.skill, APPLIES[kind])
     reasoning, text = answer(kind, asked, orders, slips)
-    if chance < profile.noise:
+    distracted = draw("distraction", view.identity, profile.seed) < profile.distracts(view.skill)
+    if chance < profile.noise or distracted:
         return Move(f"{text}?", reasoning="I lost my place in the table.")
     return Move(text, reasoning=reasoning)
 

@@ -16,6 +16,8 @@ from harness.models.simulated.fallible import Analyst
 from harness.models.simulated.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
+SETTINGS = ("seed", "noise", "distraction", "error")
+"""What may be set behind the name of a profile."""
 _FOLDER = Path(__file__).parent / "profiles"
 
 
@@ -75,6 +77,7 @@ class Profile(Value):
         name: reported as `simulated-<name>`.
         seed: of the draws that decide which tasks have which failure.
         noise: share of requests that go wrong for no reason, drawn from the request and its seed.
+        distraction: chance that one rule which cures nothing spoils an attempt at the order desk.
         modes: the planted failures.
         orders: planted failures of the order desk.
         analyst: how the model errs as an analyst; None for one that finds every symptom of
@@ -85,6 +88,7 @@ class Profile(Value):
     about: str = ""
     seed: int = 41
     noise: float = Field(default=0.0, ge=0, le=1)
+    distraction: float = Field(default=0.0, ge=0, le=1)
     modes: tuple[FailureMode, ...] = ()
     orders: tuple[OrderMode, ...] = ()
     analyst: Analyst | None = None
@@ -105,6 +109,20 @@ class Profile(Value):
             if name not in cured and not (set(one.requires) & there.keys()) - cured
         }
 
+    def distracts(self, skill: str) -> float:
+        """Chance that the useless rules of a skill spoil an attempt at the order desk.
+
+        A rule is a bullet; it is useless if it entails no remedy.
+        """
+        if not self.distraction:
+            return 0.0
+        rules = [line for line in skill.splitlines() if line.lstrip().startswith(("- ", "* "))]
+        useless = sum(
+            not any(one.remedy and one.remedy.said_in(rule) for one in self.orders)
+            for rule in rules
+        )
+        return 1 - (1 - self.distraction) ** useless
+
     def defects(self, task: str, skill: str) -> set[Defect]:
         """What goes wrong in an attempt at `task` with the text `skill` in view."""
         return {mode.defect for mode in self.modes if mode.strikes(task, skill, self.seed)}
@@ -113,8 +131,8 @@ class Profile(Value):
 def load_profile(name: str) -> Profile:
     """Load a packaged profile by name, or one of the user's by the path of its JSON file.
 
-    Behind a question mark, `seed`, `noise` and the analyst's `error` may be set, so that a sweep
-    needs one file: `orders-analyst?error=0.1&seed=7`.
+    Behind a question mark, `seed`, `noise`, `distraction` and the analyst's `error` may be set, so
+    that a sweep needs one file: `orders-analyst?error=0.1&seed=7`.
 
     Raises:
         BadInput: if there is none, or it is malformed.
@@ -140,12 +158,13 @@ def load_profile(name: str) -> Profile:
 def _with(data: dict[str, Any], query: str) -> dict[str, Any]:
     """The profile with the settings of a query."""
     for key, value in parse_qsl(query):
-        if key in ("seed", "noise"):
+        if key in ("seed", "noise", "distraction"):
             data = {**data, key: value}
         if key in ("seed", "error") and data.get("analyst"):
             data = {**data, "analyst": {**data["analyst"], key: value}}
-        if key not in ("seed", "noise", "error"):
-            raise ValueError(f"expected seed, noise or error behind the question mark, got {key!r}")
+        if key not in SETTINGS:
+            expected = ", ".join(SETTINGS)
+            raise ValueError(f"expected one of {expected} behind the question mark, got {key!r}")
     return data
 
 
