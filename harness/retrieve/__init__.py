@@ -10,8 +10,9 @@ from harness.retrieve.flat import FlatIndex
 from harness.retrieve.hit import Arm, Hit
 from harness.retrieve.index import Changed, Index
 from harness.retrieve.language import identify_language
-from harness.retrieve.local import LocalIndex, create_index, open_index
-from harness.retrieve.parse import ParseOptions, parse_file, parse_paths
+from harness.retrieve.local import LocalIndex
+from harness.retrieve.opening import create_index, describe_index, open_index
+from harness.retrieve.parse import Parsed, ParseOptions, parse_file, parse_paths
 from harness.retrieve.rerank import Reranker, open_reranker
 from harness.retrieve.search import SearchOptions
 
@@ -31,10 +32,12 @@ __all__ = [
     "LocalIndex",
     "Page",
     "ParseOptions",
+    "Parsed",
     "Reranker",
     "SearchOptions",
     "chunk_document",
     "create_index",
+    "describe_index",
     "estimate_tokens",
     "identify_language",
     "open_encoder",

@@ -19,11 +19,12 @@ from harness.core.segments import only_writer
 from harness.retrieve import change
 from harness.retrieve.chunk import Chunking
 from harness.retrieve.document import Document
-from harness.retrieve.encoder import Encoder, open_encoder
+from harness.retrieve.encoder import Encoder
 from harness.retrieve.filters import Condition
 from harness.retrieve.hit import Hit
 from harness.retrieve.index import Changed
 from harness.retrieve.journal import Progress
+from harness.retrieve.language import identify_language
 from harness.retrieve.manifest import (
     MANIFEST,
     PROBE,
@@ -32,6 +33,7 @@ from harness.retrieve.manifest import (
     Manifest,
     check_files,
     read_manifest,
+    require_encoder,
     write_manifest,
 )
 from harness.retrieve.rerank import Reranker
@@ -47,11 +49,10 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5  # to open while another process changes the index
 _LIKENESS = 0.05  # largest difference of a number of the probe vector
 _DEFAULTS = SearchOptions()
-_CHUNKING = Chunking()
 
 
 class LocalIndex:
-    """An index in a folder. Opened by :func:`open_index`, begun by :func:`create_index`.
+    """An index in a folder. Made by `open_index` and `create_index`.
 
     Attributes:
         folder: where it lies.
@@ -97,6 +98,16 @@ class LocalIndex:
     def warnings(self) -> tuple[str, ...]:
         """Languages that the encoder does not know."""
         return change.language_warnings(self.encoder, self.languages)
+
+    def query_warnings(self, query: str) -> tuple[str, ...]:
+        """What to say of a query in a language that the encoder was not trained on."""
+        language, known = identify_language(query), self.encoder.languages
+        if known is None or language is None or language in known:
+            return ()
+        return (
+            f"the query seems to be in {language!r}, which the encoder {self.encoder.name} does "
+            "not know: --arm lexical goes by its words",
+        )
 
     def ids(self) -> list[str]:
         """Ids of all documents, in the order of adding."""
@@ -267,62 +278,5 @@ class LocalIndex:
         return segment.document(number), segment.facts[number]["digest"]
 
 
-def create_index(
-    folder: Path, encoder: Encoder, chunking: Chunking = _CHUNKING, base_url: str | None = None
-) -> LocalIndex:
-    """An index to add to: the one in `folder`, or a new one that is written with the first add.
-
-    Raises:
-        BadInput: if the folder holds an index of another encoder or chunking, or other files.
-    """
-    if (folder / MANIFEST).exists():
-        found = open_index(folder, encoder)
-        if found.manifest.chunking != chunking:
-            raise BadInput(
-                f"{str(folder)!r} was chunked with {found.manifest.chunking!r}, asked for "
-                f"{chunking!r}: re-index it (--reindex) or choose another folder"
-            )
-        return found
-    if folder.is_file() or (folder.is_dir() and any(not _ours(path) for path in folder.iterdir())):
-        raise BadInput(
-            f"{str(folder)!r} holds other files: name a new folder, or one with an index"
-        )
-    manifest = Manifest(generation=0, encoder=EncoderInfo.of(encoder, base_url), chunking=chunking)
-    return LocalIndex(folder, encoder, manifest)
-
-
-def open_index(folder: Path, encoder: Encoder | None = None) -> LocalIndex:
-    """The index in a folder, with the encoder that made it.
-
-    Raises:
-        BadInput: if there is none, it is damaged, or `encoder` is another one.
-    """
-    manifest = read_manifest(folder)
-    if encoder is None:
-        encoder = open_encoder(manifest.encoder.spec, manifest.encoder.base_url)
-    found = LocalIndex(folder, encoder, manifest)
-    found.refresh()
-    return found
-
-
-def require_encoder(folder: Path, manifest: Manifest, encoder: Encoder) -> None:
-    """Refuse an encoder that did not make the index.
-
-    Raises:
-        BadInput: naming both.
-    """
-    known = manifest.encoder
-    if (known.name, known.dimension) != (encoder.name, encoder.dimension):
-        raise BadInput(
-            f"{str(folder)!r} was built with the encoder {known.name!r} ({known.dimension} "
-            f"numbers), opened with {encoder.name!r} ({encoder.dimension}): open it with "
-            f"{known.spec!r}, or put the other one behind it with `harness index build --reindex`"
-        )
-
-
 def _opened(folder: Path, manifest: Manifest) -> list[Segment]:
     return [Segment(folder / SEGMENTS / info.name, info) for info in manifest.segments]
-
-
-def _ours(path: Path) -> bool:
-    return path.name in (SEGMENTS, "writer.lock") or path.suffix == ".journal"

@@ -167,3 +167,18 @@ def check_files(folder: Path, segment: SegmentInfo, *, digests: bool) -> None:
             raise BadInput(f"{str(path)!r}: expected {expected.bytes} bytes, found {size}: damaged")
         if digests and digest_file(path) != expected.sha256:
             raise BadInput(f"{str(path)!r}: its bytes are not those that were written: damaged")
+
+
+def require_encoder(folder: Path, manifest: Manifest, encoder: Encoder) -> None:
+    """Refuse an encoder that did not make the index.
+
+    Raises:
+        BadInput: naming both.
+    """
+    known = manifest.encoder
+    if (known.name, known.dimension) != (encoder.name, encoder.dimension):
+        raise BadInput(
+            f"{str(folder)!r} was built with the encoder {known.name!r} ({known.dimension} "
+            f"numbers), opened with {encoder.name!r} ({encoder.dimension}): open it with "
+            f"{known.spec!r}, or put the other one behind it with `harness index build --reindex`"
+        )
