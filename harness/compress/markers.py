@@ -50,3 +50,12 @@ def marker_spans(text: str) -> list[tuple[int, int]]:
 def tokens_left_out(text: str) -> int:
     """What the markers in `text` say that they stand for."""
     return sum(int(match[1] or match[2]) for match in LEFT_OUT.finditer(text))
+
+
+def visible(text: str) -> str:
+    """The text without its markers and titles."""
+    place, parts = 0, list[str]()
+    for start, end in marker_spans(text):
+        parts.append(text[place:start])
+        place = end
+    return "".join([*parts, text[place:]])

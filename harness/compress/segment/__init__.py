@@ -41,8 +41,7 @@ def segment(
     place = 0
     for start, end in [*marker_spans(document.text), (len(document.text),) * 2]:
         part = Document(document.id, document.text[place:start])
-        for unit in _units(part, granularity, language):
-            units.append(_placed(unit, place, document))
+        units += [_placed(unit, place, document) for unit in _units(part, granularity, language)]
         place = end
     return units
 

@@ -1,0 +1,26 @@
+"""BM25: no model, no training, any language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.compress.bm25 import bm25, query_terms
+from harness.compress.types import Query, Unit
+from harness.retrieve.tokens import words
+
+
+class LexicalCritic:
+    """Scores by the words that a unit shares with the query and the instruction.
+
+    Words of the instruction count a quarter: it says what to keep, mostly in words of its own.
+    """
+
+    name = "lexical"
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """BM25 over the units of the call; 0 for a unit without a word of the query."""
+        terms = {
+            **{term: 0.25 for term in query_terms(query.instruction)},
+            **query_terms(query.query),
+        }
+        return bm25(terms, (words(f"{unit.heading} {unit.text}") for unit in units))
