@@ -69,6 +69,7 @@ def compress(
     critic: str | Critic = "auto",
     granularity: Choice = "auto",
     tokenizer: str = "estimate",
+    expand_entities: bool = True,
     markers: Style = "auto",
     reversible: bool = True,
     store: Store | None = None,
@@ -87,6 +88,7 @@ def compress(
         critic: a name of :func:`open_critic`, or a critic.
         granularity: of the units; `auto` by content.
         tokenizer: in which the budget holds, see :func:`open_tokenizer`.
+        expand_entities: follow identifiers and names from what is found (chains, bridges).
         markers: `full` with IDs, `short` with token counts only, `none`, or `auto`.
         reversible: keep what is left out on disk, so that :func:`expand` restores it.
         store: where; default in the user's cache folder.
@@ -114,7 +116,8 @@ def compress(
     if size.text <= wanted.limit(size.original) and recall is None:
         return unchanged(sources, size, counter, chosen.name, [])
     pool = dense_pool(sources, counter, granularity, language)
-    ranked = rank(pool, Query(instruction, query), chosen)
+    limit = wanted.limit(size.original)
+    ranked = rank(pool, Query(instruction, query), chosen, limit, expand=expand_entities)
     kept = (store or Store()) if reversible else None
     found = Compressor(sources, ranked, counter, markers, kept).compress(wanted, size.original)
     if found.tokens.output >= size.text:

@@ -1,21 +1,125 @@
-"""Units in order of rank: the critic's scores."""
+"""Units in order of rank: pre-filter, critic, identifiers asked for, bridges, or coverage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.compress.bm25 import bm25
+from harness.compress.bridging import bridge_scores
 from harness.compress.compressor import Ranked
+from harness.compress.coverage import asks_for_whole, coverage_order
+from harness.compress.critics.lexical import LexicalCritic, weighted_terms
+from harness.compress.identifiers import Occurrences, asked_for
 from harness.compress.pool import Pool
 from harness.compress.types import Critic, Query
+from harness.retrieve.tokens import words
+
+CASCADE_FROM = 24_000
+"""Tokens from which a critic other than BM25 reads only what BM25 lets through."""
+CASCADE_TO = 16_000
+"""Tokens that BM25 lets through."""
+BRIDGE_WEIGHT = 0.2
+"""Of a bridge's score beside the critic's, both from 0 to 1."""
+_CLOSURE_SHARE = 0.5
 
 
-def rank(pool: Pool, query: Query, critic: Critic) -> Ranked:
-    """Score every unit of the pool and order them; ties go to the earlier one."""
-    scores = [float(score) for score in critic.score(query, pool.units)]
-    return Ranked(pool, scores, _order(scores), critic.name, [])
+def rank(
+    pool: Pool,
+    query: Query,
+    critic: Critic,
+    budget: int,
+    *,
+    expand: bool = True,
+    cascade: bool = True,
+) -> Ranked:
+    """Score the pool's units and order them; ties go to the earlier one.
+
+    Units with an identifier that the query asks for come first, with the chain of units that
+    share rare identifiers with them; then the others by the critic's score and, behind it, by
+    what the best of them name. A query about the whole document gets coverage instead.
+
+    Args:
+        pool: the units.
+        query: what is asked.
+        critic: scores the units that pass the pre-filter.
+        budget: tokens; bounds how far a chain is followed.
+        expand: follow chains and bridges.
+        cascade: pre-filter long inputs for a critic that reads them slowly.
+    """
+    tokens = [words(f"{unit.heading} {unit.text}") for unit in pool.units]
+    whole = asks_for_whole(query.query)
+    if whole:
+        order = coverage_order(pool, tokens, budget)
+        scores = [0.0] * len(order)
+        for place, at in enumerate(order):
+            scores[at] = 1 - place / len(order)
+        return Ranked(pool, scores, order, f"coverage ({whole})", [_whole_warning(whole)])
+    lexical = bm25(weighted_terms(query), tokens)
+    scores = _scored(pool, query, critic, lexical, cascade=cascade)
+    warnings = [] if any(scores) else [f"nothing in the input shares a word with {query.query!r}"]
+    first: set[int] = set()
+    if expand and any(scores):
+        occurrences = Occurrences([unit.text for unit in pool.units])
+        seeds = occurrences.find(asked_for(query.query))
+        first = (
+            occurrences.closure(seeds, pool.tokens, int(_CLOSURE_SHARE * budget))
+            if seeds
+            else set()
+        )
+        bridges = bridge_scores(query, pool.units, scores, tokens)
+        scores = _combined(scores, bridges)
+    return Ranked(pool, scores, _order(scores, first), critic.name, warnings)
 
 
-def _order(scores: Sequence[float]) -> list[int]:
+def _scored(
+    pool: Pool, query: Query, critic: Critic, lexical: Sequence[float], *, cascade: bool
+) -> list[float]:
+    if isinstance(critic, LexicalCritic):
+        return list(lexical)
+    if not cascade or sum(pool.tokens) <= CASCADE_FROM:
+        return [float(score) for score in critic.score(query, pool.units)]
+    passed = _pass(pool, lexical)
+    scored = critic.score(query, [pool.units[at] for at in passed])
+    floor, most = min(scored), max(lexical) or 1.0
+    # What the critic did not read ranks behind all that it read, in the order of BM25.
+    scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
+    for at, score in zip(passed, scored, strict=True):
+        scores[at] = float(score)
+    return scores
+
+
+def _pass(pool: Pool, lexical: Sequence[float]) -> list[int]:
+    """The best units by BM25 with their neighbours; where few match, others evenly spread."""
+    passed: set[int] = set()
+    room = CASCADE_TO
+    hits = sorted((at for at, score in enumerate(lexical) if score), key=lambda at: -lexical[at])
+    step = max(1, len(pool.units) * 40 // CASCADE_TO)
+    for at in [*hits, *range(0, len(pool.units), step)]:
+        for near in (at, at - 1, at + 1):
+            if 0 <= near < len(pool.units) and near not in passed:
+                room -= pool.tokens[near]
+                if room < 0:
+                    return sorted(passed) or [at]
+                passed.add(near)
+    return sorted(passed)
+
+
+def _combined(scores: Sequence[float], bridges: Sequence[float]) -> list[float]:
+    low, high = min(scores), max(scores)
+    width = (high - low) or 1.0
+    return [
+        score + BRIDGE_WEIGHT * bridge * width if score or bridge else 0.0
+        for score, bridge in zip(scores, bridges, strict=True)
+    ]
+
+
+def _order(scores: Sequence[float], first: set[int]) -> list[int]:
     """Places best first; units with a score of exactly 0, for which nothing speaks, left out."""
-    places = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
-    return [at for at in places if scores[at]] or places[:1]
+    places = sorted(range(len(scores)), key=lambda at: (at not in first, -scores[at], at))
+    return [at for at in places if scores[at] or at in first] or places[:1]
+
+
+def _whole_warning(why: str) -> str:
+    if why == "count":
+        return "the query counts over the whole text: kept evenly, but a count of it will be wrong"
+    return "the query is about the whole text: kept evenly instead of pruned"

@@ -50,10 +50,10 @@ def unchanged(
     if len(sources) > 1:
         pairs = zip(sources, texts, strict=True)
         texts = [f"{title(source.id)}\n{text}" for source, text in pairs]
-    counts = TokenCounts(input=size.original, output=size.text, tokenizer=tokenizer.name)
-    return Compressed(
-        spans=spans, text="\n\n".join(texts), tokens=counts, critic=critic, warnings=warnings
-    )
+    text = "\n\n".join(texts)
+    output = tokenizer.count(text)
+    counts = TokenCounts(input=size.original, output=output, tokenizer=tokenizer.name)
+    return Compressed(spans=spans, text=text, tokens=counts, critic=critic, warnings=warnings)
 
 
 def _spans(source: Source) -> Iterator[Span]:

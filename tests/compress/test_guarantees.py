@@ -16,10 +16,11 @@ from harness.compress.segment.atoms import atoms
 from harness.core import BadInput
 from harness.retrieve.document import Document
 
-WORDS = st.sampled_from(
+_MIXED = (
     "the pump cooled 5 mg 3.14 12.5 % not effective X_17 SARS-CoV-2 $3.5 million never failed Oslo "
-    "Dr. Ann e.g. 10:30 a.m. without doubt no evidence 1,200 km 圆周率是3.14。 不可以".split(" ")
+    "Dr. Ann e.g. 10:30 a.m. without doubt no evidence 1,200 km 圆周率是3.14。 不可以"
 )
+WORDS = st.sampled_from(_MIXED.split())
 SENTENCES = st.lists(WORDS, min_size=1, max_size=12).map(lambda found: " ".join(found) + ". ")
 PROSE = st.lists(st.one_of(SENTENCES, st.just("\n"), st.just("\n\n")), max_size=25).map("".join)
 RECORDS = st.lists(
@@ -49,14 +50,28 @@ PROPERTY = settings(
 
 
 def squeezed(
-    texts: list[str], query: str, granularity: Choice = "auto", **options: object
+    texts: list[str],
+    query: str,
+    granularity: Choice = "auto",
+    tokenizer: str = "estimate",
+    budget: int | None = None,
+    ratio: float | None = None,
+    markers: Style = "auto",
 ) -> Compressed:
     """Compressed, or the example given up where the budget holds nothing."""
     documents = [Document(f"d{number}", text) for number, text in enumerate(texts)]
     try:
         return compress(
-            documents, query, granularity=granularity, critic="lexical", reversible=False, **options
-        )  # pyright: ignore[reportCallIssue]  # the options of each property below
+            documents,
+            query,
+            budget=budget,
+            ratio=ratio,
+            critic="lexical",
+            granularity=granularity,
+            tokenizer=tokenizer,
+            markers=markers,
+            reversible=False,
+        )
     except BadInput:
         assume(False)
         raise
@@ -113,14 +128,16 @@ def test_numbers_identifiers_units_and_negations_are_whole(text: str, granularit
 @given(
     TEXTS,
     QUERIES,
-    st.sampled_from([{"budget": 30}, {"budget": 90}, {"ratio": 0.2}, {"ratio": 0.5}]),
+    st.sampled_from([(30, None), (90, None), (None, 0.2), (None, 0.5)]),
     st.sampled_from(["auto", "full", "short"]),
 )
 def test_compressing_the_result_again_changes_nothing(
-    text: str, query: str, budget: dict[str, float], markers: Style
+    text: str, query: str, size: tuple[int | None, float | None], markers: Style
 ) -> None:
-    once = squeezed([text], query, markers=markers, **budget)
-    assert squeezed([once.text], query, markers=markers, **budget).text == once.text
+    budget, ratio = size
+    once = squeezed([text], query, budget=budget, ratio=ratio, markers=markers)
+    again = squeezed([once.text], query, budget=budget, ratio=ratio, markers=markers)
+    assert again.text == once.text
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 _SPACE = r"(?:[ \t\u00a0\u202f]{1,2})"
 _GAP = r"(?:[ \t\u00a0\u202f]{1,2}|[ \t]?\n[ \t]*(?=\S))"  # a word may follow on the next line
 _UNITS = (
-    "%|‰|°[CF]?|percent|per cent|pp|bps|bn|billions?|millions?|thousands?|trillions?|dozen|"
+    "[ap]\\.m\\.?|%|‰|°[CF]?|percent|per cent|pp|bps|bn|billions?|millions?|thousands?|trillions?|dozen|"
     "[kMGTP]i?B|bytes?|bits?|[kMG]?bit/s|[kMG]?Hz|[kMGm]?W|[kMG]?Wh|[km]?V|m?A|[mkMG]?Pa|[kM]?J|"
     "kcal|cal|mol|[mµμun]?mol(?:/L)?|[kmµμun]?g(?:/(?:dL|mL|L|kg))?|[kcmµμun]?m(?:/s|[²³23])?|"
     "[mµμcdh]?[lL]|km/h|mph|ha|ft|in|inch(?:es)?|miles?|feet|lbs?|oz|tons?|tonnes?|"
     "[mµμun]?s|sec(?:onds?)?|min(?:utes?)?|h|hours?|hrs?|days?|weeks?|months?|years?|yrs?|"
-    "tokens?|times|fold|USD|EUR|GBP|CNY|JPY|dollars?|euros?|[x×]|[ap]\\.?m\\.?"  # noqa: RUF001
+    "tokens?|times|fold|USD|EUR|GBP|CNY|JPY|dollars?|euros?|[x×]|[ap]m"  # noqa: RUF001
 )
 _NUMBER = r"[-+±~≈<>≤≥]?[$€£¥#]?\d[\d\u00a0\u202f]*(?:[.,:/'’]\d+)*(?:[eE][-+]?\d+)?"  # noqa: RUF001
 _IDENTIFIER = r"[\w$@#]+(?:(?:[-./:\\+&=~@?%]|::|->)[\w$@#]+)+|\w+\(\)"
@@ -25,7 +25,7 @@ _FILLER = r"(?:the|a|an|any|all|at|so|very|yet|been|be|to|have|of|in|as|much|mor
 
 
 def _patterns(gap: str) -> re.Pattern[str]:
-    number = rf"{_NUMBER}(?:{gap}?(?:-|–|to|and|±|of|x|×){gap}?{_NUMBER})?"  # noqa: RUF001
+    number = rf"{_NUMBER}(?:{gap}?(?:-|–|to|and|±|of|x|×){gap}?{_NUMBER}){{0,3}}"  # noqa: RUF001
     quantity = rf"(?:[A-Z]{{2,3}}{gap})?{number}(?:(?:{gap}|-)?(?:{_UNITS})(?!\w))*"
     negated = rf"{_NEGATION}(?:{gap}{_FILLER}){{0,4}}{gap}(?:{_IDENTIFIER}|{quantity}|[\w'’-]+)"  # noqa: RUF001
     cjk = r"[不没未非无沒無][\u4e00-\u9fff]{1,2}"

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 Kind = Literal["prose", "code", "table"]
-CODE_SUFFIXES = frozenset(
-    f".{suffix}"
-    for suffix in (
-        "py js ts tsx jsx java c h cc cpp hpp rs go rb php sh sql swift kt scala cs r lua toml "
-        "yaml yml ini css"
-    ).split()
+_LANGUAGES = (
+    "py js ts tsx jsx java c h cc cpp hpp rs go rb php sh sql swift kt scala cs r lua toml yaml yml "
+    "ini css"
 )
+CODE_SUFFIXES = frozenset(f".{suffix}" for suffix in _LANGUAGES.split())
 _FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _PIPES = re.compile(r"(?:^[ \t]*\|[^\n]*\|[ \t]*(?:\n|\Z)){2,}", re.M)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
