@@ -45,8 +45,9 @@ class Lesson(Value):
         return f"{self.title}. {self.text}" if self.title else self.text
 
     def markdown(self) -> str:
-        """The lesson as a bullet."""
-        head = f"- **{self.title}**: {self.text}" if self.title else f"- {self.text}"
+        """The lesson as a bullet; a title that the text only repeats is left out."""
+        repeats = self.text.casefold().startswith(self.title.casefold().rstrip(".: "))
+        head = f"- {self.text}" if repeats else f"- **{self.title}**: {self.text}"
         return f"{head}\n\n{self.code}" if self.code else head
 
 

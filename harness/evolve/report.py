@@ -169,6 +169,7 @@ def _page(
         review=review_form(review_rows(edits, records), done.applied.skill.digest),
         losses=done.losses,
         unmatched=recorded.unmatched if recorded else (),
+        selection=done.selection,
         histogram=[(int(support), count) for support, count in result.support.items()],
     )
 

@@ -26,6 +26,11 @@ class Selection(Value):
     trials: tuple[Trial, ...]
     kept: tuple[int, ...]
 
+    @property
+    def best(self) -> float:
+        """Pass rate of the set that is kept, on the tasks that it was chosen on."""
+        return max(trial.score for trial in self.trials)
+
 
 async def select(evolution: Evolution, state: State) -> Update:
     """The edits that enter the skill: all of them, or the set that did best on the trial tasks.
