@@ -11,7 +11,9 @@ from pydantic import Field, JsonValue, model_validator
 
 from harness.core import Task, Value, digest, write_atomic
 
-Metric = Literal["em", "f1", "rouge", "choice", "all", "part", "boolean", "exam"]
+Metric = Literal[
+    "em", "f1", "rouge", "choice", "exam", "boolean", "all", "part", "numbers", "classes"
+]
 """How an answer is judged; `harness.tasks.reading` says what each one is."""
 SOURCES = "documents.jsonl"
 """The file of a search task's work folder that holds its documents, one a line."""
@@ -37,6 +39,10 @@ class Evidence(Value):
     doc: str
     start: int = Field(ge=0)
     end: int
+
+    def overlaps(self, other: Evidence) -> bool:
+        """Whether the two have a character in common."""
+        return self.doc == other.doc and self.start < other.end and other.start < self.end
 
 
 class Reading(Value):

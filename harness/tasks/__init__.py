@@ -6,7 +6,9 @@ from harness.core import Task
 from harness.sandbox.types import Sandbox
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks
 from harness.tasks.generic import GenericFamily
+from harness.tasks.longdoc import LongDocFamily
 from harness.tasks.recalculation import find_soffice, recalculate
+from harness.tasks.search import SearchFamily
 from harness.tasks.spreadsheet import SpreadsheetFamily
 from harness.tasks.spreadsheetbench import KNOWN_BAD, load_spreadsheetbench
 from harness.tasks.types import Family
@@ -17,6 +19,8 @@ __all__ = [
     "Difference",
     "Family",
     "GenericFamily",
+    "LongDocFamily",
+    "SearchFamily",
     "SpreadsheetFamily",
     "compare_workbooks",
     "family",
@@ -36,4 +40,8 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
     """
     if task.check == "spreadsheet":
         return SpreadsheetFamily(sandbox)
+    if task.check == "search":
+        return SearchFamily()
+    if task.check == "longdoc":
+        return LongDocFamily()
     return GenericFamily(sandbox)

@@ -36,20 +36,12 @@ def common_words(length: int, chance: Random, name: str) -> Reading:
     """A numbered list in which ten words stand 30 times each and all others three times."""
     question = chance.choice(_COMMON_QUESTIONS).format(count=COMMON)
     room = length - REPLY - count_tokens(question)
-    # A line costs its number, a dot and the word: with invented words, about seven tokens.
-    vocabulary = invented(chance, COMMON + max(1, room // (RARE_TIMES * 3)))
+    vocabulary = invented(chance, COMMON + max(1, room // (RARE_TIMES * 4)))
     common, rare = vocabulary[:COMMON], vocabulary[COMMON:]
-    costs = dict(zip(vocabulary, count_each(vocabulary), strict=True))
-    spent = sum(costs[word] + 4 for word in common) * COMMON_TIMES
-    listed = common * COMMON_TIMES
-    for word in rare:
-        spent += (costs[word] + 3) * RARE_TIMES
-        if spent > room:
-            break
-        listed += [word] * RARE_TIMES
+    listed = common * COMMON_TIMES + rare[: _fitting(common, rare, room)] * RARE_TIMES
     chance.shuffle(listed)
     lines = [f"{number}. {word}" for number, word in enumerate(listed, 1)]
-    return _reading(name, "cwe", question, _kept(lines, room), common)
+    return _reading(name, "cwe", question, lines, common)
 
 
 def frequent_words(length: int, chance: Random, name: str) -> Reading:
@@ -69,9 +61,17 @@ def frequent_words(length: int, chance: Random, name: str) -> Reading:
     return _reading(name, "fwe", question, [" ".join(text)], words[:FREQUENT])
 
 
-def _kept(lines: Sequence[str], room: int) -> list[str]:
-    sums = accumulate(count_each(lines))
-    return [line for line, spent in zip(lines, sums, strict=True) if spent <= room]
+def _fitting(common: Sequence[str], rare: Sequence[str], room: int) -> int:
+    """How many of the rare words fit into the list, numbers of the lines counted."""
+    base = COMMON * COMMON_TIMES
+    most = base + len(rare) * RARE_TIMES
+    numbers = list(accumulate(count_each([f"{line}." for line in range(1, most + 1)])))
+    spent = sum(count_each(common)) * COMMON_TIMES
+    words = accumulate((cost * RARE_TIMES for cost in count_each(rare)), initial=spent)
+    fitting = (
+        at for at, cost in enumerate(words) if cost + numbers[base + at * RARE_TIMES - 1] <= room
+    )
+    return max(fitting, default=0)
 
 
 def _reading(

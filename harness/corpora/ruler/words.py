@@ -9,12 +9,6 @@ from typing import Literal
 Kind = Literal["words", "phrases", "numbers", "uuids"]
 """What keys and values are made of."""
 
-
-def listed(text: str, mark: str | None = None) -> list[str]:
-    """The words of a text, or its parts between marks."""
-    return text.split(mark)
-
-
 ADJECTIVES = [
     "amber",
     "brisk",
@@ -187,7 +181,7 @@ _ONSETS = [
     "w",
     "z",
 ]
-_NUCLEI = listed("a e i o u ai ea ee oa ou")
+_NUCLEI = ["a", "e", "i", "o", "u", "ai", "ea", "ee", "oa", "ou"]
 _CODAS = ["", "", "", "b", "ck", "d", "l", "m", "n", "nd", "p", "r", "rk", "sh", "st", "t"]
 
 

@@ -1,0 +1,42 @@
+"""The longdoc family: a question over long documents, each a text file in the work folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core import Score, Task
+from harness.tasks.inputs import copy_inputs
+from harness.tasks.reading import check, judge, metric_of
+
+_FORMS = {
+    "em": "Reply with the answer alone, as short as it can be.",
+    "choice": "Reply with the letter of the right choice alone.",
+    "exam": "Reply with the letters of all right choices alone.",
+    "boolean": "Reply with yes or no alone.",
+    "all": "Reply with the values alone.",
+    "part": "Reply with the answer alone, as short as it can be.",
+    "numbers": "Reply with the number alone.",
+    "classes": "Reply with the name of the class alone.",
+}
+"""What the agent is told about the form of its answer; nothing where sentences are wanted."""
+
+
+class LongDocFamily:
+    """Judges the answer by the task's metric, and its citations by the gold evidence."""
+
+    name = "longdoc"
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """See :meth:`harness.tasks.types.Family.prepare`."""
+        check(task)
+        metric = metric_of(task)
+        copy_inputs(task, base, workdir)
+        choices = task.meta.get("choices", {})
+        listed = choices.items() if isinstance(choices, dict) and metric != "classes" else ()
+        parts = [task.prompt, *(f"{letter}. {text}" for letter, text in listed if text)]
+        question = "\n".join(parts)
+        return f"{question}\n\n{_FORMS[metric]}" if metric in _FORMS else question
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Judge the final answer; `detail` has support and joint figures where there is gold."""
+        return judge(task, answer)

@@ -1,0 +1,33 @@
+"""The search family: a question over many documents, which the agent finds by searching.
+
+The work folder holds one file, `documents.jsonl`, with a document a line; the tools `search` and
+`read` work on it. Sets that come without documents leave it out: the agent brings its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core import Score, Task
+from harness.tasks.inputs import copy_inputs
+from harness.tasks.reading import check, judge, metric_of
+
+FORM = "Reply with the answer alone, as short as it can be."
+
+
+class SearchFamily:
+    """Judges the answer by the task's metric, and its citations by the gold evidence."""
+
+    name = "search"
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """See :meth:`harness.tasks.types.Family.prepare`."""
+        check(task)
+        copy_inputs(task, base, workdir)
+        if metric_of(task) == "boolean":
+            return f"{task.prompt}\n\nReply with yes or no alone."
+        return f"{task.prompt}\n\n{FORM}"
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Judge the final answer; `detail` has support and joint figures where there is gold."""
+        return judge(task, answer)
