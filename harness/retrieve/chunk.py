@@ -78,7 +78,7 @@ def chunk_document(document: Document, chunking: Chunking) -> list[Chunk]:
     for parent in _grouped(units, chunking.parent):
         start, end = parent[0].start, parent[-1].end
         before: list[_Unit] = []
-        for group in _grouped(parent, chunking.size):
+        for group in _grouped(parent, chunking.size - chunking.overlap):
             repeated = [] if group[0].opens else _tail(before, group, chunking)
             first = repeated[0] if repeated else group[0]
             chunks.append(Chunk(first.start, group[-1].end, start, end))
@@ -131,7 +131,7 @@ def _grouped(units: Sequence[_Unit], size: int) -> Iterator[list[_Unit]]:
     total = 0
     for unit in units:
         full = total + unit.tokens > size
-        if group and (full or (unit.opens and total >= size / 4)):
+        if group and (full or (unit.opens and 4 * total >= size)):
             yield group
             group, total = [], 0
         group.append(unit)

@@ -27,11 +27,11 @@ from harness.retrieve.journal import Progress
 from harness.retrieve.language import identify_language
 from harness.retrieve.manifest import (
     MANIFEST,
-    PROBE,
     SEGMENTS,
     EncoderInfo,
     Manifest,
     check_files,
+    probe_of,
     read_manifest,
     require_encoder,
     write_manifest,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 _ATTEMPTS = 5  # to open while another process changes the index
-_LIKENESS = 0.05  # largest difference of a number of the probe vector
+_LIKENESS = 0.1  # largest difference of a number of the probe
 _DEFAULTS = SearchOptions()
 
 
@@ -222,14 +222,14 @@ class LocalIndex:
 
     def _probe(self) -> None:
         """Notice other weights under the same name, once a session."""
-        found = self.encoder.encode([PROBE])[0]
-        for now, then in zip(found, self.manifest.encoder.probe, strict=False):
-            if abs(float(now) - then) > _LIKENESS:
-                raise BadInput(
-                    f"{str(self.folder)!r}: the encoder {self.encoder.name!r} no longer makes the "
-                    "vectors that it made when the index was built (other weights under the same "
-                    "name): `harness index build --reindex`"
-                )
+        known = self.manifest.encoder.probe
+        if any(abs(now - then) > _LIKENESS
+               for now, then in zip(probe_of(self.encoder), known, strict=True)):  # fmt: skip
+            raise BadInput(
+                f"{str(self.folder)!r}: the encoder {self.encoder.name!r} no longer makes the "
+                "vectors that it made when the index was built (other weights under the same "
+                "name): `harness index build --reindex`"
+            )
         self._probed = True
 
     def _catch_up(self) -> None:

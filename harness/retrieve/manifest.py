@@ -29,8 +29,8 @@ class EncoderInfo(Value):
         base_url: endpoint that it was reached at.
         dimension: of its vectors.
         normalised: whether vectors have length one; ours always have.
-        probe: first numbers of the vector of a fixed sentence, to notice other weights under the
-            same name.
+        probe: sketch of the vector of a fixed sentence, to notice other weights under the same
+            name.
     """
 
     name: str
@@ -43,14 +43,21 @@ class EncoderInfo(Value):
     @classmethod
     def of(cls, encoder: Encoder, base_url: str | None = None) -> EncoderInfo:
         """Describe an encoder; embeds one sentence."""
-        probe = tuple(round(float(one), 4) for one in encoder.encode([PROBE])[0][:_PROBED])
         return cls(
             name=encoder.name,
             spec=encoder.spec,
             base_url=base_url,
             dimension=encoder.dimension,
-            probe=probe,
+            probe=probe_of(encoder),
         )
+
+
+def probe_of(encoder: Encoder) -> tuple[float, ...]:
+    """Sketch of a fixed sentence's vector: sums over 16 equal parts of it."""
+    import numpy as np
+
+    vector = encoder.encode([PROBE])[0]
+    return tuple(round(float(part.sum()), 4) for part in np.array_split(vector, _PROBED))
 
 
 class FileInfo(Value):
@@ -113,7 +120,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"no index at {str(folder)!r} (expected a folder with {MANIFEST}): "
             "`harness index build` makes one"
         ) from error
-    except (ValueError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise BadInput(f"{str(path)!r} is damaged: {error}") from error
     if row.get("format") != FORMAT:
         raise BadInput(

@@ -24,7 +24,7 @@ _BY_NAME: dict[str, FileKind] = {
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 text holds zero bytes and is no binary file
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # UTF-16 and -32 text hold zero bytes
 _LOOK = 8192
 
 
