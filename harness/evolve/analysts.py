@@ -15,6 +15,7 @@ from harness.evolve.evidence import (
     transcript,
     unsupported,
 )
+from harness.evolve.extract import extract
 from harness.evolve.records import record_of, to_patch
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Signal
 from harness.models.types import Model
@@ -54,7 +55,7 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
     prompt = render(
         f"analyst_{kind}",
         task=task_prompt(trajectory),
-        transcript=fence_untrusted(text),
+        transcript=fence_untrusted(extract(trajectory)),
         skill=skill,
         max_items=MAX_ITEMS,
     )

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from harness.core import Trajectory
+from harness.core import Step, Trajectory
 from harness.trajectories.text import content_text
 
-MAX_CHARACTERS = 60_000
 MIN_QUOTE = 8
 _GOLD = re.compile(
     r"\b(?:ground[- ]truth|gold(?:en)? (?:answer|file|output|standard)"
@@ -20,29 +19,31 @@ _GOLD = re.compile(
 )
 
 
-def transcript(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
-    """The steps as numbered text; from a longer one, the middle is left out, and it says so."""
-    text = "\n\n".join(_steps(trajectory))
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+def transcript(trajectory: Trajectory) -> str:
+    """The steps as numbered text."""
+    return "\n\n".join(_steps(trajectory))
 
 
 def _steps(trajectory: Trajectory) -> Iterable[str]:
     for step in trajectory.steps:
-        parts = [f"[{step.step_id}] {step.source.upper()}"]
-        if step.reasoning_content:
-            parts.append(f"REASONING {step.reasoning_content}")
-        parts.append(content_text(step.message))
-        parts += [
-            f"CALL {c.function_name} {_arguments(c.arguments)}" for c in step.tool_calls or ()
-        ]
-        if step.observation is not None:
-            parts += [
-                f"OBSERVATION {content_text(r.content or '')}" for r in step.observation.results
-            ]
+        parts = [said(step), *(f"OBSERVATION {text}" for text in shown(step))]
         yield "\n".join(part for part in parts if part)
+
+
+def said(step: Step) -> str:
+    """The number and source of a step, its thoughts, its message and its tool calls."""
+    parts = [f"[{step.step_id}] {step.source.upper()}"]
+    if step.reasoning_content:
+        parts.append(f"REASONING {step.reasoning_content}")
+    parts.append(content_text(step.message))
+    parts += [f"CALL {c.function_name} {_arguments(c.arguments)}" for c in step.tool_calls or ()]
+    return "\n".join(part for part in parts if part)
+
+
+def shown(step: Step) -> list[str]:
+    """What the tools of a step gave back."""
+    results = step.observation.results if step.observation is not None else ()
+    return [content_text(result.content or "") for result in results]
 
 
 def _arguments(arguments: dict[str, JsonValue]) -> str:

@@ -27,6 +27,7 @@ from harness.evolve.agentic.workspace import (
 )
 from harness.evolve.analysts import accepted, lost, without_gold
 from harness.evolve.evidence import transcript
+from harness.evolve.extract import extract
 from harness.evolve.repair import parse_object
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, Proof
 from harness.models.types import Message, Model, Sampling
@@ -157,7 +158,7 @@ def _set_up(bench: _Bench, task: Task, trajectory: Trajectory, skill: str) -> tu
     trial = clean_trial(bench.task, bench.base)
     if TASK_FILE in trial.files:
         (bench.folder / TASK_FILE).write_bytes(trial.files[TASK_FILE])
-    text = transcript(trajectory, limit=2**40)
+    text = transcript(trajectory)
     (bench.folder / TRANSCRIPT_FILE).write_text(text, encoding="utf-8")
     if open_to := reachable(_secrets(task, bench.base), bench.folder, bench.sandbox):
         raise Dropped(f"gold can be read in the sandbox {bench.sandbox.name!r}: {open_to[0]!r}")
@@ -165,7 +166,7 @@ def _set_up(bench: _Bench, task: Task, trajectory: Trajectory, skill: str) -> tu
         "analyst_agentic",
         task=asked,
         files=sorted(trial.files),
-        extract=transcript(trajectory, limit=EXTRACT),
+        extract=extract(trajectory, EXTRACT),
         shortened=len(text) > EXTRACT,
         output_file=trial.output_file,
         skill=skill,
