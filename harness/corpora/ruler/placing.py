@@ -73,12 +73,12 @@ def at_token(sentences: Sequence[str], token: int) -> tuple[list[str], int]:
 
 
 def _split(sentence: str, tokens: int) -> tuple[str, str]:
-    """Head of at most so many tokens (exactly, where no word of several tokens is in the way)."""
+    """Head of so many tokens, filled with "and" where a word of several tokens is in the way."""
     words = sentence.split(" ")
     taken = 0
     for at, cost in enumerate(count_each(words)):
         if taken + cost > tokens:
-            return " ".join(words[:at]), " ".join(words[at:])
+            return " ".join([*words[:at], *["and"] * (tokens - taken)]), " ".join(words[at:])
         taken += cost
     return sentence, ""
 
