@@ -1,0 +1,148 @@
+"""`harness index ablate` and `harness index questions`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.index import index_option, reading, reading_options
+from harness.cli.shared import emit, json_option, model_options, seed_option
+
+if TYPE_CHECKING:
+    from harness.evals.retrieval import Ablation
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@index_option
+@click.option("--cases", type=_PATH, required=True, help="JSON lines of {query, gold: [...]}.")
+@click.option("--top", "-k", type=int, default=10, show_default=True, help="Results that count.")
+@click.option("--retriever", multiple=True, metavar="FILE.py:FUNCTION", help="Your own store.")
+@click.option("--rerank", multiple=True, help="An arm with this reranker; may repeat.")
+@click.option("--write", type=_PATH, help="Keep the table as a JSON file.")
+@json_option
+def ablate(
+    folder: Path,
+    cases: Path,
+    top: int,
+    retriever: tuple[str, ...],
+    rerank: tuple[str, ...],
+    write: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure every way to search on the same queries.
+
+    Example: harness index ablate --index docs-index --cases cases.jsonl --retriever mine.py:find
+    """
+    from harness.core import write_atomic
+    from harness.evals.retrieval import ablate as run_ablation
+    from harness.evals.retrieval import index_arms, load_retriever, read_cases
+    from harness.retrieve import open_index
+
+    rows = read_cases(cases)
+    arms = index_arms(open_index(folder), rerank)
+    arms |= {reference: load_retriever(reference) for reference in retriever}
+    done = run_ablation(rows, arms, top, progress=_progress)
+    if write is not None:
+        write_atomic(write, done.model_dump_json(indent=1) + "\n")
+    emit(done, as_json, table(done))
+
+
+@click.command()
+@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@click.option("--out", type=_PATH, required=True, help="JSON lines file to write.")
+@click.option("--count", type=int, default=50, show_default=True, help="Queries to draft.")
+@click.option("--ask-model", is_flag=True, help="Let --model ask. Default: the rarest words.")
+@model_options
+@seed_option
+@reading_options
+@json_option
+def questions(
+    paths: tuple[Path, ...],
+    out: Path,
+    count: int,
+    ask_model: bool,
+    seed: int,
+    as_json: bool,
+    ocr: bool,
+    encoding: str | None,
+    parser: str,
+    max_file_mb: float,
+    **model: Any,
+) -> None:
+    """Draft queries with verified gold spans from PATHS.
+
+    Example: harness index questions docs/ --out cases.jsonl --count 40
+    """
+    from harness.core import write_atomic
+    from harness.evals.retrieval_questions import draft_keywords
+    from harness.retrieve import parse_paths
+
+    documents = parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
+    asked = _asked(documents, count, seed, **model) if ask_model else None
+    done = asked or draft_keywords(documents, count, seed)
+    write_atomic(out, "".join(case.model_dump_json() + "\n" for case in done.cases))
+    facts = {
+        "out": str(out),
+        "cases": len(done.cases),
+        "method": done.method,
+        "attempts": done.attempts,
+        "rejected": done.rejected,
+    }
+    dropped = "".join(f"\nrejected: {number} x {why}" for why, number in done.rejected.items())
+    emit(facts, as_json, f"{len(done.cases)} cases -> {out}: {done.method}{dropped}")
+
+
+def _asked(
+    documents: Any,
+    count: int,
+    seed: int,
+    models: tuple[str, ...],
+    base_url: str | None,
+    budget_usd: float | None,
+    budget_tokens: int | None,
+    budget_calls: int | None,
+    concurrency: int,
+) -> Any:
+    import asyncio
+
+    from harness.evals.retrieval_questions import draft_questions
+    from harness.models import Budget, open_model, parse_roles
+
+    async def ask() -> Any:
+        model = open_model(
+            parse_roles(models)["agent"],
+            base_url=base_url,
+            budget=Budget(usd=budget_usd, tokens=budget_tokens, calls=budget_calls),
+            concurrency=concurrency,
+        )
+        try:
+            return await draft_questions(documents, count, model, seed)
+        finally:
+            await model.aclose()
+
+    return asyncio.run(ask())
+
+
+def table(done: Ablation) -> str:
+    """The ablation for people."""
+    k = done.k
+    head = f"{'arm':32} {'recall@' + str(k):>10} {'nDCG@' + str(k):>9} {'MRR':>6}"
+    lines = [f"{head}  {'nDCG lift (95 % interval)':28} {'tokens':>7} {'p50 ms':>7} {'p95 ms':>7}"]
+    for arm in done.arms:
+        low, high = arm.ndcg_lift_ci95
+        lift = f"{arm.ndcg_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+        lines.append(
+            f"{arm.arm[:32]:32} {arm.recall:10.3f} {arm.ndcg:9.3f} {arm.mrr:6.3f}  {lift:28} "
+            f"{arm.tokens:7.0f} {arm.p50_ms:7.1f} {arm.p95_ms:7.1f}"
+            + (f"  {arm.failed} failed: {arm.error}" if arm.failed else "")
+        )
+    return "\n".join([*lines, f"{done.queries} queries; lift against {done.baseline}"])
+
+
+def _progress(arm: str, done: int, total: int) -> None:
+    end = "\r" if done < total else "\n"
+    click.echo(f"{arm}: {done}/{total}{end}", nl=False, err=True)
