@@ -1,0 +1,82 @@
+"""Public sets of questions over documents, read in the form in which they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from harness.core import BadInput, Task
+from harness.corpora.loaders import longdoc, multihop, single, suites
+from harness.corpora.loaders.recorded import (
+    RecordedAnswer,
+    SystemFigures,
+    figures,
+    recorded_answers,
+)
+from harness.corpora.reading import Reading, write_readings
+
+__all__ = [
+    "LOADERS",
+    "RecordedAnswer",
+    "SystemFigures",
+    "convert",
+    "figures",
+    "load_readings",
+    "recorded_answers",
+]
+
+LOADERS: dict[str, Callable[[Path], Iterator[Reading]]] = {
+    "hotpotqa": multihop.hotpotqa,
+    "twowiki": multihop.twowiki,
+    "musique": multihop.musique,
+    "bamboogle": multihop.bamboogle,
+    "frames": multihop.frames,
+    "strategyqa": multihop.strategyqa,
+    "nq": single.natural_questions,
+    "squad": single.squad,
+    "leval": longdoc.leval,
+    "qmsum": longdoc.qmsum,
+    "quality": longdoc.quality,
+    "narrativeqa": longdoc.narrativeqa,
+    "longbench": suites.longbench,
+    "longbench2": suites.longbench_v2,
+    "infinitebench": suites.infinitebench,
+}
+"""Name of a set -> its loader."""
+
+
+def load_readings(name: str, path: Path) -> Iterator[Reading]:
+    """The questions of a public set, one by one.
+
+    Args:
+        name: of :data:`LOADERS`.
+        path: its file (NarrativeQA: its folder).
+
+    Raises:
+        BadInput: for another name, or if the file or a record has another form.
+    """
+    if name not in LOADERS:
+        raise BadInput(f"no loader {name!r}: expected one of {', '.join(LOADERS)}")
+    return LOADERS[name](path)
+
+
+def convert(
+    name: str, path: Path, out: Path, split: str = "test", limit: int | None = None
+) -> list[Task]:
+    """Write a public set as a task file with its documents, ready for `harness eval`.
+
+    Args:
+        name: of :data:`LOADERS`.
+        path: as :func:`load_readings`.
+        out: folder for `<split>.jsonl` and `documents/`.
+        split: name of the task file.
+        limit: only the first so many questions.
+
+    Raises:
+        BadInput: as :func:`load_readings`, or if nothing was found.
+    """
+    tasks = write_readings(islice(load_readings(name, path), limit), out, split)
+    if not tasks:
+        raise BadInput(f"{str(path)!r} holds no question of {name!r} that can be used")
+    return tasks
