@@ -38,7 +38,7 @@ def group_sizes(units: Sequence[Unit]) -> Counter[Group]:
 
 
 def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> Counted | None:
-    """For a marker: how many records or rows of how many, where it stands for those of one group."""
+    """For a marker that stands for records or rows of one group: how many, and of how many."""
     groups = {group_of(unit) for unit in left_out}
     group = next(iter(groups)) if len(groups) == 1 else None
     if group is None or group.noun == "items":

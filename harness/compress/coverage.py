@@ -19,8 +19,8 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"\bhow (?:many times|often) (?:does|do|is|are|did|was|were)\b|\bnumber of (?:times|occurrences)\b"
-    r"|\bcount (?:the|how|all|every)\b|\b(?:most|least) (?:common|frequent(?:ly)?|often)\b.{0,40}"
+    r"\bhow (?:many times|often) (?:does|do|is|are|did|was|were)\b|"
+    r"\bnumber of (?:times|occurrences)\b|\bcount (?:the|how|all|every)\b|\b(?:most|least) (?:common|frequent(?:ly)?|often)\b.{0,40}"
     r"\b(?:words?|terms?|names?)\b|\blist (?:all|every)\b|\bfrequency of\b",
     re.IGNORECASE,
 )

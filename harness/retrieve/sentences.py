@@ -17,6 +17,8 @@ from harness.retrieve.language import identify_language
 
 LONGEST = 2000
 """Characters after which a sentence without an end is cut at a space."""
+_SUSPECT = 300
+_WITHOUT_QUOTES = {ord(mark): " " for mark in "\"'`()[]{}\u00ab\u00bb\u2018\u201c\u201d\u201e"}
 _LINE_END = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
 _ITEM = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s|[A-Z][\w .'-]{0,40}:\s)")
 _CLOSING = "\"')]*_ \u201d\u2019"
@@ -39,13 +41,26 @@ def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, in
         BadInput: if sentencex is not installed.
     """
     language = language or identify_language(text) or "en"
+    return [
+        span
+        for block in _blocks(text)
+        for sentence in _sentences(text, *block, language)
+        for part in _cut(text, *sentence)
+        for span in _stripped(text, *part)
+    ]
+
+
+def _sentences(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
     boundaries = _boundaries()
-    spans: list[tuple[int, int]] = []
-    for start, end in _blocks(text):
-        for one in boundaries(language, text[start:end]):
-            for span in _cut(text, start + one["start_index"], start + one["end_index"]):
-                spans.extend(_stripped(text, *span))
-    return spans
+    for one in boundaries(language, text[start:end]):
+        left, right = start + one["start_index"], start + one["end_index"]
+        plain = text[left:right].translate(_WITHOUT_QUOTES) if right - left > _SUSPECT else ""
+        if plain == text[left:right] or not plain:
+            yield left, right
+            continue
+        # A quotation mark or bracket without its partner would hold many sentences together.
+        for inner in boundaries(language, plain):
+            yield left + inner["start_index"], left + inner["end_index"]
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

@@ -66,3 +66,10 @@ def test_a_sentence_without_an_end_is_cut_at_a_space() -> None:
     lengths = [end - start for start, end in sentence_spans(text)]
     assert max(lengths) <= LONGEST
     assert all(text[start:end].startswith("word") for start, end in sentence_spans(text))
+
+
+def test_a_quotation_mark_without_its_partner_holds_nothing_together() -> None:
+    sentences = ['He said "go.'] + [f"Sentence {word} is here." for word in "abcdefghijklmnopqrst"]
+    text = " ".join(sentences)
+    found = [text[start:end] for start, end in sentence_spans(text)]
+    assert found[-19:] == sentences[-19:]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 _SPACE = r"(?:[ \t\u00a0\u202f]{1,2})"
 _GAP = r"(?:[ \t\u00a0\u202f]{1,2}|[ \t]?\n[ \t]*(?=\S))"  # a word may follow on the next line
 _UNITS = (
-    "[ap]\\.m\\.?|%|‰|°[CF]?|percent|per cent|pp|bps|bn|billions?|millions?|thousands?|trillions?|dozen|"
-    "[kMGTP]i?B|bytes?|bits?|[kMG]?bit/s|[kMG]?Hz|[kMGm]?W|[kMG]?Wh|[km]?V|m?A|[mkMG]?Pa|[kM]?J|"
+    "[ap]\\.m\\.?|%|‰|°[CF]?|percent|per cent|pp|bps|bn|billions?|millions?|thousands?|"
+    "trillions?|dozen|[kMGTP]i?B|bytes?|bits?|[kMG]?bit/s|[kMG]?Hz|[kMGm]?W|[kMG]?Wh|[km]?V|m?A|[mkMG]?Pa|[kM]?J|"
     "kcal|cal|mol|[mµμun]?mol(?:/L)?|[kmµμun]?g(?:/(?:dL|mL|L|kg))?|[kcmµμun]?m(?:/s|[²³23])?|"
     "[mµμcdh]?[lL]|km/h|mph|ha|ft|in|inch(?:es)?|miles?|feet|lbs?|oz|tons?|tonnes?|"
     "[mµμun]?s|sec(?:onds?)?|min(?:utes?)?|h|hours?|hrs?|days?|weeks?|months?|years?|yrs?|"

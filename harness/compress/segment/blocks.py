@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["prose", "code", "table"]
 _LANGUAGES = (
-    "py js ts tsx jsx java c h cc cpp hpp rs go rb php sh sql swift kt scala cs r lua toml yaml yml "
-    "ini css"
+    "py js ts tsx jsx java c h cc cpp hpp rs go rb php sh sql swift kt scala cs r lua toml yaml "
+    "yml ini css"
 )
 CODE_SUFFIXES = frozenset(f".{suffix}" for suffix in _LANGUAGES.split())
 _FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
