@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 SEED, NOISE, K = 41, 0.2, 10
-ASKED, ROUNDS = 200, 5
+ASKED, ROUNDS = 200, 3
 KINDS: tuple[DenseKind, ...] = ("ivf-sq8", "ivf-rabitq", "hnsw")
 
 

@@ -26,7 +26,7 @@ from harness.retrieve.tokens import words
 KEYWORDS = "keywords of a sentence (favours the lexical arm)"
 ASKED = "questions by a model"
 _TERMS = 5
-_LEAST_WORDS, _MOST_WORDS = 8, 60
+_LEAST_WORDS, _MOST_WORDS = 5, 60
 _COPIED = 5  # words in a row that a question may not share with its passage
 _PASSAGE = Chunking(size=250, overlap=0, parent=250)
 _POINTING = re.compile(
