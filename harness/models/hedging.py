@@ -15,7 +15,9 @@ from typing import TypeVar
 ResultT = TypeVar("ResultT")
 
 SEEN = 20
-"""Answers that must have been timed before anything counts as overdue."""
+"""Answers that must have been timed before their latencies say what is overdue."""
+UNKNOWN_S = 120.0
+"""Until then an answer is overdue after this."""
 WINDOW = 500
 QUANTILE = 0.97
 FACTOR = 1.2
@@ -47,10 +49,10 @@ class Patience:
         self._seconds.append(seconds)
         self._calls += 1
 
-    def limit_s(self) -> float | None:
-        """Seconds after which an answer is overdue; None while too little is known."""
+    def limit_s(self) -> float:
+        """Seconds after which an answer is overdue."""
         if len(self._seconds) < SEEN:
-            return None
+            return UNKNOWN_S
         ordered = sorted(self._seconds)
         limit = max(FLOOR_S, FACTOR * ordered[int(QUANTILE * (len(ordered) - 1))])
         # Slow answers may use up the share; a request that hangs must still be given up.
@@ -80,8 +82,8 @@ async def hedged(
             answered = [one for one in done if one.exception() is None]
             if answered or (done and not running):
                 return (answered or list(done))[0].result()
-            limit_s = patience.limit_s() if len(running) < MOST and not done else None
-            overdue = limit_s is not None and time.monotonic() - started > limit_s
+            room = len(running) < MOST and not done
+            overdue = room and time.monotonic() - started > patience.limit_s()
             if overdue and may_send():
                 patience.hedged += 1
                 started = time.monotonic()

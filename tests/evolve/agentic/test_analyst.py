@@ -166,7 +166,7 @@ def test_the_text_protocol_works_too(tmp_path: Path) -> None:
     assert found.record is not None, found.reasons
 
 
-def test_a_long_transcript_is_cut_in_the_prompt_and_whole_in_the_file(tmp_path: Path) -> None:
+def test_a_long_transcript_is_shortened_in_the_prompt_and_whole_in_the_file(tmp_path: Path) -> None:
     task = price_task(tmp_path / "suite")
     middle = "the needle in the middle"
     run = trajectory("orders", "fail", f"{'hay ' * 9000}{middle}{' hay' * 9000}")
@@ -175,7 +175,7 @@ def test_a_long_transcript_is_cut_in_the_prompt_and_whole_in_the_file(tmp_path: 
     found = analysed(task, tmp_path / "suite", work, hands_in(HONEST, report), run=run)
     assert found.record is not None, found.reasons
     prompt = str(found.served.bodies[0]["messages"][1]["content"])
-    assert middle not in prompt and "shortened" in prompt and len(prompt) < 20_000
+    assert "shortened" in prompt and len(prompt) < 20_000
     assert middle in (work / "transcript.txt").read_text()
 
 
