@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Task, Value, assets, write_atomic
+from harness.corpora import institute, ruler
 from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
+from harness.corpora.reading import write_readings
 
 SPLITS = (*PER_STRATUM, "all")
 
@@ -65,6 +70,31 @@ _LEDGER = Corpus(
     tasks=sum(split_size(split) for split in PER_STRATUM),
     note="harness corpora generate ledger --out DIR",
 )
+_INSTITUTE = Corpus(
+    name="institute",
+    title="Questions of two and three hops over the documents of an invented institute",
+    kind="generated",
+    licence="CC0-1.0",
+    tasks=sum(institute.SIZES.values()),
+    note="harness corpora generate institute --out DIR",
+)
+
+
+def _ruler(length: str) -> Corpus:
+    """RULER of one length; `ruler-` is followed by a name of its lengths."""
+    tokens = ruler.LENGTHS[length]
+    per_task = sum(ruler.split_size(split, tokens) for split in PER_STRATUM)
+    return Corpus(
+        name=f"ruler-{length}",
+        title=f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
+        kind="generated",
+        licence="CC0-1.0",
+        tasks=per_task * len(ruler.TASKS),
+        note=f"harness corpora generate ruler-{length} --out DIR --split test --limit 14",
+    )
+
+
+_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, *map(_ruler, ruler.LENGTHS))
 
 
 def list_corpora() -> list[Corpus]:
@@ -74,7 +104,7 @@ def list_corpora() -> list[Corpus]:
         BadInput: if a manifest is malformed (the file is named).
     """
     folder = assets.find("corpora/manifests")
-    return [_ALMANAC, _LEDGER, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
+    return [*_GENERATED, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
 
 
 def find_corpus(name: str) -> Corpus:
@@ -101,10 +131,10 @@ def show(name: str) -> tuple[Corpus, str]:
 
 
 def generate(name: str, out: Path, split: str = "all", limit: int | None = None) -> Generated:
-    """Write a generated corpus: `<split>.jsonl` and workbooks, the same bytes every time.
+    """Write a generated corpus: `<split>.jsonl` and its files, the same bytes every time.
 
     Args:
-        name: `almanac` or `ledger`.
+        name: of a generated corpus.
         out: folder to write into.
         split: train, selection, test or all.
         limit: only so many tasks of each split.
@@ -118,10 +148,25 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
     chosen: list[Split] = [known for known in PER_STRATUM if split in ("all", known)]
-    write = write_split if name == "ledger" else _write_almanac
+    write = _writer(name)
     counts = {known: len(write(known, out, limit)) for known in chosen}
     files = {known: str(out / f"{known}.jsonl") for known in chosen}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
+
+
+def _writer(name: str) -> Callable[[Split, Path, int | None], list[Task]]:
+    if name.startswith("ruler-"):
+        return partial(_write_ruler, ruler.LENGTHS[name.removeprefix("ruler-")])
+    writers: dict[str, Callable[[Split, Path, int | None], list[Task]]] = {
+        "almanac": _write_almanac,
+        "ledger": write_split,
+        "institute": institute.write_split,
+    }
+    return writers[name]
+
+
+def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None) -> list[Task]:
+    return write_readings(islice(ruler.ruler_readings(length, split), limit), out, split)
 
 
 def _write_almanac(split: Split, out: Path, limit: int | None = None) -> list[Task]:

@@ -1,0 +1,166 @@
+"""The institute: short documents on an invented organisation, questions of two and three hops.
+
+Every split has an institute of its own: other people, other facts. Train and selection never see
+the last way of telling and of asking for a fact, so that test holds wordings that nothing was
+tuned on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from harness.core import BadInput, Task
+from harness.corpora.institute.relations import EARLIER, Relation
+from harness.corpora.institute.world import Thing, World, make_world
+from harness.corpora.institute.writing import relations_of, write_documents
+from harness.corpora.reading import Evidence, Reading, Source, write_readings
+
+SIZES = {"train": 60, "selection": 60, "test": 150}
+SEED = 20261121
+STRATA = ("two hops", "three hops", "comparison")
+
+
+class Shelf(NamedTuple):
+    """A split's institute, written down."""
+
+    world: World
+    sources: tuple[Source, ...]
+    places: dict[tuple[str, str], Evidence]
+    phrasings: slice
+
+
+def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEED) -> list[Task]:
+    """Write `<split>.jsonl` and its documents; the same bytes every time.
+
+    Args:
+        split: train, selection or test.
+        out: folder.
+        limit: only so many questions; strata take turns, so that few still mix.
+        seed: another seed gives other institutes.
+
+    Raises:
+        BadInput: if `limit` is below 1, or the folder cannot be written.
+    """
+    if limit is not None and limit < 1:
+        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+    return write_readings(institute_readings(split, seed)[:limit], out, split)
+
+
+def institute_readings(split: str, seed: int = SEED) -> list[Reading]:
+    """The questions of a split, strata in turn, all over the same documents.
+
+    Args:
+        split: train, selection or test.
+        seed: another seed gives other institutes.
+    """
+    chance = Random(f"institute:{seed}:{split}")
+    shelf = write_shelf(split, chance)
+    drawn = {stratum: _questions(stratum, shelf, chance) for stratum in STRATA}
+    found: list[Reading] = []
+    asked: set[str] = set()
+    while len(found) < SIZES[split]:
+        stratum = STRATA[len(found) % len(STRATA)]
+        question, answer, facts = next(drawn[stratum])
+        if question in asked or (answer.lower() in question.lower() and stratum != "comparison"):
+            continue
+        asked.add(question)
+        found.append(_reading(f"institute-{split}-{len(found):03}", question, answer, facts,
+                              shelf, stratum))  # fmt: skip
+    return found
+
+
+def write_shelf(split: str, chance: Random) -> Shelf:
+    """Draw and write the institute of a split."""
+    world = make_world(chance)
+    phrasings = slice(None) if split == "test" else slice(0, -1)
+    sources, places = write_documents(world, chance, phrasings)
+    return Shelf(world, tuple(sources), places, phrasings)
+
+
+Draft = tuple[str, str, list[tuple[str, str]]]
+"""Question, answer, and the facts (thing, relation) that lead to it, in order."""
+
+
+def _questions(stratum: str, shelf: Shelf, chance: Random) -> Iterator[Draft]:
+    while True:
+        if stratum == "comparison":
+            draft = _comparison(shelf, chance)
+        else:
+            draft = _chain(shelf, chance, 2 if stratum == "two hops" else 3)
+        if draft is not None:
+            yield draft
+
+
+def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
+    """Walk along facts from thing to thing; None where the walk comes back or ends too soon."""
+    world = shelf.world
+    kinds = {thing.name: thing.kind for thing in world.things}
+    start = chance.choice(world.things)
+    name, facts, steps = start.name, list[tuple[str, str]](), list[Relation]()
+    for hop in range(hops):
+        last = hop == hops - 1
+        open_ones = [
+            one for one in relations_of(kinds[name]) if last or one.to in world_kinds(world)
+        ]
+        if not open_ones:
+            return None
+        relation = chance.choice(open_ones)
+        facts.append((name, relation.name))
+        steps.append(relation)
+        name = world.facts[name, relation.name]
+        if name in {thing for thing, _ in facts} or (not last and name not in kinds):
+            return None
+    phrase = start.name
+    for relation in steps[:-1]:
+        phrase = _one_of(relation.phrase, shelf, chance).format(x=phrase)
+    return _one_of(steps[-1].asked, shelf, chance).format(x=phrase), name, facts
+
+
+def world_kinds(world: World) -> set[str]:
+    """The kinds of things that have documents."""
+    return {thing.kind for thing in world.things}
+
+
+def _comparison(shelf: Shelf, chance: Random) -> Draft | None:
+    name = chance.choice(list(EARLIER))
+    candidates = [thing for thing in shelf.world.things if (thing.name, name) in shelf.world.facts]
+    first, second = chance.sample(candidates, 2)
+    years = [int(shelf.world.facts[one.name, name]) for one in (first, second)]
+    if years[0] == years[1]:
+        return None
+    answer = _least(first, second, years)
+    question = chance.choice(EARLIER[name]).format(a=first.name, b=second.name)
+    return question, answer, [(first.name, name), (second.name, name)]
+
+
+def _least(first: Thing, second: Thing, years: list[int]) -> str:
+    return first.name if years[0] < years[1] else second.name
+
+
+def _one_of(forms: tuple[str, ...], shelf: Shelf, chance: Random) -> str:
+    return chance.choice(forms[shelf.phrasings] or forms)
+
+
+def _reading(
+    name: str, question: str, answer: str, facts: list[tuple[str, str]], shelf: Shelf, stratum: str
+) -> Reading:
+    evidence = tuple(shelf.places[fact] for fact in facts)
+    answers = dict.fromkeys((answer, answer.removesuffix(" thousand crowns")))
+    return Reading(
+        id=name,
+        family="search",
+        question=question[0].upper() + question[1:],
+        answers=tuple(answers),
+        metric="em",
+        sources=shelf.sources,
+        evidence=evidence,
+        meta={
+            "closed": True,
+            "stratum": stratum,
+            "hops": len(facts),
+            "chain": [f"{thing}: {relation}" for thing, relation in facts],
+        },
+    )
