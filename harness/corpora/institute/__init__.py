@@ -60,16 +60,23 @@ def institute_readings(split: str, seed: int = SEED) -> list[Reading]:
     shelf = write_shelf(split, chance)
     drawn = {stratum: _questions(stratum, shelf, chance) for stratum in STRATA}
     found: list[Reading] = []
-    asked: set[str] = set()
+    # Names come again in another institute: no question may, though its answer would differ.
+    earlier = list(SIZES)[: list(SIZES).index(split)]
+    asked = {_plain(one.question) for other in earlier for one in institute_readings(other, seed)}
     while len(found) < SIZES[split]:
         stratum = STRATA[len(found) % len(STRATA)]
         question, answer, facts = next(drawn[stratum])
-        if question in asked or (answer.lower() in question.lower() and stratum != "comparison"):
+        told = answer.lower() in question.lower() and stratum != "comparison"
+        if told or _plain(question) in asked:
             continue
-        asked.add(question)
+        asked.add(_plain(question))
         found.append(_reading(f"institute-{split}-{len(found):03}", question, answer, facts,
                               shelf, stratum))  # fmt: skip
     return found
+
+
+def _plain(question: str) -> str:
+    return question.lower()
 
 
 def write_shelf(split: str, chance: Random) -> Shelf:
