@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Task, Value, assets, write_atomic
-from harness.corpora import institute, ruler
+from harness.corpora import dossier, institute, ruler
 from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
 from harness.corpora.reading import write_readings
 
@@ -78,6 +78,14 @@ _INSTITUTE = Corpus(
     tasks=sum(institute.SIZES.values()),
     note="harness corpora generate institute --out DIR",
 )
+_DOSSIER = Corpus(
+    name="dossier",
+    title="Long invented manuals, minutes and logs, questions of one place and of two",
+    kind="generated",
+    licence="CC0-1.0",
+    tasks=sum(dossier.SIZES.values()),
+    note="harness corpora generate dossier --out DIR",
+)
 
 
 def _ruler(length: str) -> Corpus:
@@ -94,7 +102,7 @@ def _ruler(length: str) -> Corpus:
     )
 
 
-_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, *map(_ruler, ruler.LENGTHS))
+_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, _DOSSIER, *map(_ruler, ruler.LENGTHS))
 
 
 def list_corpora() -> list[Corpus]:
@@ -161,6 +169,7 @@ def _writer(name: str) -> Callable[[Split, Path, int | None], list[Task]]:
         "almanac": _write_almanac,
         "ledger": write_split,
         "institute": institute.write_split,
+        "dossier": dossier.write_split,
     }
     return writers[name]
 
