@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.compress import Compressed, compress
 from harness.evals.compare import RunComparison, compare_runs
 from harness.evals.session import EvalSettings, plan_evaluation, run_evaluation
 from harness.evals.types import EvalReport
 from harness.evolve import EvolveResult, EvolveSettings, run_evolution
 
 __all__ = [
+    "Compressed",
     "EvalReport",
     "EvalSettings",
     "EvolveResult",
     "EvolveSettings",
     "RunComparison",
     "compare_runs",
+    "compress",
     "evaluate",
     "evolve",
     "plan_evaluation",

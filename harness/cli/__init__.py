@@ -25,6 +25,12 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "models": ("harness.cli.models:models", "list | pull NAME | serve MODEL | chat"),
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
     },
+    "Answer": {
+        "compress": (
+            "harness.cli.compress:compress",
+            "Keep what a query needs of files, within a budget; expand ID.",
+        ),
+    },
     "Measure": {
         "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it."),
         "compare": ("harness.cli.compare:compare", "Two or more runs, paired, with intervals."),

@@ -11,6 +11,8 @@ from harness.compress.critics import open_critic
 from harness.compress.markers import Style
 from harness.compress.pool import dense_pool
 from harness.compress.ranking import rank
+from harness.compress.reading import Read, read_paths
+from harness.compress.scan import SCAN_FROM, sparse_pool
 from harness.compress.segment import Choice, segment
 from harness.compress.sources import FileSource, Source, TextSource
 from harness.compress.store import Store
@@ -41,6 +43,7 @@ __all__ = [
     "Granularity",
     "Omission",
     "Query",
+    "Read",
     "Source",
     "Span",
     "Store",
@@ -54,6 +57,7 @@ __all__ = [
     "expand",
     "open_critic",
     "open_tokenizer",
+    "read_paths",
     "segment",
 ]
 
@@ -115,9 +119,12 @@ def compress(
         raise BadInput("expected a text to compress, found no visible character in it")
     if size.text <= wanted.limit(size.original) and recall is None:
         return unchanged(sources, size, counter, chosen.name, [])
-    pool = dense_pool(sources, counter, granularity, language)
-    limit = wanted.limit(size.original)
-    ranked = rank(pool, Query(instruction, query), chosen, limit, expand=expand_entities)
+    asked, limit = Query(instruction, query), wanted.limit(size.original)
+    if size.original < SCAN_FROM:
+        pool = dense_pool(sources, counter, granularity, language)
+    else:
+        pool = sparse_pool(sources, counter, granularity, language, asked, size.original)
+    ranked = rank(pool, asked, chosen, limit, expand=expand_entities)
     kept = (store or Store()) if reversible else None
     found = Compressor(sources, ranked, counter, markers, kept).compress(wanted, size.original)
     if found.tokens.output >= size.text:

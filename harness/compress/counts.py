@@ -53,13 +53,13 @@ def count_warnings(
     left = Counter(group for at in kept if (group := group_of(units[at])))
     warnings: list[str] = []
     for group, size in sizes.items():
-        if left[group] == size or size < 2 or (group.noun == "items" and not left[group]):
+        if left[group] == size or size < 2:
             continue
         stated = re.compile(rf"(?<![\w.]){size}(?![\w.%]|,\d)")
         where = [units[at] for at in sorted(kept) if units[at].doc == group.doc]
         claims = [unit.text.strip()[:60] for unit in where if stated.search(unit.text)]
-        # Without a statement of the size, prose lists and arrays of other things stay unmentioned.
-        if group.noun == "items" and not claims:
+        # What is gone as a whole, and lists, need no mention unless the text still counts them.
+        if not claims and (group.noun == "items" or not left[group]):
             continue
         place = f" under {group.place[:60]!r}" if group.place else ""
         note = f"{group.doc}: {left[group]} of {size} {group.noun}{place} kept"

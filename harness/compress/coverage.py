@@ -20,8 +20,9 @@ _WHOLE = re.compile(
 )
 _COUNT = re.compile(
     r"\bhow (?:many times|often) (?:does|do|is|are|did|was|were)\b|"
-    r"\bnumber of (?:times|occurrences)\b|\bcount (?:the|how|all|every)\b|\b(?:most|least) (?:common|frequent(?:ly)?|often)\b.{0,40}"
-    r"\b(?:words?|terms?|names?)\b|\blist (?:all|every)\b|\bfrequency of\b",
+    r"\bnumber of (?:times|occurrences)\b|\bcount (?:the|how|all|every)\b|"
+    r"\b(?:most|least) (?:common|frequent(?:ly)?|often)\b.{0,40}"
+    r"\b(?:words?|terms?|names?)\b|\bfrequency of\b",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(r"\b(?:about|discuss\w*|regarding|concerning|on|said|thoughts?|opinions?)\b")

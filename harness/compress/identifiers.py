@@ -38,9 +38,11 @@ class Occurrences:
 
     Args:
         texts: of the units, in order.
+        size: units of the whole input, where these are only some of them.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], size: int = 0) -> None:
+        self._most = min(_MOST, max(2, max(size, len(texts)) // _SHARE))
         self._of = [identifiers(text) for text in texts]
         self._texts = texts
         self._where: dict[str, list[int]] = {}
@@ -50,11 +52,10 @@ class Occurrences:
 
     def find(self, names: Iterable[str]) -> set[int]:
         """Units with a rare one of `names`: in at most 16 units, and at most 2 % of them all."""
-        most = min(_MOST, max(2, len(self._of) // _SHARE))
         found: set[int] = set()
         for name in names:
             where = self._where.get(name) or self._quoted(name)
-            if where and len(where) <= most:
+            if where and len(where) <= self._most:
                 found.update(where)
         return found
 

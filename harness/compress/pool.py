@@ -21,6 +21,7 @@ class Pool:
         tokens: of each, counted alone.
         before: tokens of everything before each, all documents together.
         joined: whether nothing visible lies between a unit and the one before it here.
+        size: units of the whole input, of which a scan gives only some; 0 where all are here.
         ends: for each document with units: tokens up to its start and its end.
     """
 
@@ -29,6 +30,7 @@ class Pool:
     before: list[int] = field(default_factory=list[int])
     joined: list[bool] = field(default_factory=list[bool])
     ends: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    size: int = 0
 
     @property
     def total(self) -> int:

@@ -47,8 +47,10 @@ def rank(
         cascade: pre-filter long inputs for a critic that reads them slowly.
     """
     tokens = [words(f"{unit.heading} {unit.text}") for unit in pool.units]
+    occurrences = Occurrences([unit.text for unit in pool.units], pool.size)
+    seeds = occurrences.find(asked_for(query.query)) if expand else set[int]()
     whole = asks_for_whole(query.query)
-    if whole:
+    if whole and not seeds:  # what asks for a rare name is no question about the whole
         order = coverage_order(pool, tokens, budget)
         scores = [0.0] * len(order)
         for place, at in enumerate(order):
@@ -59,8 +61,6 @@ def rank(
     warnings = [] if any(scores) else [f"nothing in the input shares a word with {query.query!r}"]
     first: set[int] = set()
     if expand and any(scores):
-        occurrences = Occurrences([unit.text for unit in pool.units])
-        seeds = occurrences.find(asked_for(query.query))
         first = (
             occurrences.closure(seeds, pool.tokens, int(_CLOSURE_SHARE * budget))
             if seeds

@@ -87,6 +87,7 @@ class FileSource:
     _places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     _digest: str = ""
     _length: int = -1
+    _last: tuple[int, str] = (0, "")
 
     @property
     def id(self) -> str:
@@ -123,19 +124,25 @@ class FileSource:
             raise BadInput(f"expected UTF-8 text in {self.id!r}: {error}") from error
 
     def read(self, start: int, end: int) -> str:
+        before, text = self._last
+        if not before <= start <= end <= before + len(text):
+            self._last = before, text = self._stretch(start, end)
+        return text[start - before : end - before]
+
+    def _stretch(self, start: int, end: int) -> tuple[int, str]:
+        """(offset, text) of the blocks that hold these characters."""
         if not self._places:
             for _ in self.blocks():
                 pass
         if not self._places:
-            return ""
+            return 0, ""
         at = bisect_right(self._places, start, key=lambda place: place[0]) - 1
         characters, position = self._places[max(0, at)]
         after = bisect_right(self._places, end, key=lambda place: place[0])
         with self.path.open("rb") as handle:
             handle.seek(position)
             size = self._places[after][1] - position if after < len(self._places) else -1
-            text = handle.read(size).decode("utf-8")
-        return text[start - characters : end - characters]
+            return characters, handle.read(size).decode("utf-8")
 
 
 def _whole_lines(data: bytes) -> tuple[str, bytes]:

@@ -1,0 +1,94 @@
+"""`harness compress --query Q PATH...` and `harness compress expand ID`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.compress import Choice, Style
+
+GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH... | expand ID")
+@click.option("--query", "-q", help="The question; '' keeps an even selection of everything.")
+@click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
+@click.option("--budget", type=int, metavar="N", help="Most tokens of the result. Default: 2000.")
+@click.option("--ratio", type=float, metavar="R", help="The same as a share of the input.")
+@click.option("--recall", type=float, metavar="R", help="Share of the evidence to keep.")
+@click.option("--granularity", type=click.Choice(GRANULARITIES), default="auto", show_default=True)
+@click.option(
+    "--tokenizer", default="estimate", show_default=True, help="estimate, minilm, or a file."
+)
+@click.option("--critic", default="auto", show_default=True, help="auto, lexical, embedding, ...")
+@click.option(
+    "--markers",
+    type=click.Choice(("auto", "full", "short", "none")),
+    default="auto",
+    show_default=True,
+    help="What stands for a part left out.",
+)
+@json_option
+def compress(
+    paths: tuple[str, ...],
+    query: str | None,
+    instruction: str,
+    budget: int | None,
+    ratio: float | None,
+    recall: float | None,
+    granularity: Choice,
+    tokenizer: str,
+    critic: str,
+    markers: Style,
+    as_json: bool,
+) -> None:
+    """Keep what a query needs of files and folders, verbatim, within a budget of tokens.
+
+    What is left out stays restorable: `harness compress expand ID` prints it.
+
+    Example: harness compress --query "When was the pump replaced?" --budget 500 report.md
+    """
+    if query is None and len(paths) == 2 and paths[0] == "expand":
+        _expand(paths[1], as_json)
+        return
+    if query is None:
+        raise click.UsageError("expected --query TEXT (or: harness compress expand ID)")
+    from harness.compress import compress as run
+    from harness.compress import read_paths
+
+    nothing = budget is None and ratio is None and recall is None
+    read = read_paths([Path(path) for path in paths])
+    found = run(
+        read.documents,
+        query,
+        instruction=instruction,
+        budget=2000 if nothing else budget,
+        ratio=ratio,
+        recall=recall,
+        critic=critic,
+        granularity=granularity,
+        tokenizer=tokenizer,
+        markers=markers,
+    )
+    for warning in (*read.warnings, *found.warnings):
+        click.echo(f"warning: {warning}", err=True)
+    counts = found.tokens
+    click.echo(
+        f"{counts.input:,} -> {counts.output:,} tokens ({counts.tokenizer}), critic "
+        f"{found.critic}, {len(found.omitted)} parts left out",
+        err=True,
+    )
+    emit(found, as_json, found.text)
+
+
+def _expand(id_: str, as_json: bool) -> None:
+    from harness.compress import expand
+
+    text = expand(id_)
+    emit({"id": id_, "text": text}, as_json, text)

@@ -1,0 +1,49 @@
+"""Paths to what can be compressed: parsed documents, and long texts as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.retrieve.document import Document
+from harness.retrieve.parse import parse_paths
+
+STREAMED_FROM = 8_000_000
+"""Bytes from which a plain text file is read in blocks instead of being parsed."""
+_PLAIN = {".txt", ".md", ".log", ".text", ""}
+
+
+@dataclass(frozen=True)
+class Read:
+    """What paths held.
+
+    Attributes:
+        documents: parsed documents, and paths of files to be read in blocks.
+        warnings: of the parsers, and of files that a folder holds and nobody can read.
+    """
+
+    documents: list[Document | Path]
+    warnings: list[str]
+
+
+def read_paths(paths: Sequence[Path]) -> Read:
+    """Read files and folders; long plain text files are left to be read in blocks.
+
+    Raises:
+        BadInput: as :func:`harness.retrieve.parse.parse_paths`.
+    """
+    long = [path for path in paths if _is_long(path)]
+    short = [path for path in paths if path not in long]
+    documents: list[Document | Path] = []
+    warnings: list[str] = []
+    if short:
+        parsed = parse_paths(short)
+        documents.extend(parsed.documents)
+        warnings = [f"{one.id}: {text}" for one in parsed.documents for text in one.warnings]
+        warnings += [f"{one.path}: {one.reason}" for one in parsed.passed_over]
+    return Read([*documents, *long], warnings)
+
+
+def _is_long(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in _PLAIN and path.stat().st_size > STREAMED_FROM
