@@ -84,7 +84,7 @@ def index() -> None:
     help="local, lexical, openai/NAME, vllm/NAME or a sentence-transformers name or folder.",
 )
 @click.option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
-@click.option("--chunk-tokens", type=int, default=200, show_default=True)
+@click.option("--chunk-tokens", type=int, default=230, show_default=True)
 @click.option("--chunk-overlap", type=int, default=30, show_default=True)
 @click.option("--parent-tokens", type=int, default=800, show_default=True)
 @click.option("--reindex", is_flag=True, help="Make an index anew, with these options, and switch.")

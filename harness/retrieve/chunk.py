@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import NamedTuple, Self
 
 from pydantic import model_validator
@@ -28,7 +29,7 @@ class Chunking(Value):
         parent: most tokens of a parent.
     """
 
-    size: int = 200
+    size: int = 230
     overlap: int = 30
     parent: int = 800
 
@@ -77,12 +78,13 @@ def chunk_document(document: Document, chunking: Chunking) -> list[Chunk]:
     chunks: list[Chunk] = []
     for parent in _grouped(units, chunking.parent):
         start, end = parent[0].start, parent[-1].end
-        before: list[_Unit] = []
-        for group in _grouped(parent, chunking.size - chunking.overlap):
-            repeated = [] if group[0].opens else _tail(before, group, chunking)
-            first = repeated[0] if repeated else group[0]
-            chunks.append(Chunk(first.start, group[-1].end, start, end))
-            before = group
+        for section in _sections(parent, chunking.size):
+            before: list[_Unit] = []
+            for group in _balanced(section, chunking):
+                repeated = _tail(before, group, chunking)
+                first = repeated[0] if repeated else group[0]
+                chunks.append(Chunk(first.start, group[-1].end, start, end))
+                before = group
     return chunks
 
 
@@ -138,6 +140,40 @@ def _grouped(units: Sequence[_Unit], size: int) -> Iterator[list[_Unit]]:
         total += unit.tokens
     if group:
         yield group
+
+
+def _sections(units: Sequence[_Unit], size: int) -> Iterator[list[_Unit]]:
+    """Runs of units that may share a chunk: cut where a section begins behind enough text."""
+    run: list[_Unit] = []
+    total = 0
+    for unit in units:
+        if run and unit.opens and 4 * total >= size:
+            yield run
+            run, total = [], 0
+        run.append(unit)
+        total += unit.tokens
+    if run:
+        yield run
+
+
+def _balanced(units: Sequence[_Unit], chunking: Chunking) -> Iterator[list[_Unit]]:
+    """Chunks of about equal length, as few as possible: no short rest at the end of a section."""
+    total = sum(unit.tokens for unit in units)
+    if total <= chunking.size:
+        yield list(units)
+        return
+    most = chunking.size - chunking.overlap
+    share = total / ceil(total / most)
+    group: list[_Unit] = []
+    length = before = 0
+    for unit in units:
+        if group and (length + unit.tokens > most or before + length + unit.tokens / 2 > share):
+            yield group
+            before = max(0, before + length - share)
+            group, length = [], 0
+        group.append(unit)
+        length += unit.tokens
+    yield group
 
 
 def _tail(before: list[_Unit], group: list[_Unit], chunking: Chunking) -> list[_Unit]:

@@ -10,9 +10,10 @@ from harness.core import BadInput, Value
 from harness.retrieve import fusion
 from harness.retrieve.filters import Condition, all_hold
 from harness.retrieve.hit import Arm, Hit
+from harness.retrieve.lexical import LexicalIndex
 from harness.retrieve.rerank import Reranker
 from harness.retrieve.segment import Segment
-from harness.retrieve.tokens import words
+from harness.retrieve.tokens import terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,20 +129,31 @@ def _dense(
 def _lexical(
     segments: Sequence[Segment], masks: Sequence[Mask | None], query: str, depth: int
 ) -> list[tuple[Place, float]]:
-    tokens = words(query)
-    queries = [segment.lexical.expand(tokens) for segment in segments]
-    frequency: Counter[str] = Counter()
-    for token in {token for query in queries for token in query}:
-        frequency[token] = sum(segment.lexical.frequency(token) for segment in segments)
-    total = sum(segment.lexical.chunks for segment in segments)
+    """BM25 of a chunk plus that of its parent: words that stand around a chunk speak for it."""
+    tokens = terms(query)
+    chunks = _scores([segment.chunk_terms for segment in segments], tokens)
+    parents = _scores([segment.parent_terms for segment in segments], tokens)
     found: list[tuple[Place, float]] = []
     for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
-        scores: Any = segment.lexical.scores(queries[number], total, frequency)
+        scores = chunks[number]
+        scores += (scores > 0) * parents[number][segment.parents]
         if mask is not None:
             scores[~mask] = 0
         best = _largest(scores, depth)
         found.extend(((number, row), float(scores[row])) for row in best)
     return sorted(found, key=lambda item: (-item[1], item[0]))[:depth]
+
+
+def _scores(indexes: Sequence[LexicalIndex], tokens: Sequence[str]) -> list[Any]:
+    """Scores of every segment, with document frequencies of all of them."""
+    queries = [index.expand(tokens) for index in indexes]
+    frequency: Counter[str] = Counter()
+    for token in {token for query in queries for token in query}:
+        frequency[token] = sum(index.frequency(token) for index in indexes)
+    total = sum(index.chunks for index in indexes)
+    return [
+        index.scores(query, total, frequency) for index, query in zip(indexes, queries, strict=True)
+    ]
 
 
 def _largest(scores: Any, depth: int) -> list[int]:

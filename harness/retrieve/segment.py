@@ -18,7 +18,7 @@ from harness.retrieve.document import Document
 from harness.retrieve.language import COMPOUNDING
 from harness.retrieve.lexical import LexicalIndex
 from harness.retrieve.manifest import SegmentInfo, check_files, file_info
-from harness.retrieve.tokens import words
+from harness.retrieve.tokens import terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Mask = NDArray[np.bool_]
 
+CHUNK_TERMS, PARENT_TERMS = "chunk-terms", "parent-terms"
 _DECODED = 64  # documents whose decoded text is kept
 
 
@@ -65,11 +66,11 @@ def write_segment(folder: Path, entries: Sequence[Entry], vectors: Vectors) -> S
         np.save(half / "vectors.npy", np.ascontiguousarray(vectors, dtype=np.float32))
         kind = dense_kind(len(vectors))
         DenseIndex.build(vectors, kind).save(half / "dense.faiss")
-        _lexical(entries).save(half)
-        names = sorted(path.name for path in half.iterdir())
+        _write_terms(half, entries)
+        names = sorted(path.relative_to(half).as_posix() for path in half.rglob("*.*"))
         files = {name: file_info(half / name) for name in names}
-        for name in names:
-            _through(half / name)
+        for path in (*(half / name for name in names), half / CHUNK_TERMS, half / PARENT_TERMS):
+            _through(path)
         _through(half)
         half.rename(folder)
         _through(folder.parent)
@@ -108,14 +109,20 @@ def _write_documents(folder: Path, entries: Sequence[Entry]) -> None:
     np.save(folder / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
 
 
-def _lexical(entries: Sequence[Entry]) -> LexicalIndex:
-    tokens: list[list[str]] = []
-    compounding: list[bool] = []
+def _write_terms(folder: Path, entries: Sequence[Entry]) -> None:
+    """Index the terms of the chunks, and those of their parents."""
+    texts: dict[str, list[list[str]]] = {CHUNK_TERMS: [], PARENT_TERMS: []}
+    compounding: dict[str, list[bool]] = {CHUNK_TERMS: [], PARENT_TERMS: []}
     for document, _, chunks in entries:
-        tokens.extend(words(search_text(document, chunk)) for chunk in chunks)
         compounds = document.metadata.get("language") in COMPOUNDING
-        compounding.extend([compounds] * len(chunks))
-    return LexicalIndex.build(tokens, compounding)
+        parents = dict.fromkeys((chunk.parent_start, chunk.parent_end) for chunk in chunks)
+        spans = {CHUNK_TERMS: chunks, PARENT_TERMS: [Chunk(*span, *span) for span in parents]}
+        for name, found in spans.items():
+            texts[name].extend(terms(search_text(document, span)) for span in found)
+            compounding[name].extend([compounds] * len(found))
+    for name, found in texts.items():
+        (folder / name).mkdir()
+        LexicalIndex.build(found, compounding[name]).save(folder / name)
 
 
 def _through(path: Path) -> None:
@@ -147,7 +154,8 @@ class Segment:
             self._texts = _mapped(folder / "texts.bin")
             self._rows = _mapped(folder / "rows.jsonl")
             self.dense = DenseIndex.load(folder / "dense.faiss", self.vectors, info.dense)
-            self.lexical = LexicalIndex.load(folder)
+            self.chunk_terms = LexicalIndex.load(folder / CHUNK_TERMS)
+            self.parent_terms = LexicalIndex.load(folder / PARENT_TERMS)
         except (ValueError, RuntimeError, KeyError) as error:
             raise BadInput(f"{str(folder)!r} is damaged: {error}") from error
         self.document = lru_cache(maxsize=_DECODED)(self._document)
@@ -172,6 +180,16 @@ class Segment:
         start = int(self._places[number][4])
         last = number + 1 == len(self._places)
         return range(start, len(self.chunks) if last else int(self._places[number + 1][4]))
+
+    @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """For every chunk the place of its parent among all parents, shape (chunks,)."""
+        import numpy as np
+
+        if not len(self.chunks):
+            return np.zeros(0, dtype=np.int64)
+        begun = np.diff(self.chunks[:, [0, 3]], axis=0).any(axis=1)
+        return np.concatenate([[0], np.cumsum(begun)])
 
     @cached_property
     def facts(self) -> list[dict[str, Any]]:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterator
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
 
-TOKENISER = "words-1"
+from harness.core import BadInput
+
+TOKENISER = "words-1, snowball-english"
 """Name of these rules; an index made with others is refused."""
 
 _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -43,6 +48,33 @@ def words(text: str) -> list[str]:
         else:
             found.extend(_parts(run))
     return found
+
+
+def terms(text: str) -> list[str]:
+    """Tokens as the lexical index keeps them: :func:`words`, those of plain letters stemmed.
+
+    The stemmer is Snowball's for English (Porter 2001); words of other languages pass through it
+    the same way in documents and queries, so they still meet.
+
+    Raises:
+        BadInput: if PyStemmer is not installed.
+    """
+    return [_stem(word) for word in words(text)]
+
+
+@lru_cache(maxsize=1 << 18)
+def _stem(word: str) -> str:
+    return _stemmer().stemWord(word) if word.isascii() and word.isalpha() else word
+
+
+@cache
+def _stemmer() -> Any:
+    try:
+        return import_module("Stemmer").Stemmer("english")
+    except ImportError as error:
+        raise BadInput(
+            f"the lexical index needs PyStemmer ({error}): pip install 'agent-skill-harness[rag]'"
+        ) from error
 
 
 def _bigrams(run: str) -> list[str]:
