@@ -34,11 +34,12 @@ _VERBS = {
         "leave~out", "leave~off", "leave~aside", "set~aside", "put~aside", "take~out", "cross~out",
         "weed~out", "rule~out", "throw~out", "throw~away", "screen~out", "sift~out", "cut~out",
         "keep~out", "keep~away", "pass~over", "stay~out", "cast~aside", "rid~rid", "kick~out",
-        "push~aside", "mask~out", "mask", "blank~out", "count~out", "factor~out",
+        "push~aside", "mask~out", "mask", "blank~out", "strip", "strip~out", "pull~out", "shut~out",
+        "count~out", "factor~out",
     ),
     "include": (
         "count", "include", "add", "sum", "total", "consider", "tally", "aggregate", "contribute",
-        "enter", "retain", "reckon", "belong", "matter", "treat", "use", "keep", "incorporate",
+        "enter", "retain", "reckon", "belong", "matter", "use", "keep", "incorporate",
         "factor~in", "take~account", "go~into", "flow~into", "slip~into", "feed~into",
         "come~into", "let~into", "figure~in", "leave~in", "stay~in", "remain~in", "bring~in",
         "creep~into", "end~up in", "make~into", "run~into", "appear~in", "show~up in",
@@ -70,7 +71,8 @@ _VERBS = {
     ),
     "lessen": (
         "subtract", "deduct", "reduce", "lower", "decrease", "diminish", "shrink", "debit",
-        "dock", "offset", "detract", "lessen", "cut", "take~off", "take~away", "come~off", "pull~down", "pull",
+        "dock", "offset", "detract", "lessen", "cut", "take~off", "take~away", "come~off",
+        "pull~down", "pull", "go~down", "fall by", "drop by", "sink", "bring~down by",
         "go~off", "knock~off", "take~from", "draw~from", "bring~down", "set~off", "net",
         "remove~from", "pull~from", "strip~from", "drop~from", "count~against",
         "work~against",
@@ -97,7 +99,8 @@ CLASSES: dict[str, str] = {
     for name, words in _VERBS.items()
 } | {
     "two": r"\b(?:two|2)\b",
-    "only": r"\b(?:only|just|solely|exclusively|merely|nothing but|restrict\w*|limit\w*|confin\w*)\b",
+    "only": r"\b(?:only|just|solely|exclusively|merely|nothing but|restrict\w*|limit\w*"
+    r"|confin\w*)\b",
     "gap": r"(?:\s+[^\s.,;:()]+){0,4}?\s+",
     "repeated": r"\b(?:duplicat\w*|repeat(?:ed|s)?\b|repeating|repetitions?|twice|doubles?|doubled"
     r"|doublings?|again\b|(?:several|multiple|many|more|two|further|repeated) times|more than once"

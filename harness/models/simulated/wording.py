@@ -19,9 +19,11 @@ SHORT_REACH = 4
 """Words that a negating determiner (`no`, `without`) reaches."""
 
 _NAMES = {";": "semicolon", ",": "comma", ".": "dot", "/": "slash", "-": "hyphen", "|": "pipe"}
-_QUOTED = re.compile(r"""(?:[`"'“”‘’«»]\s*|\()([;,./|-])(?:\s*[`"'“”‘’«»]|\))""")
+_QUOTED = re.compile(
+    r"""(?:[`"'“”\u2018\u2019«»]\s*|\()([;,./|-])(?:\s*[`"'“”\u2018\u2019«»]|\))"""
+)
 _CODE = re.compile(r"`[^`]*\w;[^`]*`|\*\w[^*]*;[^*]*\w\*|\"\w[^\"]*;[^\"]*\w\"")
-_MARKER = re.compile(r"^[\s>]*(?:#+\s+)?(?:(?:[-*+•–]|\d+[.)])\s+)?(?:\[[ xX✓]?\]\s*)?")
+_MARKER = re.compile(r"^[\s>]*(?:#+\s+)?(?:(?:[-*+•\u2013]|\d+[.)])\s+)?(?:\[[ xX✓]?\]\s*)?")
 _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), new)
     for pattern, new in (
@@ -41,7 +43,8 @@ _BASE = (
     "return|print|output|compare|look|go|find|pick|choose|name|remove|drop"
 )
 _CLAUSE = re.compile(
-    r"[,:()→]|\s[–—-]\s|—|\b(?:but|yet|because|since|so|unless|while|whereas|though|although|then"
+    r"[,:()→]|\s[\u2013—-]\s|—|\b(?:but|yet|because|since|so|unless|while|whereas|though"
+    r"|although|then"
     r"|thus|therefore|hence|however|if|when|whenever|where|until|as long as|otherwise|whichever"
     rf"|and (?:then|instead|always|just|only|rather|please|(?=(?:not|never|{_BASE})\b)))\b"
 )
@@ -50,11 +53,13 @@ _HEADER = re.compile(
 )
 _NO_NEGATION = re.compile(
     r"\b(?:no matter|no later|no more than|not only|not just|not until|nothing but|no other"
-    r"|whether or not|not yet|if not|no particular order|no exceptions?|without (?:exception|fail)s?"
+    r"|whether or not|not yet|if not|no particular order|no exceptions?|without (?:exception"
+    r"|fail)s?"
     r"|not (?:strictly )?(?:more|less) than"
     r"|(?:there (?:is|are|was|were)|if|when|where|whenever|has|have|with|contains?|finds?) no"
     r"(?! (?:need|reason|point|requirement|use|call|obligation|necessity|sense|cause))"
-    r"(?: \w+){1,2}|without (?:any|an?) \w+(?<!ing)|without (?:orders|matches|rows|entries|regard|respect))\b"
+    r"(?: \w+){1,2}|without (?:any|an?) \w+(?<!ing)|without (?:orders|matches|rows|entries"
+    r"|regard|respect))\b"
 )
 _LONG = re.compile(
     r"\b(?:not|never|nor|neither|avoid\w*|refrain\w*|instead of|rather than|in place of|stop"
@@ -81,13 +86,16 @@ _BAD = (
     r"|tolerated|welcome|compulsory|mandatory|obligatory|admissible|okay|ok|expected|the \w+)"
 )
 _AFTER = re.compile(
-    rf"\b(?:is|are|be|was|were|as|considered|deemed|marked|get|gets|being)\s+(?:\w+ly\s+)?(?:{_BAD})\b"
-    r"|\b(?:must|should|shall|may|can|need|will|do|does|ought)\s+(?:never|not)\s+(?:to\s+)?(?:be\s+)?"
+    rf"\b(?:is|are|be|was|were|as|considered|deemed|marked|get|gets"
+    rf"|being)\s+(?:\w+ly\s+)?(?:{_BAD})\b"
+    r"|\b(?:must|should|shall|may|can|need|will|do|does|ought)\s+(?:never"
+    r"|not)\s+(?:to\s+)?(?:be\s+)?"
     r"(?:used?|allowed|permitted|applied|apply|chosen|accepted|appear|occur|written|happen|show"
     r"|done|serve|given|matter|count|exist|come up|remain|stay|shown|printed|reported|be present)\b"
     r"|\bha(?:s|ve) no place\b|\bnever\s+(?:used|allowed|permitted|applied|accepted|acceptable"
     r"|right|correct|appears?|occurs?)\b|\bneed not\b|\bdoes not apply\b|\bnot (?:an )?acceptable\b"
-    r"|\b(?:leads?|led|results?|resulted) (?:to|in) (?:\w+ )?(?:mistakes|errors|wrong)|\bcauses? errors"
+    r"|\b(?:leads?|led|results?|resulted) (?:to|in) (?:\w+ )?(?:mistakes|errors|wrong)"
+    r"|\bcauses? errors"
     r"|\bexempt\w* from (?:it|this|that|them)\b"
 )
 _BLOCKS = re.compile(r"\b(?:that|which|who|whose|as|than|instead|rather|and)\b")
@@ -96,10 +104,13 @@ _PERMITS = re.compile(
     r"|acceptable to|if you (?:like|wish|want))\b(?! only| never)"
 )
 _ASIDE = re.compile(
-    r"(?:\b(?:if|when|whenever|where|wherever|in case|suppose|even if|even when|even though|even where"
+    r"(?:(?<!as )\b(?:if|when|whenever|where|wherever|in case|suppose|even if|even when|even though"
+    r"|even where"
     r"|although|though|regardless of|no matter|irrespective of|independent\w* of|despite"
-    r"|in spite of|without (?:regard|respect) (?:to|for)|because|since|once(?= the| a| you| it| all| every)|as long as)\b"
-    r"|^as (?=\w+ (?:is|are)\b)|^should (?=the|an?|there|it|this|that|no|any|two|several|you|some|nothing|one)\b)"
+    r"|in spite of|without (?:regard|respect) (?:to|for)|because|since|once(?= the| a| you| it"
+    r"| all| every)|as long as)\b"
+    r"|^as (?=\w+ (?:is|are)\b)|^should (?=the|an?|there|it|this|that|no|any|two|several|you"
+    r"|some|nothing|one)\b)"
     r"(?P<body>.*?)(?=,|→|:|\bthen\b|[.!?]?$)"
 )
 _ASKED = re.compile(
@@ -112,10 +123,14 @@ _DIRECTS = re.compile(
     r"|do not|sure|ensure|remember|please|required|expected|wants?|expects?|requires?|only)\b"
 )
 _TELLS = re.compile(
-    r"^(?:the |this |that |our |your |an? |all |input |raw )*(?:[\w-]+ ){0,2}?(?:table|column|file|sheet"
-    r"|field|data|database|system|source|export|spreadsheet|shop|warehouse|raw numbers?)"
-    r"(?: of the \w+| in the \w+| here)?,? (?:\w+ly |also )?(?:is|are|has|have|contains?|holds?|shows?"
-    r"|lists?|stores?|gives?|uses?|can|may|comes?|carries|includes?|names?|records?|stands?|spells?)\b"
+    r"^(?:the |this |that |our |your |an? |all |input |raw )*(?:[\w-]+ ){0,2}?(?:table|column"
+    r"|file|sheet"
+    r"|field|data|database|system|source|export|spreadsheet|shop|warehouse|scales?|label"
+    r"|raw numbers?)"
+    r"(?: of the \w+| in the \w+| here)?,? (?:\w+ly |also )?(?:is|are|has|have|contains?|holds?"
+    r"|shows?"
+    r"|lists?|stores?|gives?|uses?|can|may|comes?|carries|includes?|names?|records?|stands?"
+    r"|spells?)\b"
     r"|^(?:about \d|some|most|many|a few|few|half|sometimes|occasionally)\b"
     r"|\b(?:often|sometimes|usually|typically|occasionally|frequently|rarely)\b"
     r"|\b(?:is|are) (?:stored|saved|kept|recorded|entered|found|imported) (?:in|by|as|with)\b"
@@ -151,7 +166,8 @@ class Sentence:
         if re.search(r"\bnor\b", before):
             before = re.sub(r"\bneither\b", "", before)
         negations = _count(_LONG, before, REACH) + _count(_SHORT, before, SHORT_REACH)
-        negations += len(_INSIDE.findall(_NO_NEGATION.sub("", text[start:end])))
+        inside = _NO_NEGATION.sub("", text[start:end])
+        negations += len(_INSIDE.findall(inside)) or int(_AFTER.search(inside) is not None)
         negations += self._rejected(end)
         if negations % 2:
             return "forbidden"
@@ -172,7 +188,7 @@ def _count(pattern: re.Pattern[str], before: str, reach: int) -> int:
 
 def plain(line: str) -> str:
     """The line in lower case without Markdown, contractions or quoted punctuation."""
-    text = line.replace("’", "'").replace("‘", "'")
+    text = line.replace("\u2019", "'").replace("\u2018", "'")
     text = _CODE.sub(lambda found: found[0].replace(";", " semicolon "), text)
     text = _QUOTED.sub(lambda found: f" {_NAMES[found[1]]} ", _MARKER.sub("", text)).lower()
     for pattern, new in _REWRITES:
