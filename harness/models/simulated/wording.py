@@ -57,7 +57,8 @@ _NO_NEGATION = re.compile(
     r"|fail)s?"
     r"|not (?:strictly )?(?:more|less) than"
     r"|(?:there (?:is|are|was|were)|if|when|where|whenever|has|have|with|contains?|finds?) no"
-    r"(?! (?:need|reason|point|requirement|use|call|obligation|necessity|sense|cause))"
+    r"(?! (?:need|reason|point|requirement|use|call|obligation|necessity"
+    r"|sense|cause|bearing|effect|influence|impact|role))"
     r"(?: \w+){1,2}|without (?:any|an?) \w+(?<!ing)|without (?:orders|matches|rows|entries"
     r"|regard|respect))\b"
 )
