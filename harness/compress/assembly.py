@@ -78,7 +78,9 @@ class Assembler:
                 pieces.extend(["\n\n", gap] if gap else [])
                 continue
             for id_ in group:
-                if len(self._sources) > 1:
+                if len(self._sources) > 1 and style == "none":
+                    pieces.append("\n\n")
+                elif len(self._sources) > 1:
                     pieces.append(f"\n\n{title(id_)}\n")
                 pieces.extend(self._document(self._sources[id_], by_document[id_], style))
         return pieces

@@ -108,7 +108,7 @@ class Compressor:
     def _costs(self, style: Style) -> Costs:
         total, id_ = max(1, self._ranked.pool.total), "0" * 10 if self._store else None
         longest = max((source.id for source in self._sources), key=len, default="")
-        titled = title(longest) + "\n\n" if len(self._sources) > 1 else ""
+        titled = title(longest) + "\n\n" if len(self._sources) > 1 and style != "none" else ""
         return Costs(
             self._tokenizer.count(marker(style, total, id_)) + 1 if style != "none" else 0,
             self._tokenizer.count(titled) + 1 if titled else 0,
@@ -121,6 +121,8 @@ class Compressor:
         allowed = limit
         for _ in range(_ROUNDS):
             selection = Selection(self._ranked.pool, costs)
+            for at in self._ranked.order[:1]:
+                selection.force(at)
             selection.fill(self._ranked.order, allowed)
             found = self._shrunk(selection, style, limit)
             if found and (not draft or len(found.kept) > len(draft.kept)):

@@ -11,6 +11,7 @@ LEFT_OUT = re.compile(
     rf"\[… (?:\d+ of \d+ (?:records|rows), )?(\d+) tokens left out"
     rf"(?:: expand [0-9a-f]{{{ID_LENGTH}}})?\]|\[…(\d+)\]"
 )
+EXPANDABLE = re.compile(rf"\[… [^\[\]…\n]{{1,80}}: expand ([0-9a-f]{{{ID_LENGTH}}})\]")
 _TITLE = re.compile(r"^\[document: [^\n]{1,300}\]$", re.MULTILINE)
 
 

@@ -36,6 +36,10 @@ class Selection:
         self.kept: set[int] = set()
         self.cost = costs.marker
 
+    def force(self, at: int) -> None:
+        """Add a unit whatever it costs: what fits is counted in the end."""
+        self._add([at] if at not in self._headers else [self._headers[at], at], None)
+
     def fill(self, order: Sequence[int], budget: int) -> None:
         """Add units in order, each that still fits."""
         smallest = min(self._pool.tokens, default=0)
@@ -45,7 +49,7 @@ class Selection:
             wanted = [one for one in (at, self._headers.get(at)) if one is not None]
             self._add(wanted, budget)
 
-    def _add(self, wanted: Sequence[int], budget: int) -> None:
+    def _add(self, wanted: Sequence[int], budget: int | None) -> None:
         added: list[int] = []
         before = self.cost
         for at in wanted:
@@ -53,7 +57,7 @@ class Selection:
                 self.cost += self._price(at)
                 self.kept.add(at)
                 added.append(at)
-        if self.cost > budget:
+        if budget is not None and self.cost > budget:
             self.kept.difference_update(added)
             self.cost = before
         else:

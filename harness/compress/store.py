@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import zstandard
 
-from harness.compress.markers import ID_LENGTH
+from harness.compress.markers import EXPANDABLE, ID_LENGTH
 from harness.core import BadInput
 from harness.core.cache import cache_root
 
@@ -88,7 +89,9 @@ class Store:
             database.executemany("INSERT OR IGNORE INTO omissions VALUES (?, ?, ?, ?, ?)", rows)
 
     def expand(self, id_: str) -> str:
-        """The text that was left out under an ID; parts of several documents in order.
+        """The text that was left out under an ID, older markers inside it expanded too.
+
+        Parts of several documents come in order, blank lines between them.
 
         Raises:
             BadInput: if the store has no such ID.
@@ -103,7 +106,15 @@ class Store:
                     f"no part with the ID {id_!r} in {str(self.folder)!r}: expected the "
                     f"{ID_LENGTH} hexadecimal digits of a marker, '[… expand ID]'"
                 )
-            return "\n\n".join(_read(database, *part) for part in parts)
+            text = "\n\n".join(_read(database, *part) for part in parts)
+        return EXPANDABLE.sub(self._inner, text)
+
+    def _inner(self, marker: re.Match[str]) -> str:
+        """What an older marker inside a part stands for; itself where that is not known."""
+        try:
+            return self.expand(marker[1])
+        except BadInput:
+            return marker[0]
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:

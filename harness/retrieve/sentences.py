@@ -17,7 +17,7 @@ from harness.retrieve.language import identify_language
 
 LONGEST = 2000
 """Characters after which a sentence without an end is cut at a space."""
-_SUSPECT = 300
+_SUSPECT = 120
 _WITHOUT_QUOTES = {ord(mark): " " for mark in "\"'`()[]{}\u00ab\u00bb\u2018\u201c\u201d\u201e"}
 _LINE_END = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
 _ITEM = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s|[A-Z][\w .'-]{0,40}:\s)")

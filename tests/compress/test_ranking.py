@@ -1,0 +1,129 @@
+"""The pre-filter, bridges, questions about the whole, and critics behind one interface."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness.compress import Query, Unit, compress, open_critic
+from harness.compress.coverage import asks_for_whole
+from harness.compress.critics.llm import ModelCritic, read_needed
+from harness.compress.ranking import CASCADE_TO
+from harness.core import BadInput
+from harness.models import open_model
+from harness.retrieve.document import Document
+from tests.models.http_server import Answer, completion, serve
+
+
+class Counting:
+    """A critic that remembers what it read."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.read: list[Unit] = []
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """1 for a unit that ends with the query."""
+        self.read = list(units)
+        return [1.0 if query.query in unit.text else 0.1 for unit in units]
+
+
+def test_a_slow_critic_reads_what_bm25_lets_through() -> None:
+    filler = " ".join(f"Line {number} speaks of weather and wind." for number in range(6000))
+    text = f"{filler} The turbine number seven failed. {filler}"
+    critic = Counting()
+    found = compress(text, "turbine", budget=300, critic=critic, reversible=False)
+    assert "The turbine number seven failed." in found.text
+    assert 100 < len(critic.read) < 3000
+    assert sum(len(unit.text) for unit in critic.read) < 8 * CASCADE_TO
+    assert [unit.start for unit in critic.read] == sorted(unit.start for unit in critic.read)
+
+
+def test_a_bridge_is_followed_to_another_document() -> None:
+    noise = [
+        Document(f"n{n}", f"Harbour {n} was built of stone. It had {n} gates. " * 3)
+        for n in range(30)
+    ]
+    first = Document("film", "The film Blue Lantern was directed by Ilse Varga.")
+    second = Document("life", "In 1931 Varga came into the world in Szeged.")
+    documents = [*noise[:15], first, *noise[15:], second]
+    question = "Where was the director of Blue Lantern born?"
+    found = compress(documents, question, budget=120, critic="lexical", reversible=False)
+    assert "Szeged" in found.text
+    flat = compress(
+        documents, question, budget=120, critic="lexical", reversible=False, expand_entities=False
+    )
+    assert "Szeged" not in flat.text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Summarize the meeting.", "summary"),
+        ("What are the main findings?", "summary"),
+        ("总结这篇文章", "summary"),
+        ("", "no query"),
+        ("How many times does the word 'pump' occur?", "count"),
+        ("What are the ten most common words?", "count"),
+        ("Summarize the discussion about the remote control.", None),
+        ("How many points did the Panthers defense surrender?", None),
+        ("When was the pump replaced?", None),
+        ("List every code of amber-otter.", None),
+    ],
+)
+def test_questions_about_the_whole_text(query: str, expected: str | None) -> None:
+    assert asks_for_whole(query) == expected
+
+
+def test_a_summary_covers_the_length_of_the_text() -> None:
+    parts = [f"Chapter {n} tells of the {n}th voyage to the island. " * 12 for n in range(10)]
+    found = compress(
+        "\n\n".join(parts), "Summarise this.", ratio=0.2, critic="lexical", reversible=False
+    )
+    assert found.critic == "coverage (summary)"
+    missing = [n for n in range(10) if f"Chapter {n} " not in found.text]
+    assert len(missing) <= 1, missing
+    assert any("whole" in warning for warning in found.warnings)
+
+
+@pytest.mark.slow  # loads the encoder
+def test_the_embedding_critic_finds_what_shares_no_word() -> None:
+    text = "The cat slept. Physicians treated the patient. Rain fell all day. Prices rose again."
+    found = compress(text, "doctors in a hospital", budget=16, critic="embedding", reversible=False)
+    assert "Physicians treated the patient." in found.text
+
+
+def test_the_model_critic_reads_the_numbers_of_each_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def answer(body: dict[str, Any]) -> Answer:
+        lines = str(body["messages"][0]["content"]).partition("<parts>")[2].splitlines()
+        hits = [line.split(".")[0] for line in lines if "zebra" in line]
+        return completion("Here: " + json.dumps({"needed": dict.fromkeys(hits, 3)}))
+
+    sentences = [f"Sentence {number} is calm." for number in range(300)]
+    sentences[137] = "A zebra stood there."
+    with serve(answer) as served:
+        critic = ModelCritic(
+            open_model("openai/judge", base_url=served.url), window=500, overlap=60
+        )
+        text = " ".join(sentences)
+        found = compress(text, "animal", budget=60, critic=critic, reversible=False)
+    assert "A zebra stood there." in found.text
+    assert len(served.bodies) > 3, "one window for everything"
+    assert "judge" in found.critic
+
+
+def test_replies_that_name_no_parts() -> None:
+    assert read_needed('{"needed": {"2": 9, "7": 1}}', 3) == [0.0, 3.0, 0.0]
+    assert read_needed("no idea", 3) is None
+    assert read_needed('{"needed": [1]}', 3) is None
+
+
+def test_an_unknown_critic_is_named() -> None:
+    with pytest.raises(BadInput, match="'psychic'"):
+        open_critic("psychic")
