@@ -32,18 +32,18 @@ def test_every_mode_has_unseen_wordings() -> None:
 
 
 def test_first_sight_accuracy() -> None:
-    """Word lists reach two thirds of unseen wordings, and mistake one in seven others.
+    """Measured: 105 of 120 heard; 4 of 96 negated or decoy rules taken for the remedy.
 
-    Measured: 80 of 120 heard; 14 of 96 negated or decoy rules taken for the remedy. The benchmark
-    does not rest on it: it asks for the wordings of its own analyst, which are all understood.
+    The lists were extended on another author's sentences (`order_paraphrases_tuning.json`), and
+    this file was read once, afterwards.
     """
     right = sum(len(heard(slip, "entails")) for slip in MODES)
     wrong = sum(len(heard(slip, kind)) for slip in MODES for kind in ("negated", "decoys"))
-    assert right >= 80
-    assert wrong <= 14
+    assert right >= 105
+    assert wrong <= 4
 
 
-def test_a_wording_of_one_remedy_is_hardly_ever_heard_as_another() -> None:
+def test_a_wording_of_one_remedy_is_never_heard_as_another() -> None:
     crossed = [
         (slip, other)
         for slip in MODES
@@ -51,7 +51,7 @@ def test_a_wording_of_one_remedy_is_hardly_ever_heard_as_another() -> None:
         for other, mode in MODES.items()
         if other != slip and mode.remedy is not None and mode.remedy.said_in(f"- {line}")
     ]
-    assert len(crossed) <= 2
+    assert crossed == []
 
 
 def test_the_analysts_own_wordings_are_understood() -> None:
