@@ -1,4 +1,4 @@
-"""What agents call: python and bash in the sandbox, and the files of a skill."""
+"""What agents call: python and bash in the sandbox, the files of a skill, and documents."""
 
 from __future__ import annotations
 
@@ -11,17 +11,36 @@ from harness.tools.truncation import truncate
 from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError
 
 TOOLS = {tool.name: tool for tool in (PYTHON, BASH, READ_SKILL_FILE)}
+DOCUMENT_TOOLS = ("search", "read", "expand", "context")
+"""Tools that look into documents; some take a setting: `search:lexical`, `context:compress:800`."""
 
-__all__ = ["TOOLS", "Arguments", "Bench", "Tool", "ToolArgumentError", "get_tools", "truncate"]
+__all__ = [
+    "DOCUMENT_TOOLS",
+    "TOOLS",
+    "Arguments",
+    "Bench",
+    "Tool",
+    "ToolArgumentError",
+    "get_tools",
+    "truncate",
+]
 
 
 def get_tools(names: Sequence[str]) -> tuple[Tool, ...]:
-    """Tools by name.
+    """Tools by name, with their settings.
 
     Raises:
-        BadInput: for a name that no tool has.
+        BadInput: for a name that no tool has, or a setting that it does not know.
     """
-    for name in names:
-        if name not in TOOLS:
-            raise BadInput(f"no tool {name!r}: expected one of {', '.join(TOOLS)}")
-    return tuple(TOOLS[name] for name in names)
+    return tuple(map(_tool, names))
+
+
+def _tool(name: str) -> Tool:
+    base, _, setting = name.partition(":")
+    if base in DOCUMENT_TOOLS:
+        from harness.tools.search import document_tool  # retrieval is loaded where it is used
+
+        return document_tool(base, setting)
+    if name not in TOOLS:
+        raise BadInput(f"no tool {name!r}: expected one of {', '.join([*TOOLS, *DOCUMENT_TOOLS])}")
+    return TOOLS[name]

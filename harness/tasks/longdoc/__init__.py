@@ -6,19 +6,7 @@ from pathlib import Path
 
 from harness.core import Score, Task
 from harness.tasks.inputs import copy_inputs
-from harness.tasks.reading import check, judge, metric_of
-
-_FORMS = {
-    "em": "Reply with the answer alone, as short as it can be.",
-    "choice": "Reply with the letter of the right choice alone.",
-    "exam": "Reply with the letters of all right choices alone.",
-    "boolean": "Reply with yes or no alone.",
-    "all": "Reply with the values alone.",
-    "part": "Reply with the answer alone, as short as it can be.",
-    "numbers": "Reply with the number alone.",
-    "classes": "Reply with the name of the class alone.",
-}
-"""What the agent is told about the form of its answer; nothing where sentences are wanted."""
+from harness.tasks.reading import check, judge, metric_of, with_form
 
 
 class LongDocFamily:
@@ -34,8 +22,7 @@ class LongDocFamily:
         choices = task.meta.get("choices", {})
         listed = choices.items() if isinstance(choices, dict) and metric != "classes" else ()
         parts = [task.prompt, *(f"{letter}. {text}" for letter, text in listed if text)]
-        question = "\n".join(parts)
-        return f"{question}\n\n{_FORMS[metric]}" if metric in _FORMS else question
+        return with_form("\n".join(parts), metric)
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
         """Judge the final answer; `detail` has support and joint figures where there is gold."""

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from harness.tasks.reading.forms import bare_question, with_form
 from harness.tasks.reading.judging import JUDGES, check, evidence_of, judge, metric_of
 from harness.tasks.reading.rouge import rouge
 from harness.tasks.reading.squad import best_overlap, exact_match, official_normal, overlap
@@ -23,6 +24,7 @@ from harness.tasks.reading.support import cited_support, joint, split_citations,
 
 __all__ = [
     "JUDGES",
+    "bare_question",
     "best_overlap",
     "check",
     "cited_support",
@@ -36,4 +38,5 @@ __all__ = [
     "rouge",
     "split_citations",
     "support",
+    "with_form",
 ]

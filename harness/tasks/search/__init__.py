@@ -10,9 +10,7 @@ from pathlib import Path
 
 from harness.core import Score, Task
 from harness.tasks.inputs import copy_inputs
-from harness.tasks.reading import check, judge, metric_of
-
-FORM = "Reply with the answer alone, as short as it can be."
+from harness.tasks.reading import check, judge, metric_of, with_form
 
 
 class SearchFamily:
@@ -24,9 +22,7 @@ class SearchFamily:
         """See :meth:`harness.tasks.types.Family.prepare`."""
         check(task)
         copy_inputs(task, base, workdir)
-        if metric_of(task) == "boolean":
-            return f"{task.prompt}\n\nReply with yes or no alone."
-        return f"{task.prompt}\n\n{FORM}"
+        return with_form(task.prompt, metric_of(task))
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
         """Judge the final answer; `detail` has support and joint figures where there is gold."""

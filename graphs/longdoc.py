@@ -1,0 +1,215 @@
+"""Questions about long documents: by compression, retrieval, both, truncation, or page by page.
+
+    gather ──► answer ──► cite ──► END      one context stage chooses what the model reads
+      │          ▲ └► act ─┘                 native tools: expand, search, read what was left out
+      └──► page ─┘◄┐
+             └─────┘                         paging: read, take a note, go on, then answer
+
+The suite's tools decide how a context is made: `context:ARM[:TOKENS]` is a stage
+(:mod:`harness.tools.context`), `read` without one is paging, none of both is truncation. State
+holds no documents: the context is made again from the work folder where a step needs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from operator import add
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.agents.limits import TurnLimit
+from harness.agents.protocol import FormatError, read_arguments
+from harness.agents.react import ReactContext
+from harness.core import digest
+from harness.core.prompts import render
+from harness.models.types import ModelCall
+from harness.tasks.reading import bare_question
+from harness.tools import ToolArgumentError, get_tools, truncate
+from harness.tools.attribution import attribute
+from harness.tools.documents import read_documents
+from harness.tools.pages import pages_of
+
+LOOKING = ("expand", "search", "read")
+"""Tools that a model may call beside its context."""
+
+
+class Question(TypedDict):
+    """The part of the state that every input has."""
+
+    messages: Annotated[list[dict[str, Any]], add]
+
+
+class State(Question, total=False):
+    """What a checkpoint holds.
+
+    Attributes:
+        context: digest of what the stage chose; "" for paging.
+        page: pages read so far.
+        notes: what was written down about them.
+        turns: model calls of the answering part.
+        answer: the final answer, with citations behind it.
+    """
+
+    context: str
+    page: int
+    notes: Annotated[list[str], add]
+    turns: int
+    pending: list[dict[str, Any]]
+    answer: str
+
+
+Context = Runtime[ReactContext]
+Update = dict[str, Any]
+
+
+async def gather(state: State, runtime: Context) -> Update:
+    """Let the context stage choose; nothing to do for paging."""
+    context = runtime.context
+    if _pages(context):
+        return {"context": "", "page": 0}
+    text = await _chosen(state, context)
+    context.tell({"type": "context", "text": text})
+    return {"context": digest(text)}
+
+
+def _pages(context: ReactContext) -> bool:
+    names = {tool.name for tool in context.tools}
+    return "read" in names and "context" not in names
+
+
+async def _chosen(state: State, context: ReactContext) -> str:
+    """What the suite's stage gives for the question; the same every time."""
+    tools = {tool.name: tool for tool in context.tools}
+    stage = tools.get("context") or get_tools(["context:truncate"])[0]
+    return await stage.run({"query": _question(state)}, context.bench)
+
+
+def _question(state: State) -> str:
+    """What is asked, without the form of the answer, which would lead a search astray."""
+    return bare_question(state["messages"][0]["content"])
+
+
+async def page(state: State, runtime: Context) -> Update:
+    """Read one page and note what helps."""
+    context = runtime.context
+    pages = pages_of(await asyncio.to_thread(read_documents, context.bench.workdir))
+    at = state.get("page", 0)
+    if at >= context.max_turns - 1:
+        raise TurnLimit(f"{len(pages)} pages need more than the {context.max_turns} turns allowed")
+    prompt = render(
+        "longdoc_page",
+        question=_question(state),
+        notes=state.get("notes", []),
+        page=pages[at].shown,
+        number=at + 1,
+        pages=len(pages),
+    )
+    messages = [{"role": "user", "content": prompt}]
+    reply = await context.model.complete(messages, sampling=context.sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    said = reply.text.strip()
+    notes = [] if said.lower().strip(" .-") in ("", "nothing") else [f"{pages[at].citation} {said}"]
+    return {"page": at + 1, "notes": notes, "pending": [] if at + 1 >= len(pages) else [{}]}
+
+
+async def answer(state: State, runtime: Context) -> Update:
+    """Answer from the context or the notes; or ask for more with a native tool call."""
+    context = runtime.context
+    turns = state.get("turns", 0)
+    if turns + state.get("page", 0) >= context.max_turns:
+        raise TurnLimit(f"turn limit of {context.max_turns} reached")
+    tools = [tool for tool in context.tools if tool.name in LOOKING]
+    native = [tool.schema() for tool in tools] if context.protocol == "native" else []
+    shown = "\n".join(state.get("notes", [])) or "[No page held anything of use]"
+    prompt = render(
+        "longdoc_answer",
+        context=await _chosen(state, context) if state.get("context") else shown,
+        question=state["messages"][0]["content"],
+        protocol="native" if native else "text",
+    )
+    system = [{"role": "system", "content": context.skill}] if context.skill else []
+    messages = [*system, {"role": "user", "content": prompt}, *state["messages"][1:]]
+    reply = await context.model.complete(messages, tools=native or None, sampling=context.sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    said: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if not (native and reply.tool_calls):
+        return {"messages": [said], "answer": reply.text.strip(), "pending": [], "turns": turns + 1}
+    said["tool_calls"] = [_wire(call) for call in reply.tool_calls]
+    pending = [_held(call) for call in reply.tool_calls]
+    return {"messages": [said], "pending": pending, "turns": turns + 1}
+
+
+def _wire(call: ModelCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _held(call: ModelCall) -> dict[str, Any]:
+    """A tool call as the state holds it."""
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+async def act(state: State, runtime: Context) -> Update:
+    """Run the tools that the reply asked for."""
+    context = runtime.context
+    tools = {tool.name: tool for tool in context.tools if tool.name in LOOKING}
+    messages: list[dict[str, Any]] = []
+    for call in state.get("pending", []):
+        try:
+            arguments = read_arguments(call["name"], call["arguments"])
+            context.tell({"type": "tool", **call, "arguments": arguments})
+            if call["name"] not in tools:
+                raise ToolArgumentError(f"no tool {call['name']!r}; there are {', '.join(tools)}")
+            found = truncate(await tools[call["name"]].run(arguments, context.bench))
+        except (ToolArgumentError, FormatError) as error:
+            found = f"[Error: {error}]"
+        context.tell({"type": "observation", "id": call["id"], "text": found})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
+    return {"messages": messages, "pending": []}
+
+
+async def cite(state: State, runtime: Context) -> Update:
+    """Add the citation of a passage that says what the answer says, where it has none."""
+    context = runtime.context
+    said = state.get("answer", "")
+    documents = await asyncio.to_thread(read_documents, context.bench.workdir)
+    cited = await asyncio.to_thread(attribute, said, _question(state), documents)
+    context.tell({"type": "final", "answer": cited})
+    return {"answer": cited}
+
+
+def after_gathering(state: State) -> str:
+    """Paging, or the answer."""
+    return "answer" if state.get("context") else "page"
+
+
+def after_page(state: State) -> str:
+    """The next page, or the answer after the last."""
+    return "page" if state.get("pending") else "answer"
+
+
+def after_answering(state: State) -> str:
+    """Tools first, then the answer again."""
+    return "act" if state.get("pending") else "cite"
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+    graph: Any = StateGraph(State, context_schema=ReactContext)
+    graph.add_node("gather", gather)
+    graph.add_node("page", page)
+    graph.add_node("answer", answer)
+    graph.add_node("act", act)
+    graph.add_node("cite", cite)
+    graph.add_edge(START, "gather")
+    graph.add_conditional_edges("gather", after_gathering, ["answer", "page"])
+    graph.add_conditional_edges("page", after_page, ["page", "answer"])
+    graph.add_conditional_edges("answer", after_answering, ["act", "cite"])
+    graph.add_edge("act", "answer")
+    graph.add_edge("cite", END)
+    return graph
+
+
+graph = build().compile(name="longdoc")

@@ -1,0 +1,170 @@
+"""Multi-hop question answering over an index: look, note what was found, look again, answer.
+
+    think ──► look ──► note ──► think …     a query or a document; evidence notes with citations
+      │  └──► correct ──► think             a reply that cannot be read
+      └─────► finish ──► END                the answer with the citations of its evidence
+
+The model writes plain lines (`Search: …`, `Read: …`, `Answer: …`), so any model can take part.
+Notes replace the passages they were taken from, so that the prompt stays short over many hops
+(compare IRCoT, Trivedi et al. 2023).
+"""
+
+from __future__ import annotations
+
+import re
+from operator import add
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.agents.limits import TooManyFormatErrors
+from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.core.prompts import render
+from harness.tasks.reading import bare_question
+from harness.tools import Tool, ToolArgumentError, get_tools
+
+MOST_LOOKS = 8
+"""Searches and readings of one attempt, where the turns of the suite allow more."""
+LINE = re.compile(r"^\W*(search|read|answer)\W*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+ARGUMENT = {"search": "query", "read": "document"}
+
+
+class Question(TypedDict):
+    """The part of the state that every input has."""
+
+    messages: Annotated[list[dict[str, Any]], add]
+
+
+class State(Question, total=False):
+    """What a checkpoint holds.
+
+    Attributes:
+        notes: evidence with citations, one entry a look.
+        queries: what was looked for.
+        pending: tool and its argument, chosen by the last step.
+        found: what it returned.
+        format_errors: replies in a row that could not be read.
+        answer: the final answer.
+    """
+
+    notes: Annotated[list[str], add]
+    queries: Annotated[list[str], add]
+    pending: list[str]
+    found: str
+    format_errors: int
+    answer: str
+
+
+Context = Runtime[ReactContext]
+Update = dict[str, Any]
+
+
+async def think(state: State, runtime: Context) -> Update:
+    """Choose the next look, or answer."""
+    context = runtime.context
+    queries = state.get("queries", [])
+    system = render(
+        "search_step",
+        skill=context.skill,
+        notes=state.get("notes", []),
+        queries=queries,
+        last=len(queries) >= _most_looks(context),
+    )
+    messages = [{"role": "system", "content": system}, *state["messages"]]
+    reply = await context.model.complete(messages, sampling=context.sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    line = LINE.search(reply.text)
+    kind, rest = (line[1].lower(), line[2].strip()) if line else ("", "")
+    if kind == "answer":
+        return {"answer": rest, "pending": [], "format_errors": 0}
+    if not kind or len(queries) >= _most_looks(context):
+        return {"pending": [], "format_errors": state.get("format_errors", 0) + 1}
+    return {"pending": [kind, rest], "format_errors": 0}
+
+
+def _most_looks(context: ReactContext) -> int:
+    """A look takes two calls, the answer one."""
+    return max(1, min(MOST_LOOKS, (context.max_turns - 1) // 2))
+
+
+async def look(state: State, runtime: Context) -> Update:
+    """Search, or read a document."""
+    context = runtime.context
+    name, argument = state.get("pending", ["search", ""])
+    arguments: dict[str, Any] = {ARGUMENT[name]: argument}
+    context.tell({"type": "tool", "id": "text", "name": name, "arguments": arguments})
+    try:
+        found = await _tool(name, context).run(arguments, context.bench)
+    except ToolArgumentError as error:
+        found = f"[Error: {error}]"
+    context.tell({"type": "observation", "id": "text", "text": found})
+    return {"found": found, "queries": [argument]}
+
+
+def _tool(name: str, context: ReactContext) -> Tool:
+    """The suite's tool of that name, or ours: the graph always needs both."""
+    offered = {tool.name: tool for tool in context.tools}
+    return offered.get(name) or get_tools([name])[0]
+
+
+async def note(state: State, runtime: Context) -> Update:
+    """Write down what of the passages helps, with citations."""
+    context = runtime.context
+    prompt = render(
+        "search_note",
+        question=bare_question(state["messages"][0]["content"]),
+        query=state.get("queries", [""])[-1],
+        found=state.get("found", ""),
+    )
+    messages = [{"role": "user", "content": prompt}]
+    reply = await context.model.complete(messages, sampling=context.sampling)
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    return {"notes": [reply.text.strip() or "- nothing"], "pending": [], "found": ""}
+
+
+def correct(state: State, runtime: Context) -> Update:
+    """Tell the model that its reply could not be read."""
+    text = "Reply with one line that begins with Search:, Read: or Answer:."
+    if len(state.get("queries", [])) >= _most_looks(runtime.context):
+        text = "You cannot search any more. Reply with one line that begins with Answer:."
+    runtime.context.tell({"type": "format_error", "text": text})
+    count = state.get("format_errors", 0)
+    if count >= MOST_FORMAT_ERRORS:
+        raise TooManyFormatErrors(f"{count} replies in a row could not be read")
+    if any(message["content"].endswith(text) for message in state["messages"]):
+        return {}  # said already
+    return {"messages": [{"role": "user", "content": f"[Format error] {text}"}]}
+
+
+def finish(state: State, runtime: Context) -> Update:
+    """End with the answer."""
+    runtime.context.tell({"type": "final", "answer": state.get("answer")})
+    return {}
+
+
+def after_thinking(state: State) -> str:
+    """Which way a reply leads."""
+    if state.get("answer"):
+        return "finish"
+    return "look" if state.get("pending") else "correct"
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+    graph: Any = StateGraph(State, context_schema=ReactContext)
+    graph.add_node("think", think)
+    graph.add_node("look", look)
+    graph.add_node("note", note)
+    graph.add_node("correct", correct)
+    graph.add_node("finish", finish)
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", after_thinking, ["look", "correct", "finish"])
+    graph.add_edge("look", "note")
+    graph.add_edge("note", "think")
+    graph.add_edge("correct", "think")
+    graph.add_edge("finish", END)
+    return graph
+
+
+graph = build().compile(name="search")
