@@ -6,6 +6,7 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -125,11 +126,11 @@ def nearest_memory(arena: Arena) -> PerTask:
     lessons = [arena.lessons(one) for one in failed]
     questions = [_question(one.task.prompt) for one in failed]
 
-    def skill_for(task: Task) -> str:
-        scores = tfidf_similarities([*questions, _question(task.prompt)])[-1, :-1]
-        return bullets(lessons[int(scores.argmax())])
+    @cache
+    def nearest(question: str) -> int:
+        return int(tfidf_similarities([*questions, question])[-1, :-1].argmax())
 
-    return skill_for
+    return lambda task: bullets(lessons[nearest(_question(task.prompt))])
 
 
 def _question(prompt: str) -> str:

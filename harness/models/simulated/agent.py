@@ -56,7 +56,7 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
 
 
 def _order_desk(
-    profile: Profile, view: Conversation, task: tuple[str, str, list[Order]], chance: float
+    profile: Profile, view: Conversation, task: tuple[str, str, tuple[Order, ...]], chance: float
 ) -> Move:
     """One answer of the order desk, with what goes wrong in it."""
     kind, asked, orders = task

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal
 
 from pydantic import Field
@@ -74,12 +75,13 @@ class Order:
     day: date
 
 
-def read_task(text: str) -> tuple[str, str, list[Order]] | None:
+@lru_cache(maxsize=4096)
+def read_task(text: str) -> tuple[str, str, tuple[Order, ...]] | None:
     """(kind of question, what it asks about, orders) of a task; None if it is no order task."""
     for kind, pattern in _QUESTIONS:
         if HEADER in text and (found := pattern.search(text)):
             rows: list[tuple[str, ...]] = _ROW.findall(text)
-            return kind, found[1], [_order(row) for row in rows]
+            return kind, found[1], tuple(_order(row) for row in rows)
     return None
 
 
