@@ -1,0 +1,134 @@
+"""Questions over documents with gold units: XQuAD, COVID-QA and QMSum as the critics see them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.compress.types import Query, Unit
+from harness.retrieve.sentences import sentence_spans
+
+DISTRACTORS = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question.
+
+    Attributes:
+        id: of the question.
+        cluster: its document; questions of one are not independent.
+        query: what is asked.
+        units: of the document or documents, in order.
+        gold: for every answer the places of the units that it touches.
+    """
+
+    id: str
+    cluster: str
+    query: Query
+    units: tuple[Unit, ...]
+    gold: tuple[frozenset[int], ...]
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """All rows of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def xquad(folder: Path, seed: int) -> list[Case]:
+    """The gold paragraph among four others of the file, in random order; units are sentences."""
+    rng = random.Random(seed)
+    rows = read_jsonl(folder / "xquad_en.jsonl")
+    paragraphs = sorted({row["context"] for row in rows})
+    sentences = {text: _sentences(text, f"p{at}") for at, text in enumerate(paragraphs)}
+    cases: list[Case] = []
+    for row in rows:
+        others = rng.sample([text for text in paragraphs if text != row["context"]], DISTRACTORS)
+        stack = [row["context"], *others]
+        rng.shuffle(stack)
+        before = sum(len(sentences[text]) for text in stack[: stack.index(row["context"])])
+        gold = [
+            frozenset(before + at for at in touched(sentences[row["context"]], [span]))
+            for span in row["spans"]
+        ]
+        units = [unit for text in stack for unit in sentences[text]]
+        cluster = row["_meta"]["group"]
+        cases.append(Case(row["id"], cluster, Query("", row["query"]), tuple(units), tuple(gold)))
+    return cases
+
+
+def covidqa(folder: Path) -> list[Case]:
+    """Whole papers; units are sentences."""
+    papers = {
+        row["id"]: _sentences(row["context"], row["id"])
+        for row in read_jsonl(folder / "covidqa_docs.jsonl")
+    }
+    return [
+        Case(row["id"], row["doc"], Query("", row["query"]), tuple(papers[row["doc"]]),
+             tuple(touched(papers[row["doc"]], [span]) for span in row["spans"]))
+        for row in read_jsonl(folder / "covidqa.jsonl")
+    ]  # fmt: skip
+
+
+def qmsum(folder: Path) -> list[Case]:
+    """Whole meetings; units are turns, and every gold turn counts by itself."""
+    cases: list[Case] = []
+    for row in read_jsonl(folder / "qmsum.jsonl"):
+        turns = _turns(row["context"], row["id"])
+        for at, one in enumerate(row["queries"]):
+            gold = tuple(frozenset([turn]) for turn in sorted(touched(turns, one["spans"])))
+            if gold:
+                query = Query("", one["query"])
+                cases.append(Case(f"{row['id']}/{at}", row["id"], query, tuple(turns), gold))
+    return cases
+
+
+def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
+    """At most `size` cases, drawn in turn from every cluster."""
+    rng = random.Random(seed)
+    clusters: dict[str, list[Case]] = {}
+    for case in cases:
+        clusters.setdefault(case.cluster, []).append(case)
+    for members in clusters.values():
+        rng.shuffle(members)
+    names = sorted(clusters)
+    rng.shuffle(names)
+    deepest = max(map(len, clusters.values()), default=0)
+    drawn = [
+        clusters[name][depth]
+        for depth in range(deepest)
+        for name in names
+        if depth < len(clusters[name])
+    ]
+    return drawn[:size]
+
+
+def touched(units: Sequence[Unit], spans: Iterable[Sequence[int]]) -> frozenset[int]:
+    """Places of the units that a span overlaps."""
+    wanted = [(int(start), int(end)) for start, end in spans]
+    return frozenset(
+        at
+        for at, unit in enumerate(units)
+        if any(unit.start < end and start < unit.end for start, end in wanted)
+    )
+
+
+def _sentences(text: str, doc: str) -> list[Unit]:
+    return [
+        Unit(doc, start, end, text[start:end], "sentence")
+        for start, end in sentence_spans(text, "en")
+    ]
+
+
+def _turns(text: str, doc: str) -> list[Unit]:
+    units: list[Unit] = []
+    place = 0
+    for line in text.split("\n"):
+        if line.strip():
+            units.append(Unit(doc, place, place + len(line), line, "sentence"))
+        place += len(line) + 1
+    return units
