@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from harness.core import Edit
 from harness.evolve.lessons import Lesson, of_edit
 from harness.evolve.merge import support
-from harness.evolve.themes import file_under, order
+from harness.evolve.themes import GUIDE, file_under, order
 from harness.evolve.types import Discarded
 from harness.skills import Skill, sections
 
@@ -80,7 +80,9 @@ def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, st
     Every edit is an `add_section`, which appends where the section is already there. A new
     section is placed behind the nearest one that comes before it in the order of the work.
     """
-    headings = file_under([lesson for lesson, _ in rules], own)
+    # How the skill is read is no place for a rule.
+    places = {heading: text for heading, text in own.items() if heading != GUIDE}
+    headings = file_under([lesson for lesson, _ in rules], places)
     wanted = order([heading for heading in headings if heading not in own])
     present = list(own)
     found: list[Edit] = []

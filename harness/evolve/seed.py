@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 
 from harness.core import BadInput
+from harness.evolve.themes import GUIDE
 from harness.evolve.types import EvolveOptions
 from harness.skills import Skill, load_skill, new_skill
 
 HOW_TO = (
-    "\n# {title}\n\n## How to use this skill\n\n"
+    f"\n# {{title}}\n\n## {GUIDE}\n\n"
     "Read the rules before you start and follow those that fit; what the task itself says comes "
     "first. Every rule was learned from the runs of {support}; within a section the best "
     "supported stands first.\n"
 )
-HOW_TO_EXAMPLES = (
-    "\n# {title}\n\n## How to use this skill\n\nAnswer in the form that is shown here.\n"
-)
+HOW_TO_EXAMPLES = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
 
 
 def seed_skill(options: EvolveOptions) -> Skill:

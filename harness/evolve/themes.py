@@ -33,6 +33,8 @@ PHASES: dict[str, str] = {
 }  # fmt: skip
 FALLBACK = "Other rules"
 TOPIC_SHARE = (0.15, 0.45)
+GUIDE = "How to use this skill"
+"""Heading of the section that a new skill begins with."""
 EXISTING_SIMILARITY = 0.12
 _GENERIC_WORDS = (
     "pattern validate validation verify verification output cell handl handle access check target"
