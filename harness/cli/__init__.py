@@ -26,6 +26,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
     },
     "Answer": {
+        "index": (
+            "harness.cli.index:index",
+            "build, search, questions, ablate: an index over documents",
+        ),
         "compress": (
             "harness.cli.compress:compress",
             "Keep what a query needs of files, within a budget; expand ID.",

@@ -117,6 +117,9 @@ def compress(
     size = measure(sources, counter)
     if not size.visible:
         raise BadInput("expected a text to compress, found no visible character in it")
+    if recall is not None and size.marked:
+        note = "compressed before: no recall target can be met on what is left; expand it first"
+        return unchanged(sources, size, counter, chosen.name, [note])
     if size.text <= wanted.limit(size.original) and recall is None:
         return unchanged(sources, size, counter, chosen.name, [])
     asked, limit = Query(instruction, query), wanted.limit(size.original)
@@ -124,7 +127,7 @@ def compress(
         pool = dense_pool(sources, counter, granularity, language)
     else:
         pool = sparse_pool(sources, counter, granularity, language, asked, size.original)
-    ranked = rank(pool, asked, chosen, limit, expand=expand_entities)
+    ranked = rank(pool, asked, chosen, limit, recall=recall, expand=expand_entities)
     kept = (store or Store()) if reversible else None
     found = Compressor(sources, ranked, counter, markers, kept).compress(wanted, size.original)
     if found.tokens.output >= size.text:

@@ -38,7 +38,9 @@ class Budget:
                 raise BadInput(f"expected a {name} above 0 and up to 1, got {value!r}")
 
     def limit(self, input_tokens: int) -> int:
-        """Most tokens of the result; the whole input for a recall target."""
+        """Most tokens of the result; no bound that counts for a recall target."""
         if self.tokens is not None:
             return self.tokens
-        return input_tokens if self.ratio is None else int(self.ratio * input_tokens)
+        if self.ratio is not None:
+            return int(self.ratio * input_tokens)
+        return 2 * input_tokens + 100  # markers may lengthen it: then the input stays as it is

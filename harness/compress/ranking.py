@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import pstdev
 
 from harness.compress.bm25 import bm25
 from harness.compress.bridging import bridge_scores
@@ -11,7 +12,8 @@ from harness.compress.coverage import asks_for_whole, coverage_order
 from harness.compress.critics.lexical import LexicalCritic, weighted_terms
 from harness.compress.identifiers import Occurrences, asked_for
 from harness.compress.pool import Pool
-from harness.compress.types import Critic, Query
+from harness.compress.types import Calibrated, Critic, Query
+from harness.core import BadInput
 from harness.retrieve.tokens import words
 
 CASCADE_FROM = 24_000
@@ -19,7 +21,7 @@ CASCADE_FROM = 24_000
 CASCADE_TO = 16_000
 """Tokens that BM25 lets through."""
 BRIDGE_WEIGHT = 0.2
-"""Of a bridge's score beside the critic's, both from 0 to 1."""
+"""Of a bridge's score from 0 to 1, in three standard deviations of the critic's."""
 _CLOSURE_SHARE = 0.5
 
 
@@ -29,6 +31,7 @@ def rank(
     critic: Critic,
     budget: int,
     *,
+    recall: float | None = None,
     expand: bool = True,
     cascade: bool = True,
 ) -> Ranked:
@@ -43,6 +46,7 @@ def rank(
         query: what is asked.
         critic: scores the units that pass the pre-filter.
         budget: tokens; bounds how far a chain is followed.
+        recall: share of the evidence to keep: units below the critic's threshold are left out.
         expand: follow chains and bridges.
         cascade: pre-filter long inputs for a critic that reads them slowly.
     """
@@ -58,6 +62,7 @@ def rank(
         return Ranked(pool, scores, order, f"coverage ({whole})", [_whole_warning(whole)])
     lexical = bm25(weighted_terms(query), tokens)
     scores = _scored(pool, query, critic, lexical, cascade=cascade)
+    enough = _reaching(critic, recall, scores)
     warnings = [] if any(scores) else [f"nothing in the input shares a word with {query.query!r}"]
     first: set[int] = set()
     if expand and any(scores):
@@ -68,7 +73,9 @@ def rank(
         )
         bridges = bridge_scores(query, pool.units, scores, tokens)
         scores = _combined(scores, bridges)
-    return Ranked(pool, scores, _order(scores, first), critic.name, warnings)
+    order = _order(scores, first)
+    kept = [at for at in order if at in enough or at in first]
+    return Ranked(pool, scores, kept or order[:1], critic.name, warnings)
 
 
 def _scored(
@@ -88,6 +95,19 @@ def _scored(
     return scores
 
 
+def _reaching(critic: Critic, recall: float | None, scores: Sequence[float]) -> set[int]:
+    """Places of the units that a recall target keeps; all without one."""
+    if recall is None:
+        return set(range(len(scores)))
+    if not isinstance(critic, Calibrated):
+        raise BadInput(
+            f"the critic {critic.name!r} is not calibrated for a recall target: expected 'fused', "
+            "or a budget or ratio in its place"
+        )
+    least = critic.threshold(recall, scores)
+    return {at for at, score in enumerate(scores) if score >= least}
+
+
 def _pass(pool: Pool, lexical: Sequence[float]) -> list[int]:
     """The best units by BM25 with their neighbours; where few match, others evenly spread."""
     passed: set[int] = set()
@@ -105,8 +125,7 @@ def _pass(pool: Pool, lexical: Sequence[float]) -> list[int]:
 
 
 def _combined(scores: Sequence[float], bridges: Sequence[float]) -> list[float]:
-    low, high = min(scores), max(scores)
-    width = (high - low) or 1.0
+    width = 3 * pstdev(scores)
     return [
         score + BRIDGE_WEIGHT * bridge * width if score or bridge else 0.0
         for score, bridge in zip(scores, bridges, strict=True)

@@ -19,26 +19,29 @@ class Size(NamedTuple):
         text: as it stands, titles of several documents included.
         original: with what old markers stand for in place of them; the base of a ratio.
         visible: whether there is any visible character.
+        marked: whether there are markers of an earlier compression.
     """
 
     text: int
     original: int
     visible: bool
+    marked: bool
 
 
 def measure(sources: Sequence[Source], tokenizer: Tokenizer) -> Size:
     """Size of all sources, read block by block."""
     text = original = 0
-    seen = False
+    seen = marked = False
     for source in sources:
         text += tokenizer.count(f"{title(source.id)}\n\n\n") if len(sources) > 1 else 0
         for _, block in source.blocks():
             plain = visible(block.text)
+            marked = marked or plain != block.text
             seen = seen or bool(plain.strip())
             counts = tokenizer.counts([block.text, plain] if plain != block.text else [plain])
             text += counts[0]
             original += counts[-1] + tokens_left_out(block.text)
-    return Size(text, original, seen)
+    return Size(text, original, seen, marked)
 
 
 def unchanged(

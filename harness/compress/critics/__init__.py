@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from harness.compress.types import Critic
 from harness.core import BadInput
 
-NAMES = ("auto", "lexical", "embedding", "llm:SPEC")
+NAMES = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC")
+_FUSION = Path(__file__).parent.parent / "weights" / "fusion.json"
 
 
 def open_critic(name: str = "auto") -> Critic:
     """The critic of that name.
 
     Args:
-        name: `lexical` (BM25), `embedding` (sentence encoder), `llm:SPEC` (a model spec, such as
-            `llm:openai/gpt-4.1-mini`), or `auto`.
+        name: `fused` (token critic, encoder and BM25 together), `token` (trained token critic),
+            `embedding` (sentence encoder), `lexical` (BM25), `llm:SPEC` (a model spec, such as
+            `llm:openai/gpt-4.1-mini`), or `auto`: `fused` where this version carries its
+            weights, else `lexical`. What is installed never decides.
 
     Raises:
-        BadInput: if there is no such critic, or its packages are not installed.
+        BadInput: if there is no such critic, or its weights or packages are missing.
     """
-    if name in ("auto", "lexical"):
-        from harness.compress.critics.lexical import LexicalCritic
+    if name == "auto":
+        name = "fused" if _FUSION.is_file() else "lexical"
+    if name == "fused":
+        from harness.compress.critics.fused import FusedCritic
 
-        return LexicalCritic()
+        return FusedCritic()
+    if name == "token":
+        from harness.compress.critics.token import TokenCritic
+
+        return TokenCritic()
     if name == "embedding":
         from harness.compress.critics.embedding import EmbeddingCritic
 
         return EmbeddingCritic()
+    if name == "lexical":
+        from harness.compress.critics.lexical import LexicalCritic
+
+        return LexicalCritic()
     if name.startswith("llm:"):
         from harness.compress.critics.llm import ModelCritic
 

@@ -11,7 +11,7 @@ from harness.compress.types import Query, Unit
 from harness.compress.windows import merged, unit_windows
 from harness.core import BadInput
 from harness.core.prompts import render
-from harness.models import Model, Sampling, open_model
+from harness.models import ChatModel, Model, Sampling, open_model
 from harness.skills.tokens import count_tokens
 
 WINDOW, OVERLAP = 3000, 200
@@ -61,7 +61,11 @@ class ModelCritic:
     async def _all(
         self, query: Query, windows: Sequence[Sequence[Unit]]
     ) -> list[list[float] | None]:
-        return list(await asyncio.gather(*(self._one(query, window) for window in windows)))
+        try:
+            return list(await asyncio.gather(*(self._one(query, window) for window in windows)))
+        finally:  # the loop ends here, and with it its connections
+            if isinstance(self._model, ChatModel):
+                await self._model.aclose()
 
     async def _one(self, query: Query, units: Sequence[Unit]) -> list[float] | None:
         prompt = render(
