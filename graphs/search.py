@@ -26,7 +26,7 @@ from harness.tools import Tool, ToolArgumentError, get_tools
 
 MOST_LOOKS = 8
 """Searches and readings of one attempt, where the turns of the suite allow more."""
-LINE = re.compile(r"^\W*(search|read|answer)\W*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+LINE = re.compile(r"^\W*(search|read|answer)\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 ARGUMENT = {"search": "query", "read": "document"}
 
 
@@ -79,7 +79,9 @@ async def think(state: State, runtime: Context) -> Update:
     if kind == "answer":
         return {"answer": rest, "pending": [], "format_errors": 0}
     if not kind or len(queries) >= _most_looks(context):
-        return {"pending": [], "format_errors": state.get("format_errors", 0) + 1}
+        said = {"role": "assistant", "content": reply.text}
+        count = state.get("format_errors", 0) + 1
+        return {"messages": [said], "pending": [], "format_errors": count}
     return {"pending": [kind, rest], "format_errors": 0}
 
 
@@ -132,8 +134,6 @@ def correct(state: State, runtime: Context) -> Update:
     count = state.get("format_errors", 0)
     if count >= MOST_FORMAT_ERRORS:
         raise TooManyFormatErrors(f"{count} replies in a row could not be read")
-    if any(message["content"].endswith(text) for message in state["messages"]):
-        return {}  # said already
     return {"messages": [{"role": "user", "content": f"[Format error] {text}"}]}
 
 

@@ -36,7 +36,12 @@ def in_order(*answers: Answer) -> Script:
 
 
 def attempt(
-    script: Script, workdir: Path, *, spec: str = "graph:react", **settings: Any
+    script: Script,
+    workdir: Path,
+    *,
+    spec: str = "graph:react",
+    prompt: str = "Do it.",
+    **settings: Any,
 ) -> tuple[AgentRun, Served]:
     """One attempt of an agent; settings are fields of AgentContext."""
     with serve(lambda body: script(body["messages"])) as served:
@@ -45,7 +50,7 @@ def attempt(
             model = open_model("openai/scripted", base_url=served.url)
             context = AgentContext(model=model, sandbox=select("auto"), **settings)
             agent = open_agent(spec, trusted=True)
-            sample = Sample(id="s", task_id="s", prompt="Do it.", workdir=workdir)
+            sample = Sample(id="s", task_id="s", prompt=prompt, workdir=workdir)
             try:
                 return await agent.run(sample, context)
             finally:
