@@ -28,7 +28,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Answer": {
         "index": (
             "harness.cli.index:index",
-            "build, search, questions, ablate: an index over documents",
+            "build | add | search | info | questions | ablate",
         ),
         "compress": (
             "harness.cli.compress:compress",

@@ -132,5 +132,6 @@ def _sentences(texts: list[str]) -> Vectors:
 
 @cache
 def _transformer() -> Any:
-    """The sentence encoder, loaded once."""
+    """The sentence encoder, loaded once, without a bar for a load that takes no time."""
+    import_module("transformers.utils.logging").disable_progress_bar()
     return import_module("sentence_transformers").SentenceTransformer(str(bundled_model()))
