@@ -48,6 +48,23 @@ def weighted(
     return _ranked(found)
 
 
+def fuse(
+    rankings: Mapping[str, Ranking[KeyT]], arm: str, dense_weight: float
+) -> list[tuple[KeyT, float]]:
+    """One ranking of the arms `dense` and `lexical`; a single one stays as it is.
+
+    Args:
+        rankings: by the name of the arm.
+        arm: `weighted`, else reciprocal ranks.
+        dense_weight: share of the dense arm in `weighted`.
+    """
+    if len(rankings) == 1:
+        return list(next(iter(rankings.values())))
+    if arm == "weighted":
+        return weighted(rankings, {"dense": dense_weight, "lexical": 1 - dense_weight})
+    return reciprocal_rank(rankings)
+
+
 def _ranked(found: Mapping[KeyT, float]) -> list[tuple[KeyT, float]]:
     """Best first; equal ones in the order in which they were found."""
     return sorted(found.items(), key=lambda item: -item[1])

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from harness.retrieve.document import Document
+
 Arm = Literal["hybrid", "weighted", "dense", "lexical"]
 
 
@@ -40,6 +42,29 @@ class Hit:
     headings: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=_no_scores)
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(
+        cls,
+        document: Document,
+        span: tuple[int, int],
+        score: float,
+        scores: Mapping[str, float],
+    ) -> Hit:
+        """The hit of a span of a document."""
+        start, end = span
+        return cls(
+            doc=document.id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            score=score,
+            source=document.source,
+            page=document.page_at(start),
+            headings=document.headings_at(start),
+            scores=scores,
+            metadata=document.metadata,
+        )
 
     @property
     def id(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 
 _SAMPLE = 20_000
 _SCRIPTS = {  # first word of a letter's Unicode name -> language, where the script decides
@@ -44,9 +45,18 @@ _FUNCTION_WORDS = {
     "vi": "và của là có trong cho không được các một những với này",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+_LANGUAGES: dict[str, list[str]] = {}
+for _language, _known in _WORDS.items():
+    for _word in _known:
+        _LANGUAGES.setdefault(_word, []).append(_language)
 _UKRAINIAN = re.compile("[іїєґ]")
 COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "fi", "hu"})
 """Languages that write compound nouns as one word."""
+
+
+@cache
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "?").split()[0].removesuffix("-")
 
 
 def identify_language(text: str) -> str | None:
@@ -56,19 +66,16 @@ def identify_language(text: str) -> str | None:
     the first 20,000 characters.
     """
     sample = text[:_SAMPLE].lower()
-    scripts = Counter(
-        unicodedata.name(letter, "?").split()[0].removesuffix("-")
-        for letter in sample[:2000]
-        if letter.isalpha()
-    )
+    scripts = Counter(map(_script, filter(str.isalpha, sample[:2000])))
     letters = sum(scripts.values())
     for script, language in _SCRIPTS.items():  # Japanese before Chinese: it uses both scripts
         if letters and scripts[script] >= letters / 10:
             return "uk" if language == "ru" and _UKRAINIAN.search(sample) else language
     words = Counter(re.findall(r"[^\W\d_]+", sample))
-    votes = Counter(
-        {language: sum(words[word] for word in known) for language, known in _WORDS.items()}
-    )
+    votes: Counter[str] = Counter(dict.fromkeys(_WORDS, 0))
+    for word in words.keys() & _LANGUAGES.keys():
+        for language in _LANGUAGES[word]:
+            votes[language] += words[word]
     (best, most), (_, second) = votes.most_common(2)
     enough = max(2, sum(words.values()) / 20)
     return best if most >= enough and most > second else None

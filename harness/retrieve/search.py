@@ -78,26 +78,15 @@ def search_segments(
         rankings["dense"] = _dense(segments, masks, vector, depth)
     if options.arm != "dense":
         rankings["lexical"] = _lexical(segments, masks, query, depth)
-    ranked = _fused(rankings, options)
+    ranked = fusion.fuse(rankings, options.arm, options.dense_weight)
     scores: dict[Place, dict[str, float]] = {}
     for name, ranking in rankings.items():
         for place, score in ranking:
             scores.setdefault(place, {})[name] = score
     hits = _hits(segments, ranked, scores, options, max(k, options.reranked if reranker else 0))
     if reranker is not None:
-        hits = _reranked(hits, query, reranker)
+        hits = reranked(hits, query, reranker)
     return hits[:k]
-
-
-def _fused(
-    rankings: dict[str, list[tuple[Place, float]]], options: SearchOptions
-) -> list[tuple[Place, float]]:
-    if len(rankings) == 1:
-        return next(iter(rankings.values()))
-    if options.arm == "weighted":
-        share = options.dense_weight
-        return fusion.weighted(rankings, {"dense": share, "lexical": 1 - share})
-    return fusion.reciprocal_rank(rankings)
 
 
 def _allowed(segment: Segment, where: Sequence[Condition]) -> Mask | None:
@@ -183,31 +172,13 @@ def _hits(
         if key in seen:
             continue
         seen.add(key)
-        hits.append(_hit(segment, number, span, score, scores.get(place, {})))
+        hits.append(Hit.of(segment.document(number), span, score, scores.get(place, {})))
         if len(hits) == wanted:
             break
     return hits
 
 
-def _hit(
-    segment: Segment, number: int, span: tuple[int, int], score: float, scores: dict[str, float]
-) -> Hit:
-    document, (start, end) = segment.document(number), span
-    return Hit(
-        doc=document.id,
-        start=start,
-        end=end,
-        text=document.text[start:end],
-        score=score,
-        source=document.source,
-        page=document.page_at(start),
-        headings=document.headings_at(start),
-        scores=scores,
-        metadata=document.metadata,
-    )
-
-
-def _reranked(hits: Sequence[Hit], query: str, reranker: Reranker) -> list[Hit]:
+def reranked(hits: Sequence[Hit], query: str, reranker: Reranker) -> list[Hit]:
     """Hits by the reranker's score; what it did not score comes after, in the order before."""
     from dataclasses import replace
 

@@ -117,9 +117,13 @@ def _write_terms(folder: Path, entries: Sequence[Entry]) -> None:
         compounds = document.metadata.get("language") in COMPOUNDING
         parents = dict.fromkeys((chunk.parent_start, chunk.parent_end) for chunk in chunks)
         spans = {CHUNK_TERMS: chunks, PARENT_TERMS: [Chunk(*span, *span) for span in parents]}
+        known: dict[tuple[int, int], list[str]] = {}
         for name, found in spans.items():
-            texts[name].extend(terms(search_text(document, span)) for span in found)
-            compounding[name].extend([compounds] * len(found))
+            for span in found:
+                tokens = known.get(span[:2]) or terms(search_text(document, span))
+                known[span[:2]] = tokens
+                texts[name].append(tokens)
+                compounding[name].append(compounds)
     for name, found in texts.items():
         (folder / name).mkdir()
         LexicalIndex.build(found, compounding[name]).save(folder / name)

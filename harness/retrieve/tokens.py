@@ -18,6 +18,7 @@ _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-
 _RUN = re.compile(
     rf"[{_CJK}]+|\d+(?:[.,:]\d+)+|[^\W{_CJK}]+(?:[-'’.][^\W{_CJK}]+)*",  # noqa: RUF001
 )
+_IDEOGRAPH = re.compile(f"[{_CJK}]")
 _JOINT = re.compile(
     r"[-_'’.]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"  # noqa: RUF001
     r"|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
@@ -42,12 +43,15 @@ def words(text: str) -> list[str]:
     s (Harman 1991, "How effective is suffixing?").
     """
     found: list[str] = []
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        if re.match(f"[{_CJK}]", run):
-            found.extend(_bigrams(run))
-        else:
-            found.extend(_parts(run))
+    for run in _RUN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text)):
+        found.extend(_tokens(run))
     return found
+
+
+@lru_cache(maxsize=1 << 18)  # a text repeats its words
+def _tokens(run: str) -> tuple[str, ...]:
+    cjk = not run.isascii() and _IDEOGRAPH.match(run)
+    return tuple(_bigrams(run) if cjk else _parts(run))
 
 
 def terms(text: str) -> list[str]:

@@ -104,9 +104,7 @@ def test_a_rerank_endpoint_scores_in_the_order_of_the_texts(url: str) -> None:
 
 
 def test_an_unknown_reranker_lists_the_forms() -> None:
-    with pytest.raises(
-        BadInput, match=r"unknown reranker 'best'; expected"
-    ):
+    with pytest.raises(BadInput, match=r"unknown reranker 'best'; expected"):
         open_reranker("best")
 
 
