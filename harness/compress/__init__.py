@@ -106,7 +106,7 @@ def compress(
             minimum is named), or an option has no such value.
 
     Example:
-        >>> found = compress("Ann is 31. Bob likes tea. Cy is 40.", "Bob", budget=10,
+        >>> found = compress("Ann is 31. Bob likes tea. Cy is 40.", "Bob", budget=14,
         ...                  critic="lexical", reversible=False)
         >>> found.text
         '[…4] Bob likes tea. […4]'

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.compress.types import Critic
 from harness.core import BadInput
 
-NAMES = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC")
+NAMES = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _FUSION = Path(__file__).parent.parent / "weights" / "fusion.json"
 
 
@@ -17,8 +17,9 @@ def open_critic(name: str = "auto") -> Critic:
     Args:
         name: `fused` (token critic, encoder and BM25 together), `token` (trained token critic),
             `embedding` (sentence encoder), `lexical` (BM25), `llm:SPEC` (a model spec, such as
-            `llm:openai/gpt-4.1-mini`), or `auto`: `fused` where this version carries its
-            weights, else `lexical`. What is installed never decides.
+            `llm:openai/gpt-4.1-mini`), `cprs:FOLDER` (published QwenLong-CPRS weights), or
+            `auto`: `fused` where this version carries its weights, else `lexical`. What is
+            installed never decides.
 
     Raises:
         BadInput: if there is no such critic, or its weights or packages are missing.
@@ -45,4 +46,8 @@ def open_critic(name: str = "auto") -> Critic:
         from harness.compress.critics.llm import ModelCritic
 
         return ModelCritic(name.removeprefix("llm:"))
+    if name.startswith("cprs:"):
+        from harness.compress.critics.cprs import CprsCritic
+
+        return CprsCritic(Path(name.removeprefix("cprs:")))
     raise BadInput(f"expected a critic of {', '.join(NAMES)}, got {name!r}")
