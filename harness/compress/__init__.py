@@ -106,10 +106,10 @@ def compress(
             minimum is named), or an option has no such value.
 
     Example:
-        >>> found = compress("Ann is 31. Bob likes tea. Cy is 40.", "Bob", budget=14,
-        ...                  critic="lexical", reversible=False)
-        >>> found.text
-        '[…4] Bob likes tea. […4]'
+        >>> text = "Ann is 31 and sings. " * 5 + "Bob likes tea. " + "Cy is 40 and rows. " * 5
+        >>> found = compress(text, "Bob", budget=24, critic="lexical", reversible=False)
+        >>> found.text, found.spans[0].start
+        ('[…35] Bob likes tea. […35]', 105)
     """
     sources = _sources(documents)
     wanted, counter = Budget(budget, ratio, recall), open_tokenizer(tokenizer)

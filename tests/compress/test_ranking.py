@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+import harness.compress
 from harness.compress import Query, Unit, compress, open_critic
 from harness.compress.coverage import asks_for_whole
 from harness.compress.critics.llm import ModelCritic, read_needed
@@ -155,3 +157,7 @@ def test_a_recall_target_needs_a_calibrated_critic() -> None:
 def test_an_unknown_critic_is_named() -> None:
     with pytest.raises(BadInput, match="'psychic'"):
         open_critic("psychic")
+
+
+def test_the_example_of_the_docstring() -> None:
+    assert doctest.testmod(harness.compress).failed == 0
