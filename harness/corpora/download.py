@@ -48,6 +48,8 @@ def pull(
     corpus = find_corpus(name)
     if corpus.kind != "public":
         raise BadInput(f"{name!r} is generated: `harness corpora generate {name}` makes it")
+    if (url or corpus.url) is None:
+        raise BadInput(f"{name!r} has no archive that we know of: {corpus.homepage}. {corpus.note}")
     expected = sha256 or corpus.sha256
     if expected is None:
         raise BadInput(

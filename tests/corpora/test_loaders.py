@@ -12,6 +12,7 @@ import pytest
 
 from harness.core import BadInput, Task
 from harness.core.jsonl import read_models
+from harness.corpora import list_corpora, pull
 from harness.corpora.loaders import LOADERS, convert, figures, load_readings, recorded_answers
 from harness.corpora.reading import Reading
 from harness.tasks.reading import judge
@@ -264,6 +265,14 @@ def test_convert_writes_tasks_that_can_be_judged(tmp_path: Path) -> None:
     assert judge(task, "brisko [Ada Hask:0-5]").outcome == "pass"
     with pytest.raises(BadInput, match="no loader 'hotpot'"):
         convert("hotpot", tmp_path / "rows.json", tmp_path / "out")
+
+
+def test_every_loader_has_its_entry_in_the_catalogue(tmp_path: Path) -> None:
+    public = {corpus.name: corpus for corpus in list_corpora() if corpus.kind == "public"}
+    assert set(LOADERS) <= set(public)
+    assert all(name in public[name].note for name in LOADERS)
+    with pytest.raises(BadInput, match=r"no archive .*hotpotqa/hotpot.*convert"):
+        pull("hotpotqa", tmp_path / "out")
 
 
 SHARED = {
