@@ -1,11 +1,17 @@
-"""What the learned fusion knows of a unit: three scores, those of its neighbours, its place."""
+"""What the learned fusion knows of a unit: scores, those around it, its place, its kind."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.compress.bm25 import bm25, query_terms
 from harness.compress.types import Unit
+from harness.retrieve.tokens import words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,30 +19,98 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
     Matrix = NDArray[np.float64]
+    Vectors = NDArray[np.float32]
 
-RADII = (1, 4)
-"""Neighbours on each side that an average is taken over."""
-NAMES = (
-    "critic", "embedding", "lexical", "critic logit", "cosine",
-    *(f"{name} around {radius}" for radius in RADII for name in ("critic", "embedding", "lexical")),
-    "length",
+BLOCK_UNITS = 12
+"""Units of a block at most, where no blank line ends it."""
+NEAR, WIDE = 1, 7
+"""Neighbours on each side that averages are taken over."""
+_SCORES = ("critic", "embedding", "lexical")
+_PLAIN = (
+    *_SCORES,
+    *(f"{name} near" for name in _SCORES),
+    *(f"{name} wide" for name in _SCORES),
+    *(f"{name} block" for name in _SCORES),
+    "critic logit", "cosine", "block cosine", "block lexical", "coverage", "block coverage",
+    "answer type", "length", "first in block", "lead",
+)  # fmt: skip
+_GATED = tuple(f"{name}{where}" for name in _SCORES for where in ("", " wide"))
+NAMES = (*_PLAIN, *(f"talk: {name}" for name in _GATED))
+_SPEAKER = re.compile(r"[A-Z][\w .'-]{0,40}:\s")
+_YEAR = re.compile(r"\b(?:1[5-9]\d\d|20\d\d)\b")
+_NUMBER = re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred)\b")
+_NAME = re.compile(r"(?<=[\w,;(] )[A-Z][a-z]+")
+_ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (re.compile(r"\b(?:how (?:many|much|long|old|far|often|large)|percent|number of)"), _NUMBER),
+    (re.compile(r"\b(?:when|what (?:year|date|day)|which year)\b"), _YEAR),
+    (re.compile(r"\b(?:who|whose|whom|where|which (?:city|country|state|person))\b"), _NAME),
+    (re.compile(r"\bwhy\b"), re.compile(r"\b(?:because|due to|since|in order|so that|reason)\b")),
 )  # fmt: skip
 
 
-def features(units: Sequence[Unit], critic: Vector, embedding: Vector, lexical: Vector) -> Matrix:
+@dataclass(frozen=True)
+class Scores:
+    """What the critics say of the units of one call.
+
+    Attributes:
+        critic: logits of the token critic, shape (units,); None where it did not run.
+        query: vector of the query, length one, shape (dimension,).
+        vectors: vectors of the units, length one, shape (units, dimension).
+    """
+
+    critic: Vector | None
+    query: Vectors
+    vectors: Vectors
+
+
+def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     """Features of every unit, shape (units, len(NAMES)).
 
-    Each score is standardised over the call: a fusion that learned on web pages must not depend
-    on the scale that BM25 has on meetings. Averages are taken within a document.
+    Scores are standardised over the call: a fusion that learned on web pages must not depend on
+    the scale that BM25 has on meetings. Neighbours and blocks lie within one document.
     """
     import numpy as np
 
-    scores = [_standard(one) for one in (critic, embedding, lexical)]
-    documents = np.unique([unit.doc for unit in units], return_inverse=True)[1]
-    around = [_around(one, documents, radius) for radius in RADII for one in scores]
-    length = np.log1p([len(unit.text) for unit in units])
-    columns = [*scores, critic, embedding, *around, _standard(np.asarray(length))]
-    return np.stack(columns, axis=1)
+    blocks, documents = blocks_of(units), _numbered([unit.doc for unit in units])
+    tokens = [words(f"{unit.heading} {unit.text}") for unit in units]
+    joined = _joined(tokens, blocks)
+    terms = query_terms(query)
+    raw = scores.critic if scores.critic is not None else np.zeros(len(units))
+    cosine = (scores.vectors @ scores.query).astype(np.float64)
+    three = [_standard(one) for one in (raw, cosine, np.asarray(bm25(terms, tokens)))]
+    wide = [_around(one, documents, WIDE) for one in three]
+    plain = [
+        *three,
+        *(_around(one, documents, NEAR) for one in three),
+        *wide,
+        *(_highest(one, blocks) for one in three),
+        raw,
+        cosine,
+        _standard(_block_cosine(scores, blocks)),
+        _standard(np.asarray(bm25(terms, joined))[blocks]),
+        _coverage(terms, tokens),
+        _coverage(terms, joined)[blocks],
+        _answer_type(query, units),
+        _standard(np.log1p([len(unit.text) for unit in units])),
+        np.diff(blocks, prepend=-1).astype(np.float64),
+        np.exp(-np.arange(len(units)) / 5),
+    ]
+    talk = float(_is_talk(units))
+    gated = [talk * one for pair in zip(three, wide, strict=True) for one in pair]
+    return np.stack([*plain, *gated], axis=1)
+
+
+def blocks_of(units: Sequence[Unit]) -> NDArray[np.intp]:
+    """Number of the paragraph of each unit: a blank line or another document begins a new one."""
+    import numpy as np
+
+    numbers, size = list[int](), 0
+    for at, unit in enumerate(units):
+        last = units[at - 1] if at else None
+        apart = last is None or last.doc != unit.doc or unit.start - last.end > 1
+        size = 1 if apart or size == BLOCK_UNITS else size + 1
+        numbers.append((numbers[-1] if numbers else -1) + (size == 1))
+    return np.asarray(numbers)
 
 
 def _standard(values: Vector) -> Vector:
@@ -47,15 +121,77 @@ def _standard(values: Vector) -> Vector:
     return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
 
 
+def _numbered(names: Sequence[str]) -> NDArray[np.intp]:
+    import numpy as np
+
+    return np.unique(names, return_inverse=True)[1]
+
+
 def _around(values: Vector, documents: NDArray[np.intp], radius: int) -> Vector:
-    """Mean over `radius` neighbours on each side in the same document, itself included."""
+    """Mean over `radius` neighbours on each side in the same document, without itself."""
     import numpy as np
 
     total, count = np.zeros_like(values), np.zeros_like(values)
-    for shift in range(-radius, radius + 1):
+    for shift in (*range(-radius, 0), *range(1, radius + 1)):
+        if abs(shift) >= len(values):
+            continue
         here = slice(max(0, -shift), len(values) - max(0, shift))
         there = slice(max(0, shift), len(values) - max(0, -shift))
         same = documents[here] == documents[there]
         total[here] += np.where(same, values[there], 0.0)
         count[here] += same
     return total / np.maximum(count, 1)
+
+
+def _highest(values: Vector, blocks: NDArray[np.intp]) -> Vector:
+    """Best value of the block that a unit lies in."""
+    import numpy as np
+
+    best = np.full(int(blocks[-1]) + 1, -np.inf)
+    np.maximum.at(best, blocks, values)
+    return best[blocks]
+
+
+def _block_cosine(scores: Scores, blocks: NDArray[np.intp]) -> Vector:
+    """Cosine of the query and the mean vector of the block."""
+    import numpy as np
+
+    sums = np.zeros((int(blocks[-1]) + 1, scores.vectors.shape[1]))
+    np.add.at(sums, blocks, scores.vectors)
+    lengths = np.linalg.norm(sums, axis=1)
+    return ((sums @ scores.query) / np.maximum(lengths, 1e-9))[blocks]
+
+
+def _joined(tokens: Sequence[list[str]], blocks: NDArray[np.intp]) -> list[list[str]]:
+    joined: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
+    for one, block in zip(tokens, blocks, strict=True):
+        joined[int(block)].extend(one)
+    return joined
+
+
+def _coverage(terms: dict[str, float], texts: Sequence[list[str]]) -> Vector:
+    """Share of the query's words, weighted by rarity, that stand in each text."""
+    import numpy as np
+
+    frequency = Counter(term for text in texts for term in terms.keys() & set(text))
+    weight = {term: math.log(1 + len(texts) / (1 + count)) for term, count in frequency.items()}
+    total = sum(weight.values()) or 1.0
+    return np.asarray(
+        [sum(weight[term] for term in weight.keys() & set(text)) / total for text in texts]
+    )
+
+
+def _answer_type(query: str, units: Sequence[Unit]) -> Vector:
+    """1 where a unit holds what the question word asks for (a number, a year, a name, a cause)."""
+    import numpy as np
+
+    asked = query.lower()
+    wanted = next((answer for question, answer in _ASKED if question.search(asked)), None)
+    if wanted is None:
+        return np.zeros(len(units))
+    return np.asarray([float(wanted.search(unit.text) is not None) for unit in units])
+
+
+def _is_talk(units: Sequence[Unit]) -> bool:
+    """Whether most units begin with a speaker's name: a transcript answers over many turns."""
+    return sum(_SPEAKER.match(unit.text) is not None for unit in units) > 0.5 * len(units)

@@ -1,66 +1,79 @@
-"""The shipped default: a logistic model over the token critic, the encoder and BM25."""
+"""The learned fusion: a linear model over the token critic, the sentence encoder, BM25, context."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from harness.compress.critics.embedding import EmbeddingCritic
-from harness.compress.critics.features import NAMES, features
-from harness.compress.critics.lexical import LexicalCritic
+from harness.compress.critics.features import NAMES, Scores, features
 from harness.compress.critics.token import WEIGHTS, TokenCritic
-from harness.compress.types import Query, Unit
+from harness.compress.types import Critic, Query, Unit
 from harness.core import BadInput
-
-if TYPE_CHECKING:
-    pass
+from harness.retrieve.encoder import Encoder, EncoderKind, open_encoder
 
 FUSION = "fusion.json"
 
 
 class FusedCritic:
-    """Log-odds that a unit answers the question, from scores of three critics.
+    """Scores by coefficients that were fitted on training questions.
 
-    The coefficients were fitted on held-out groups of the training files (`fusion.json` says how
-    many); no set that is reported on had a part in them.
+    `fusion.json` holds two sets: one with the token critic, fitted on groups that it was not
+    trained on, and one without it, for an installation that has no weights of it. No set that is
+    reported on had a part in either.
 
     Args:
-        folder: of the weights.
+        folder: of the coefficients and of the token critic's weights.
+        encoder: an open encoder, or its kind.
 
     Raises:
-        BadInput: if weights or packages are missing, or the coefficients are of other features.
+        BadInput: if coefficients or packages are missing, or they are of other features.
     """
 
-    def __init__(self, folder: Path = WEIGHTS) -> None:
-        self._critics = (TokenCritic(folder), EmbeddingCritic(), LexicalCritic())
-        facts = json.loads((folder / FUSION).read_text(encoding="utf-8"))
+    def __init__(self, folder: Path = WEIGHTS, encoder: Encoder | EncoderKind = "encoder") -> None:
+        path = folder / FUSION
+        if not path.is_file():
+            raise BadInput(f"expected the coefficients {FUSION} in {str(folder)!r}")
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if tuple(facts["features"]) != NAMES:
-            raise BadInput(f"{folder / FUSION}: expected the features {NAMES}")
-        self._weights: list[float] = facts["weights"]
-        self._bias: float = facts["bias"]
-        self._thresholds: dict[str, float] = facts["thresholds"]
-        self.name = "fused (token critic, embedding, BM25)"
+            raise BadInput(f"{path}: expected the features {NAMES}, found {facts['features']!r}")
+        self._encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
+        trained = "with critic" in facts and (folder / "critic.onnx").is_file()
+        self._critic: Critic | None = TokenCritic(folder) if trained else None
+        chosen = facts["with critic" if trained else "without critic"]
+        self._weights: list[float] = chosen["weights"]
+        self._margins: dict[str, float] = chosen["margins"]
+        parts = ("token critic, " if trained else "") + f"{self._encoder.name}, BM25"
+        self.name = f"fused ({parts})"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
-        """Log-odds; comparable within one call, and roughly between calls."""
+        """Unnormalised log-odds among the units of this call."""
         import numpy as np
 
         if not units:
             return []
-        values = [np.asarray(one.score(query, units), dtype=np.float64) for one in self._critics]
-        matrix = features(units, *values)
-        return [float(one) for one in matrix @ np.asarray(self._weights) + self._bias]
+        matrix = features(query.text, units, self._scores(query, units))
+        return [float(one) for one in matrix @ np.asarray(self._weights)]
 
     def threshold(self, recall: float, scores: Sequence[float]) -> float:
-        """Least score to keep for that share of the evidence, calibrated on held-out questions.
+        """Least score to keep: the best one less the margin that kept this share when fitted.
 
         Raises:
             BadInput: for a recall above the highest one that was calibrated.
         """
-        known = sorted((float(key), value) for key, value in self._thresholds.items())
-        for reached, value in known:
+        known = sorted((float(key), margin) for key, margin in self._margins.items())
+        for reached, margin in known:
             if recall <= reached:
-                return value
+                return max(scores, default=0.0) - margin
         raise BadInput(f"expected a recall up to {known[-1][0]}, got {recall!r}")
+
+    def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
+        import numpy as np
+
+        texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
+        vectors = self._encoder.encode([query.text, *texts])
+        critic = None
+        if self._critic:
+            critic = np.asarray(self._critic.score(query, units), dtype=np.float64)
+        return Scores(critic, vectors[0], vectors[1:])

@@ -1,19 +1,22 @@
-"""Fitting the fusion and its thresholds on groups that the critic was not trained on."""
+"""Fitting the coefficients of the learned fusion, and the margins of its recall targets.
+
+The loss is the softmax cross-entropy of the gold units among all units of a document (ListNet,
+Cao et al. 2007), sources weighing the same, with a quadratic penalty. What leaves a source out and
+fits on the others chooses the penalty. The token critic's coefficients are fitted behind the
+others, on groups that it was not trained on, and the penalty draws towards the fusion without it.
+"""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from harness.compress.critics.embedding import EmbeddingCritic
-from harness.compress.critics.features import NAMES, features
-from harness.compress.critics.lexical import LexicalCritic
-from harness.compress.training.cloze import cloze_question
-from harness.compress.training.examples import Example
-from harness.compress.types import Critic, Query, Unit
+from harness.compress.critics.features import NAMES, Scores, features
+from harness.compress.training.questions import Asked
+from harness.compress.types import Critic
+from harness.retrieve.encoder import Encoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,14 +25,20 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RECALLS = (0.9, 0.95, 0.98, 0.99)
-DISTRACTORS = 4
-PENALTIES = (0.003, 0.03, 0.3, 3.0)
-"""Values of C of the logistic regression."""
+BUDGETS = (0.05, 0.1, 0.2)
+PENALTIES = (0.001, 0.01, 0.03, 0.1, 0.3)
+TALK = "qmsum"
+"""Its gold are all turns of a stretch, "OK" among them: no margin is learned from it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One question over a document: its features, shape (units, features), and what is gold."""
+    """One question over a document: its features, shape (units, features), and what is gold.
+
+    Attributes:
+        source: where the question comes from.
+        sizes: characters of each unit.
+    """
 
     source: str
     matrix: Array
@@ -37,143 +46,147 @@ class Case:
     sizes: Array
 
 
-def documents_of(examples: Sequence[Example], seed: int = 41) -> list[tuple[Example, list[Unit]]]:
-    """Held-out questions over documents: short passages among others, long ones as they are.
-
-    Cloze questions over the same passages stand beside the real ones, as a source of their own.
-    """
-    rng = random.Random(seed)
-    found: list[tuple[Example, list[Unit]]] = []
-    short = [one for one in examples if len(one.passage.sentences) < 20]
-    for example in examples:
-        if len(example.passage.sentences) >= 20:
-            found.append((example, _units([example])))
-            continue
-        others = rng.sample([one for one in short if one.passage.group != example.passage.group],
-                            DISTRACTORS)  # fmt: skip
-        stack = [example, *others]
-        rng.shuffle(stack)
-        found.append((example, _units(stack)))
-        if made := _cloze(example, rng):
-            found.append((made, _units([made if one is example else one for one in stack])))
-    return found
-
-
-def cases_of(documents: Sequence[tuple[Example, list[Unit]]], critic: Critic) -> list[Case]:
-    """Features of every document, with `critic` as the trained one."""
+def cases_of(asked: Sequence[Asked], encoder: Encoder, critic: Critic | None) -> list[Case]:
+    """Features of every question's units, with or without a trained critic."""
     import numpy as np
 
-    others: tuple[Critic, ...] = (EmbeddingCritic(), LexicalCritic())
     found: list[Case] = []
-    for example, units in documents:
-        query = Query("", example.query)
-        scores = [
-            np.asarray(one.score(query, units), dtype=np.float64) for one in (critic, *others)
-        ]
-        own = [unit.doc == _name(example) for unit in units]
-        places = [sum(own[: at + 1]) - 1 if mine else -1 for at, mine in enumerate(own)]
-        gold = np.asarray([place in example.gold for place in places])
-        sizes = np.asarray([len(unit.text.split()) for unit in units], dtype=np.float64)
-        found.append(Case(_source(example), features(units, *scores), gold, sizes))
+    for one in asked:
+        vectors = encoder.encode([one.query.text, *(unit.text for unit in one.units)])
+        logits = None
+        if critic is not None:
+            logits = np.asarray(critic.score(one.query, one.units), dtype=np.float64)
+        matrix = features(one.query.text, one.units, Scores(logits, vectors[0], vectors[1:]))
+        gold = np.asarray([at in one.gold for at in range(len(one.units))])
+        sizes = np.asarray([len(unit.text) for unit in one.units], dtype=np.float64)
+        found.append(Case(one.source, matrix, gold, sizes))
     return found
 
 
-def fit(cases: Sequence[Case]) -> dict[str, Any]:
-    """Weights, bias and thresholds; the penalty is chosen leaving one source out at a time."""
-    sources = sorted({case.source for case in cases})
+def fit(cases: Sequence[Case], prior: Sequence[float] | None = None) -> dict[str, Any]:
+    """Coefficients, margins, and how sources that were left out did.
 
-    def left_out(penalty: float) -> float:
-        gains: list[float] = []
-        for source in sources:
-            weights, _ = _logistic([one for one in cases if one.source != source], penalty)
-            rest = [one for one in cases if one.source == source]
-            gains.append(sum(recall_at(one, one.matrix @ weights, 0.1) for one in rest) / len(rest))
-        return sum(gains) / len(gains)
+    Args:
+        cases: questions of at least two sources.
+        prior: coefficients that the penalty draws towards; default: zero.
+    """
+    import numpy as np
 
-    scored = {penalty: left_out(penalty) for penalty in PENALTIES}
-    best = max(scored, key=lambda penalty: scored[penalty])
-    weights, bias = _logistic(cases, best)
+    start = np.zeros(len(NAMES)) if prior is None else np.asarray(prior, dtype=np.float64)
+    tried = {penalty: _left_out(cases, start, penalty) for penalty in PENALTIES}
+    means = {penalty: _mean_recall(rows) for penalty, rows in tried.items()}
+    best = max(means, key=lambda penalty: means[penalty])
+    weights = coefficients(cases, start, best)
     return {
-        "features": list(NAMES),
-        "weights": [round(float(one), 6) for one in weights],
-        "bias": round(bias, 6),
+        "weights": [round(float(one), 5) for one in weights],
+        "margins": _margins(cases, weights),
         "penalty": best,
-        "left_one_source_out": {str(key): round(value, 4) for key, value in scored.items()},
-        "cases": {source: sum(one.source == source for one in cases) for source in sources},
-        "thresholds": _thresholds(cases, weights, bias),
+        "left_out": tried[best],
+        "cases": {name: len(_of(cases, name)) for name in _sources(cases)},
     }
 
 
-def recall_at(case: Case, scores: Array, budget: float) -> float:
-    """Share of gold units among the best that fit into `budget` of the words."""
+def coefficients(cases: Sequence[Case], prior: Array, penalty: float) -> Array:
+    """Minimum of the loss, by L-BFGS."""
     import numpy as np
 
-    left, kept = budget * case.sizes.sum(), np.zeros(len(scores), dtype=bool)
-    for at in np.argsort(-scores, kind="stable"):
-        if case.sizes[at] <= left:
-            kept[at], left = True, left - case.sizes[at]
+    counts = {name: len(_of(cases, name)) for name in _sources(cases)}
+    shares = [1 / (counts[case.source] * len(counts)) for case in cases]
+    spread = _spread(cases)
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        total = penalty * float((((weights - prior) * spread) ** 2).sum())
+        gradient = 2 * penalty * spread**2 * (weights - prior)
+        for case, share in zip(cases, shares, strict=True):
+            logits = case.matrix @ weights
+            chance = np.exp(logits - logits.max())
+            chance /= chance.sum()
+            wanted = case.gold / case.gold.sum()
+            total -= share * float((wanted * np.log(chance + 1e-12)).sum())
+            gradient += share * case.matrix.T @ (chance - wanted)
+        return total, gradient
+
+    minimise: Any = import_module("scipy.optimize").minimize
+    return np.asarray(minimise(loss, prior, jac=True, method="L-BFGS-B").x, dtype=np.float64)
+
+
+def recall_at(case: Case, scores: Array, budget: float) -> float:
+    """Share of the gold units among the best, which is always kept, and those that still fit."""
+    import numpy as np
+
+    order = np.argsort(-scores, kind="stable")
+    kept = np.zeros(len(scores), dtype=bool)
+    kept[order[0]] = True
+    room = budget * float(case.sizes.sum()) - float(case.sizes[order[0]])
+    for at in order[1:]:
+        if case.sizes[at] <= room:
+            kept[at], room = True, room - float(case.sizes[at])
     return float((kept & case.gold).sum() / case.gold.sum())
 
 
-def _logistic(cases: Sequence[Case], penalty: float) -> tuple[Array, float]:
-    """Every source weighs the same, and in it every question."""
-    import numpy as np
-
-    counts: dict[str, int] = {}
-    for case in cases:
-        counts[case.source] = counts.get(case.source, 0) + 1
-    weight = np.concatenate(
-        [np.full(len(one.gold), 1 / (counts[one.source] * len(one.gold))) for one in cases]
-    )
-    rows = np.concatenate([one.matrix for one in cases])
-    gold = np.concatenate([one.gold for one in cases])
-    weight[gold] *= (weight[~gold].sum() / weight[gold].sum()) * 0.2
-    model: Any = import_module("sklearn.linear_model").LogisticRegression(C=penalty, max_iter=2000)
-    model.fit(rows, gold, sample_weight=weight * len(weight) / weight.sum())
-    return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
-
-
-def _thresholds(cases: Sequence[Case], weights: Array, bias: float) -> dict[str, float]:
-    """Recall -> the score that this share of the gold units reaches, the worst source counting."""
-    import numpy as np
-
-    found: dict[str, float] = {}
-    for recall in RECALLS:
-        lowest = [
-            np.quantile(
-                np.concatenate(
-                    [(one.matrix @ weights + bias)[one.gold] for one in cases if one.source == name]
+def _left_out(
+    cases: Sequence[Case], prior: Array, penalty: float
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Recall on each source with coefficients of the others, beside BM25 + embedding."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    lexical, embedding = NAMES.index("lexical"), NAMES.index("embedding")
+    for source in _sources(cases):
+        weights = coefficients([one for one in cases if one.source != source], prior, penalty)
+        rest = _of(cases, source)
+        found[source] = {
+            f"{budget:.0%}": {
+                "fused": _mean([recall_at(one, one.matrix @ weights, budget) for one in rest]),
+                "before": _mean([recall_at(one, one.matrix @ prior, budget) for one in rest]),
+                "BM25 + embedding": _mean(
+                    [
+                        recall_at(one, one.matrix[:, lexical] + one.matrix[:, embedding], budget)
+                        for one in rest
+                    ]
                 ),
-                1 - recall,
-            )
-            for name in sorted({one.source for one in cases})
-        ]
-        found[str(recall)] = round(float(min(lowest)), 4)
+            }
+            for budget in BUDGETS
+        }
     return found
 
 
-def _cloze(example: Example, rng: random.Random) -> Example | None:
-    number = rng.randrange(len(example.passage.sentences))
-    made = cloze_question(example.passage.sentences[number], rng)
-    if made is None:
-        return None
-    return Example(made[0], example.passage, frozenset({number}), ("cloze", made[1]))
+def _mean_recall(rows: dict[str, dict[str, dict[str, float]]]) -> float:
+    return _mean([value["fused"] for budgets in rows.values() for value in budgets.values()])
 
 
-def _source(example: Example) -> str:
-    return "cloze" if example.answers[:1] == ("cloze",) else example.passage.source
+def _margins(cases: Sequence[Case], weights: Array) -> dict[str, float]:
+    """Recall -> how far below the best score that share of the gold units lies, at most."""
+    import numpy as np
+
+    below = [
+        np.concatenate(
+            [
+                (one.matrix @ weights).max() - (one.matrix @ weights)[one.gold]
+                for one in _of(cases, name)
+            ]
+        )
+        for name in _sources(cases)
+        if name != TALK
+    ]
+    return {
+        str(recall): round(float(np.mean([np.quantile(one, recall) for one in below])), 4)
+        for recall in RECALLS
+    }
 
 
-def _name(example: Example) -> str:
-    return example.passage.group[:40]
+def _spread(cases: Sequence[Case]) -> Array:
+    """Deviation of each feature, so that the penalty does not depend on its scale."""
+    import numpy as np
+
+    return np.concatenate([case.matrix for case in cases]).std(axis=0) + 1e-3
 
 
-def _units(examples: Sequence[Example]) -> list[Unit]:
-    """The sentences of the passages; offsets count within each passage."""
-    units: list[Unit] = []
-    for example in examples:
-        place = 0
-        for text in example.passage.sentences:
-            units.append(Unit(_name(example), place, place + len(text), text, "sentence"))
-            place += len(text) + 1
-    return units
+def _sources(cases: Sequence[Case]) -> list[str]:
+    return sorted({case.source for case in cases})
+
+
+def _of(cases: Sequence[Case], source: str) -> list[Case]:
+    return [case for case in cases if case.source == source]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), 4)
