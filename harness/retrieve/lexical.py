@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from math import log1p
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,8 @@ class LexicalIndex:
 
         about = json.loads((folder / "lexical.json").read_text("utf-8"))
         scores = {
-            "data": np.load(folder / "data.npy", mmap_mode="r", allow_pickle=False),
-            "indices": np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False),
+            "data": np.asarray(np.load(folder / "data.npy", mmap_mode="r", allow_pickle=False)),
+            "indices": np.asarray(np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)),
             "indptr": np.load(folder / "starts.npy", allow_pickle=False),
             "num_docs": about["chunks"],
         }
@@ -130,8 +131,6 @@ class LexicalIndex:
 
 def _idf(total: int, frequency: int) -> float:
     """Lucene's inverse document frequency: ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    from math import log1p
-
     return log1p((total - frequency + 0.5) / (frequency + 0.5))
 
 

@@ -72,7 +72,8 @@ def search_segments(
     if not query.strip() or k < 1:
         raise BadInput(f"expected a query and k of 1 or more, got {query[:60]!r} and {k}")
     masks = [_allowed(segment, where) for segment in segments]
-    depth = max(options.depth, 2 * k)
+    fused = options.arm in ("hybrid", "weighted")
+    depth = max(options.depth if fused or options.parents or reranker else 0, 2 * k)
     rankings: dict[str, list[tuple[Place, float]]] = {}
     if vector is not None:
         rankings["dense"] = _dense(segments, masks, vector, depth)

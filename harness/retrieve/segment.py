@@ -146,15 +146,13 @@ class Segment:
     """
 
     def __init__(self, folder: Path, info: SegmentInfo) -> None:
-        import numpy as np
-
         check_files(folder, info, digests=False)
         self.info = info
         self.folder = folder
         try:
-            self.vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-            self.chunks = np.load(folder / "chunks.npy", mmap_mode="r")
-            self._places = np.load(folder / "places.npy", mmap_mode="r")
+            self.vectors: Vectors = _array(folder / "vectors.npy")
+            self.chunks: NDArray[np.int64] = _array(folder / "chunks.npy")
+            self._places: NDArray[np.int64] = _array(folder / "places.npy")
             self._texts = _mapped(folder / "texts.bin")
             self._rows = _mapped(folder / "rows.jsonl")
             self.dense = DenseIndex.load(folder / "dense.faiss", self.vectors, info.dense)
@@ -166,17 +164,17 @@ class Segment:
 
     def row(self, number: int) -> dict[str, Any]:
         """What is stored of a document beside its text."""
-        _, _, start, end, _ = self._places[number]
-        return json.loads(bytes(self._rows[start:end]).decode("utf-8", "surrogatepass"))
+        _, _, start, end, _ = self._places[number].tolist()
+        return json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
 
     def _document(self, number: int) -> Document:
-        start, end = self._places[number][:2]
-        text = bytes(self._texts[start:end]).decode("utf-8", "surrogatepass")
+        start, end = self._places[number, :2].tolist()
+        text = self._texts[start:end].tobytes().decode("utf-8", "surrogatepass")
         return Document.from_row(self.row(number), text)
 
     def chunk(self, place: int) -> tuple[int, Chunk]:
         """(document, chunk) at a place among all chunks."""
-        number, *span = (int(one) for one in self.chunks[place])
+        number, *span = self.chunks[place].tolist()
         return number, Chunk(*span)
 
     def chunks_of(self, number: int) -> range:
@@ -227,4 +225,11 @@ def _mapped(path: Path) -> Any:
 
     if not path.stat().st_size:
         return np.zeros(0, dtype=np.uint8)
-    return np.memmap(path, np.uint8, "r")
+    return np.asarray(np.memmap(path, np.uint8, "r"))
+
+
+def _array(path: Path) -> Any:
+    """A mapped array, as a plain one: places of a `memmap` are slow to look up."""
+    import numpy as np
+
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
