@@ -94,8 +94,9 @@ def test_a_summary_covers_the_length_of_the_text() -> None:
 
 @pytest.mark.slow  # loads the encoder
 def test_the_embedding_critic_finds_what_shares_no_word() -> None:
-    text = "The cat slept. Physicians treated the patient. Rain fell all day. Prices rose again."
-    found = compress(text, "doctors in a hospital", budget=16, critic="embedding", reversible=False)
+    calm = "The cat slept on the warm stones. Prices of grain rose again in the spring. " * 3
+    text = f"{calm}Physicians treated the patient. {calm}"
+    found = compress(text, "doctors in a hospital", budget=30, critic="embedding", reversible=False)
     assert "Physicians treated the patient." in found.text
 
 
