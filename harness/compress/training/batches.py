@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from harness.compress.training.windows import Window
+from harness.compress.training.windows import Pool, Window
 
 QUERY_TOKENS, TOKENS = 48, 224
 """Word pieces of a question and of a whole input, at most."""
 IGNORED = -100
+CHUNK = 32
+"""Batches that are made at a time."""
+CHUNKS = 1_000_000  # more than any run makes: seeds of two runs never meet
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,42 @@ class Encoded:
         self.gold = [number in window.gold for number in range(len(self.spans))]
 
 
-def batches(windows: Iterator[Window], tokenizer: Any, size: int) -> Iterator[Batch]:
-    """Batches of windows of about one length: many are sorted at a time."""
-    while True:
-        encoded = [Encoded(next(windows), tokenizer) for _ in range(size * 32)]
+class BatchStream:
+    """Batches without end, of windows of about one length: a chunk of windows is sorted at a time.
+
+    Each chunk has a seed of its own, so that a run that was stopped goes on at its place without
+    making the windows before it again.
+
+    Args:
+        pool: makes the windows.
+        tokenizer: of the encoder.
+        size: windows of a batch.
+        seed: same seed, same batches.
+        chunk: where to go on.
+        place: batches of that chunk that were used already.
+    """
+
+    def __init__(
+        self, pool: Pool, tokenizer: Any, size: int, seed: int, chunk: int = 0, place: int = 0
+    ) -> None:
+        self._pool, self._tokenizer, self._size, self._seed = pool, tokenizer, size, seed
+        self.chunk, self.place = chunk, place
+        self._groups = self._made()
+
+    def __next__(self) -> Batch:
+        while self.place >= len(self._groups):
+            self.chunk, self.place = self.chunk + 1, 0
+            self._groups = self._made()
+        self.place += 1
+        return to_batch(self._groups[self.place - 1])
+
+    def _made(self) -> list[list[Encoded]]:
+        windows = self._pool.windows(self._seed * CHUNKS + self.chunk)
+        encoded = [Encoded(next(windows), self._tokenizer) for _ in range(self._size * CHUNK)]
         usable = sorted((one for one in encoded if one.spans), key=lambda one: len(one.ids))
-        groups = [usable[at : at + size] for at in range(0, len(usable), size)]
+        groups = [usable[at : at + self._size] for at in range(0, len(usable), self._size)]
         # Lengths in an order that is neither rising nor falling, the same in every run.
-        yield from (to_batch(groups[index]) for index in _scattered(len(groups)))
+        return [groups[index] for index in _scattered(len(groups))]
 
 
 def _scattered(count: int) -> list[int]:

@@ -7,46 +7,19 @@ import math
 import time
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from harness.compress.training.batches import IGNORED, Batch, batches
+from harness.compress.training.batches import IGNORED, Batch, BatchStream
 from harness.compress.training.examples import read_examples
 from harness.compress.training.network import TokenCritic, focal_loss, masked_mean, new_critic
+from harness.compress.training.options import TrainOptions
 from harness.compress.training.windows import Pool
-from harness.core import Value
 from harness.retrieve.encoder import bundled_model
 
 CHECKPOINT = "checkpoint.pt"
-
-
-class TrainOptions(Value):
-    """What a training run depends on.
-
-    Attributes:
-        data: folder with the training files.
-        out: folder for the checkpoint and the log.
-        steps: updates; windows are steps x batch.
-        batch: windows of an update.
-        rate: highest learning rate; it rises for a twentieth of the steps and falls to zero.
-        frozen: lowest layers of the encoder that are not trained.
-        threads: of the CPU.
-        save_s: seconds between checkpoints.
-    """
-
-    data: Path
-    out: Path
-    steps: int = 2000
-    batch: int = 16
-    rate: float = 6e-5
-    head_rate: float = 1e-3
-    frozen: int = 3
-    seed: int = 41
-    threads: int = 1
-    save_s: float = 240.0
 
 
 def train(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
@@ -57,14 +30,16 @@ def train(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCr
     """
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    folder = bundled_model()
+    folder = options.encoder or bundled_model()
     tokenizer: Any = import_module("transformers").AutoTokenizer.from_pretrained(str(folder))
     examples = [one for one in read_examples(options.data) if not one.passage.held_out]
     critic = new_critic(folder, frozen=options.frozen)
     optimiser = _optimiser(critic, options)
-    step = _restore(options, critic, optimiser)
-    # Another stream behind a restart: the windows already seen are not made again.
-    stream = batches(Pool(examples).windows(options.seed + step), tokenizer, options.batch)
+    state = _restore(options, critic, optimiser)
+    step = int(state["step"])
+    stream = BatchStream(
+        Pool(examples), tokenizer, options.batch, options.seed, state["chunk"], state["place"]
+    )
     started, saved, running = time.monotonic(), time.monotonic(), list[float]()
     critic.train()
     while step < options.steps:
@@ -78,7 +53,7 @@ def train(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCr
             row = {"step": step, "loss": round(mean, 4), "s": round(time.monotonic() - started, 1)}
             tell(json.dumps(row))
         if time.monotonic() - saved > options.save_s or step == options.steps:
-            _save(options, critic, optimiser, step)
+            _save(options, critic, optimiser, step, stream)
             saved = time.monotonic()
     return critic
 
@@ -125,20 +100,35 @@ def _optimiser(critic: TokenCritic, options: TrainOptions) -> torch.optim.Optimi
 
 
 def _save(
-    options: TrainOptions, critic: TokenCritic, optimiser: torch.optim.Optimizer, step: int
+    options: TrainOptions,
+    critic: TokenCritic,
+    optimiser: torch.optim.Optimizer,
+    step: int,
+    stream: BatchStream,
 ) -> None:
+    """Written beside and moved: a kill leaves the checkpoint before."""
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / CHECKPOINT
-    state = {"step": step, "critic": critic.state_dict(), "optimiser": optimiser.state_dict()}
+    state = {
+        "step": step,
+        "chunk": stream.chunk,
+        "place": stream.place,
+        "random": torch.get_rng_state(),
+        "critic": critic.state_dict(),
+        "optimiser": optimiser.state_dict(),
+    }
     torch.save(state, path.with_suffix(".part"))
     path.with_suffix(".part").replace(path)
 
 
-def _restore(options: TrainOptions, critic: TokenCritic, optimiser: torch.optim.Optimizer) -> int:
+def _restore(
+    options: TrainOptions, critic: TokenCritic, optimiser: torch.optim.Optimizer
+) -> dict[str, Any]:
     path = options.out / CHECKPOINT
     if not path.exists():
-        return 0
+        return {"step": 0, "chunk": 0, "place": 0}
     state: dict[str, Any] = torch.load(path, weights_only=True)
     critic.load_state_dict(state["critic"])
     optimiser.load_state_dict(state["optimiser"])
-    return int(state["step"])
+    torch.set_rng_state(state["random"])  # dropout goes on as it would have
+    return state
