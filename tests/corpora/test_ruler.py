@@ -29,14 +29,19 @@ def samples() -> dict[str, Reading]:
 
 def test_the_tasks_are_those_of_the_benchmarks() -> None:
     assert len(NIAH) == 8
-    assert set(TASKS) - set(NIAH) == {"vt", "cwe", "fwe", "passkey", "number", "kv"}
+    assert set(TASKS) - set(NIAH) == {
+        *("vt", "cwe", "fwe", "qa_1", "qa_2"),
+        *("passkey", "number", "kv"),
+    }
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_length_is_kept_and_used(task: str, samples: dict[str, Reading]) -> None:
     reading = samples[task]
     used = count_tokens(reading.sources[0].text) + count_tokens(reading.question)
-    assert LENGTH - REPLY - (250 if task == "fwe" else 90) <= used <= LENGTH - REPLY
+    assert (
+        LENGTH - REPLY - (250 if task in ("fwe", "qa_1", "qa_2") else 90) <= used <= LENGTH - REPLY
+    )
 
 
 @pytest.mark.parametrize("task", [*NIAH, "passkey", "number", "kv"])
@@ -96,6 +101,22 @@ def test_common_and_frequent_words_are_the_most_common(samples: dict[str, Readin
     (pad, _), *ranked = coded.most_common(4)
     assert pad == "...."
     assert tuple(word for word, _ in ranked) == samples["fwe"].answers
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_questions_have_their_gold_among_documents_that_do_not_contradict(hops: int) -> None:
+    for number in range(3):
+        reading = ruler_reading(f"qa_{hops}", 16_384, number)
+        quotes = reading.quotes()
+        assert len(quotes) == hops
+        assert all(quote.endswith(".") for quote in quotes)
+        text = reading.sources[0].text
+        titles = re.findall(r"^Document \d+: (.+)$", text, re.MULTILINE)
+        assert len(titles) == reading.meta["documents"]
+        hosts = [text.rfind("\nDocument ", 0, one.start) for one in reading.evidence]
+        assert all(titles.count(text[at:].split(": ", 1)[1].split("\n")[0]) == 1 for at in hosts)
+        assert reading.answers[0] in text
+        assert len(titles) > 153
 
 
 def test_key_values(samples: dict[str, Reading]) -> None:

@@ -91,6 +91,21 @@ Draft = tuple[str, str, list[tuple[str, str]]]
 """Question, answer, and the facts (thing, relation) that lead to it, in order."""
 
 
+def ask_chain(
+    shelf: Shelf, chance: Random, hops: int
+) -> tuple[str, tuple[str, ...], list[tuple[str, str]]] | None:
+    """A question over a shelf, its accepted answers and facts; None where a walk ends too soon."""
+    draft = _chain(shelf, chance, hops)
+    if draft is None or draft[1].lower() in draft[0].lower():
+        return None
+    question, answer, facts = draft
+    return question[0].upper() + question[1:], _accepted(answer), facts
+
+
+def _accepted(answer: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((answer, answer.removesuffix(" thousand crowns"))))
+
+
 def _questions(stratum: str, shelf: Shelf, chance: Random) -> Iterator[Draft]:
     while True:
         if stratum == "comparison":
@@ -155,12 +170,11 @@ def _reading(
     name: str, question: str, answer: str, facts: list[tuple[str, str]], shelf: Shelf, stratum: str
 ) -> Reading:
     evidence = tuple(shelf.places[fact] for fact in facts)
-    answers = dict.fromkeys((answer, answer.removesuffix(" thousand crowns")))
     return Reading(
         id=name,
         family="search",
         question=question[0].upper() + question[1:],
-        answers=tuple(answers),
+        answers=_accepted(answer),
         metric="em",
         sources=shelf.sources,
         evidence=evidence,

@@ -15,6 +15,7 @@ from random import Random
 from harness.core import BadInput
 from harness.corpora.reading import Reading
 from harness.corpora.ruler import niah
+from harness.corpora.ruler.answering import answering
 from harness.corpora.ruler.chains import chain_reading
 from harness.corpora.ruler.counting import common_words, frequent_words
 from harness.corpora.ruler.infinite import key_value, number_string, passkey
@@ -29,6 +30,8 @@ TASKS: dict[str, Maker] = {
     "vt": chain_reading,
     "cwe": common_words,
     "fwe": frequent_words,
+    "qa_1": partial(answering, 1),
+    "qa_2": partial(answering, 2),
     **INFINITE,
 }
 LENGTHS = {f"{size}k": size * 1024 for size in (4, 8, 16, 32, 64, 128, 256, 512)} | {"1m": 1 << 20}
