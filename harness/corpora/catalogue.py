@@ -98,7 +98,7 @@ def _ruler(length: str) -> Corpus:
         kind="generated",
         licence="CC0-1.0",
         tasks=per_task * len(ruler.TASKS),
-        note=f"harness corpora generate ruler-{length} --out DIR --split test --limit {len(ruler.TASKS)}",
+        note=f"harness corpora generate ruler-{length} --out DIR --limit {len(ruler.TASKS)}",
     )
 
 
