@@ -93,7 +93,7 @@ def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, st
                 op="add_section",
                 target_section=f"## {heading}",
                 after_section=_predecessor(heading, wanted, present),
-                content=lesson.markdown(),
+                content=lesson.for_readers(),
                 sources=edit.sources,
                 support=edit.support,
             )

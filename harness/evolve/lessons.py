@@ -45,10 +45,14 @@ class Lesson(Value):
         return f"{self.title}. {self.text}" if self.title else self.text
 
     def markdown(self) -> str:
-        """The lesson as a bullet; a title that the text only repeats is left out."""
-        repeats = self.text.casefold().startswith(self.title.casefold().rstrip(".: "))
-        head = f"- {self.text}" if repeats else f"- **{self.title}**: {self.text}"
+        """The lesson as a bullet with its title, which is read back from it."""
+        head = f"- **{self.title}**: {self.text}" if self.title else f"- {self.text}"
         return f"{head}\n\n{self.code}" if self.code else head
+
+    def for_readers(self) -> str:
+        """The bullet without a title that the text only repeats."""
+        repeats = self.text.casefold().startswith(self.title.casefold().rstrip(".: "))
+        return self.model_copy(update={"title": ""}).markdown() if repeats else self.markdown()
 
 
 def of_edit(edit: Edit) -> list[Lesson]:
