@@ -154,7 +154,7 @@ def gpu_count() -> int:
 
 
 def on_gpu(index: Any) -> Any:
-    """A copy on the first GPU, or the index itself where it does not fit."""
+    """A copy on the first GPU, or the index itself where it does not fit; never run on one yet."""
     faiss = load_faiss()
     try:
         return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
