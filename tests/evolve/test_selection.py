@@ -127,11 +127,8 @@ def test_an_evolution_keeps_the_set_that_did_best(settings: EvolveSettings) -> N
     beaten = [one for one in discarded if "the set that did best" in one["reason"]]
     assert len(beaten) == len(selection["candidates"]) - len(selection["kept"])
     assert all(one["content"] not in skill for one in beaten)
-    assert all(
-        selection["candidates"][one].lstrip("- ") in skill.replace("**", "")
-        or selection["candidates"][one] in skill
-        for one in selection["kept"]
-    )
+    kept = [selection["candidates"][one].rpartition("**: ")[2] for one in selection["kept"]]
+    assert all(text in skill for text in kept)
     # Again: every attempt of every trial is on disk, and the skill is the same.
     again = run_evolution(settings)
     assert (Path(again.skill) / "SKILL.md").read_text() == skill
