@@ -6,6 +6,7 @@ were made, and how well they do, stands in `report.json` beside them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,7 @@ BATCH = 16
 
 
 @dataclass(frozen=True)
-class _Window:
+class Window:
     """Neighbouring units in one input: their numbers, and the tokens of each."""
 
     units: tuple[int, ...]
@@ -60,6 +61,9 @@ class TokenCritic:
         if not (folder / "critic.onnx").is_file():
             raise BadInput(f"expected the weights critic.onnx in {str(folder)!r}")
         self._session, self._tokenizer = _opened(folder)
+        report = folder / "report.json"
+        facts = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        self._thresholds: dict[str, float] = facts.get("critic", {}).get("thresholds", {})
         self.name = f"token critic ({folder.name})"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
@@ -67,8 +71,10 @@ class TokenCritic:
         found = [float("-inf")] * len(units)
         if not units:
             return []
-        head = self._ids([query.text])[0][:QUERY_TOKENS]
-        windows = _windows(units, self._ids([unit.text for unit in units]), TOKENS - len(head) - 3)
+        head = self._ids([query.text])[0][:QUERY_TOKENS] or [self._tokenizer.token_to_id("[MASK]")]
+        windows = windows_of(
+            units, self._ids([unit.text for unit in units]), TOKENS - len(head) - 3
+        )
         # Windows of about one length share a batch: padding is computed too.
         windows.sort(key=lambda window: sum(map(len, window.pieces)))
         for at in range(0, len(windows), BATCH):
@@ -76,13 +82,26 @@ class TokenCritic:
             for window, scores in zip(part, self._run(head, part), strict=True):
                 for unit, score in zip(window.units, scores, strict=False):
                     found[unit] = max(found[unit], float(score))
-        return found
+        # What holds no token that the vocabulary knows ranks behind all that was read.
+        lowest = min((score for score in found if score > float("-inf")), default=0.0) - 1
+        return [max(score, lowest) for score in found]
+
+    def threshold(self, recall: float, scores: Sequence[float]) -> float:
+        """Least score to keep for that share of the gold units, calibrated on held-out groups.
+
+        Raises:
+            BadInput: for a recall above the highest one that was calibrated.
+        """
+        for reached, value in sorted((float(key), one) for key, one in self._thresholds.items()):
+            if recall <= reached:
+                return value
+        raise BadInput(f"the critic is not calibrated for a recall of {recall!r}")
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
         encoded: Any = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         return [one.ids for one in encoded]
 
-    def _run(self, head: Sequence[int], windows: Sequence[_Window]) -> Any:
+    def _run(self, head: Sequence[int], windows: Sequence[Window]) -> Any:
         """Sentence logits, shape (windows, most units)."""
         import numpy as np
 
@@ -92,28 +111,34 @@ class TokenCritic:
             for window in windows
         ]
         shape = (len(rows), max(map(len, rows)))
-        ids, mask, types = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-        pooling = np.zeros((len(rows), max(len(w.pieces) for w in windows), shape[1]), np.float32)
+        ids, mask = (np.zeros(shape, dtype=np.int64) for _ in range(2))
+        query = np.ones((len(rows), len(head)), dtype=np.float32)
+        member = np.zeros((len(rows), max(len(w.pieces) for w in windows), shape[1]), np.float32)
         for at, (row, window) in enumerate(zip(rows, windows, strict=True)):
             ids[at, : len(row)], mask[at, : len(row)] = row, 1
-            types[at, len(head) + 2 : len(row)] = 1
             place = len(head) + 2
             for number, piece in enumerate(window.pieces):
-                pooling[at, number, place : place + len(piece)] = 1 / len(piece)
+                member[at, number, place : place + len(piece)] = 1
                 place += len(piece)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        return self._session.run(["sentences"], {**given, "pooling": pooling})[0]
+        given = {"input_ids": ids, "attention_mask": mask, "query": query, "member": member}
+        return self._session.run(["sentences"], given)[0]
 
 
-def _windows(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> list[_Window]:
-    """Neighbouring units of one document, as many as fit, the last of each again in the next."""
-    found: list[_Window] = []
+def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> list[Window]:
+    """Neighbouring units of one document, as many as fit, the last of each again in the next.
+
+    Args:
+        units: in document order.
+        ids: their tokens; a unit with more than `room` comes in pieces.
+        room: tokens of a window, at most.
+    """
+    found: list[Window] = []
     open_: list[tuple[int, tuple[int, ...]]] = []
 
     def close() -> None:
         if open_:
             numbers, pieces = zip(*open_, strict=True)
-            found.append(_Window(numbers, pieces))
+            found.append(Window(numbers, pieces))
 
     for number, unit in enumerate(units):
         pieces = [tuple(ids[number][at : at + room]) for at in range(0, len(ids[number]), room)]

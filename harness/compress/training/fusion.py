@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RECALLS = (0.9, 0.95, 0.98, 0.99)
 BUDGETS = (0.05, 0.1, 0.2)
-PENALTIES = (0.001, 0.01, 0.03, 0.1, 0.3)
+PENALTIES = (0.01, 0.1, 0.3, 1.0, 3.0)
 TALK = "qmsum"
 """Its gold are all turns of a stretch, "OK" among them: no margin is learned from it."""
 

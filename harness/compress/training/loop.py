@@ -2,133 +2,135 @@
 
 from __future__ import annotations
 
-import json
-import math
+import itertools
+import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from harness.compress.training.batches import IGNORED, Batch, BatchStream
+from harness.compress.training.batches import collate
 from harness.compress.training.examples import read_examples
-from harness.compress.training.network import TokenCritic, focal_loss, masked_mean, new_critic
+from harness.compress.training.labelled import mixture
+from harness.compress.training.losses import batch_loss
+from harness.compress.training.network import TokenCritic, new_critic
 from harness.compress.training.options import TrainOptions
-from harness.compress.training.windows import Pool
+from harness.compress.training.windows import Window, WindowMaker, batches
 from harness.retrieve.encoder import bundled_model
 
 CHECKPOINT = "checkpoint.pt"
+REPORT_EVERY = 10
 
 
-def train(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
-    """Train the critic; a run that was stopped goes on behind its checkpoint.
+def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
+    """Train; a run that was stopped goes on behind its checkpoint, to the same weights.
+
+    Returns:
+        the critic with the moving average of its weights.
 
     Raises:
         BadInput: if a training file is missing or malformed.
     """
     torch.set_num_threads(options.threads)
-    torch.manual_seed(options.seed)
+    generator: Any = torch.random
+    generator.manual_seed(options.seed)
     folder = options.encoder or bundled_model()
-    tokenizer: Any = import_module("transformers").AutoTokenizer.from_pretrained(str(folder))
     examples = [one for one in read_examples(options.data) if not one.passage.held_out]
-    critic = new_critic(folder, frozen=options.frozen)
-    optimiser = _optimiser(critic, options)
-    state = _restore(options, critic, optimiser)
-    step = int(state["step"])
-    stream = BatchStream(
-        Pool(examples), tokenizer, options.batch, options.seed, state["chunk"], state["place"]
-    )
-    started, saved, running = time.monotonic(), time.monotonic(), list[float]()
-    critic.train()
-    while step < options.steps:
-        for group in optimiser.param_groups:
-            group["lr"] = group["top"] * schedule(step, options.steps)
-        loss = _update(critic, optimiser, next(stream))
-        running.append(loss)
-        step += 1
-        if step % 50 == 0:
-            mean = sum(running[-50:]) / len(running[-50:])
-            row = {"step": step, "loss": round(mean, 4), "s": round(time.monotonic() - started, 1)}
-            tell(json.dumps(row))
-        if time.monotonic() - saved > options.save_s or step == options.steps:
-            _save(options, critic, optimiser, step, stream)
+    state = _State(new_critic(folder, frozen=options.frozen), options)
+    state.resume()
+    recent: list[float] = []
+    saved = time.monotonic()
+    for batch in itertools.islice(_stream(examples, folder, options), state.steps, None):
+        if state.windows >= options.windows:
+            break
+        recent = [*recent[-49:], state.step(batch)]
+        if time.monotonic() - saved > options.save_s or state.windows >= options.windows:
+            state.save()
             saved = time.monotonic()
-    return critic
+        if state.steps % REPORT_EVERY == 0:
+            loss = sum(recent) / len(recent)
+            tell(f"{state.windows} of {options.windows} windows, {state.steps} updates, "
+                 f"loss {loss:.4f}")  # fmt: skip
+    state.critic.load_state_dict(state.average)
+    return state.critic
 
 
-def schedule(step: int, steps: int) -> float:
-    """Factor of the learning rate: up for a twentieth, then down along a cosine."""
-    warm = max(1, steps // 20)
-    if step < warm:
-        return (step + 1) / warm
-    return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+class _State:
+    """Weights, their average and the optimiser, as a checkpoint holds them."""
+
+    def __init__(self, critic: TokenCritic, options: TrainOptions) -> None:
+        self.critic, self._options = critic, options
+        self._path: Path = options.out / CHECKPOINT
+        heads = [p for m in (critic.tokens, critic.state, critic.mix) for p in m.parameters()]
+        body = [one for one in critic.encoder.parameters() if one.requires_grad]
+        groups = [
+            {"params": body, "rate": options.rate},
+            {"params": heads, "rate": options.head_rate},
+        ]
+        self._optimiser: Any = torch.optim.AdamW(groups, lr=options.rate, weight_decay=0.01)
+        self.average: dict[str, Tensor] = {
+            name: one.clone() for name, one in critic.state_dict().items()
+        }
+        self.steps = self.windows = 0
+
+    def step(self, batch: Sequence[Window]) -> float:
+        """One update; its masking has a seed of its own, so that it can be repeated."""
+        masking = random.Random(f"mask-{self._options.seed}-{self.steps}")
+        for group in self._optimiser.param_groups:
+            group["lr"] = group["rate"] * min(1.0, (self.steps + 1) / self._options.warm_up)
+        self.critic.eval()  # no dropout: hardly a window is seen twice
+        tags, sentences = self.critic(*collate(batch))
+        loss: Any = batch_loss(batch, tags, sentences, masking)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.critic.parameters(), 1.0)
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+        self.steps, self.windows = self.steps + 1, self.windows + len(batch)
+        # The first updates would weigh too much in an average of long memory.
+        decay = min(self._options.averaging, self.steps / (self.steps + 10))
+        with torch.no_grad():
+            for name, weight in self.critic.named_parameters():
+                if weight.requires_grad:
+                    self.average[name].lerp_(weight, 1 - decay)
+        return float(loss.detach())
+
+    def save(self) -> None:
+        """Written beside and moved: a kill leaves the checkpoint before."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".part")
+        torch.save(
+            {
+                "critic": self.critic.state_dict(),
+                "average": self.average,
+                "optimiser": self._optimiser.state_dict(),
+                "steps": self.steps,
+                "windows": self.windows,
+            },
+            beside,
+        )
+        beside.replace(self._path)
+
+    def resume(self) -> None:
+        """Take over a checkpoint, if there is one."""
+        if not self._path.exists():
+            return
+        found: dict[str, Any] = torch.load(self._path, weights_only=True)
+        self.critic.load_state_dict(found["critic"])
+        self._optimiser.load_state_dict(found["optimiser"])
+        self.average = found["average"]
+        self.steps, self.windows = found["steps"], found["windows"]
 
 
-def loss_of(critic: TokenCritic, batch: Batch) -> Tensor:
-    """Focal loss of tokens and of sentences, each without its easiest half of negatives."""
-    tags, sentences = critic(
-        batch.input_ids, batch.attention_mask, batch.token_type_ids, batch.pooling
-    )
-    there = batch.tags != IGNORED
-    wanted = batch.tags[there]
-    tokens = masked_mean(focal_loss(tags[there], wanted), wanted == 0)
-    real = batch.gold != IGNORED
-    gold = batch.gold[real]
-    logits = torch.stack([torch.zeros_like(sentences[real]), sentences[real]], dim=-1)
-    return tokens + 2 * masked_mean(focal_loss(logits, gold), gold == 0)
-
-
-def _update(critic: TokenCritic, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
-    optimiser.zero_grad()
-    loss = loss_of(critic, batch)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(critic.parameters(), 1.0)
-    optimiser.step()
-    return float(loss.detach())
-
-
-def _optimiser(critic: TokenCritic, options: TrainOptions) -> torch.optim.Optimizer:
-    body = [one for one in critic.encoder.parameters() if one.requires_grad]
-    heads = [*critic.tags.parameters(), *critic.sentence.parameters()]
-    groups = [
-        {"params": body, "lr": 0.0, "top": options.rate},
-        {"params": heads, "lr": 0.0, "top": options.head_rate},
-    ]
-    return torch.optim.AdamW(groups, weight_decay=0.01)
-
-
-def _save(
-    options: TrainOptions,
-    critic: TokenCritic,
-    optimiser: torch.optim.Optimizer,
-    step: int,
-    stream: BatchStream,
-) -> None:
-    """Written beside and moved: a kill leaves the checkpoint before."""
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / CHECKPOINT
-    state = {
-        "step": step,
-        "chunk": stream.chunk,
-        "place": stream.place,
-        "random": torch.get_rng_state(),
-        "critic": critic.state_dict(),
-        "optimiser": optimiser.state_dict(),
-    }
-    torch.save(state, path.with_suffix(".part"))
-    path.with_suffix(".part").replace(path)
-
-
-def _restore(
-    options: TrainOptions, critic: TokenCritic, optimiser: torch.optim.Optimizer
-) -> dict[str, Any]:
-    path = options.out / CHECKPOINT
-    if not path.exists():
-        return {"step": 0, "chunk": 0, "place": 0}
-    state: dict[str, Any] = torch.load(path, weights_only=True)
-    critic.load_state_dict(state["critic"])
-    optimiser.load_state_dict(state["optimiser"])
-    torch.set_rng_state(state["random"])  # dropout goes on as it would have
-    return state
+def _stream(examples: Sequence[Any], folder: Path, o: TrainOptions) -> Iterator[list[Window]]:
+    """Batches without end, always the same for one seed."""
+    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    mixed = mixture(examples, o.seed)
+    maker = WindowMaker(mixed, tokenizer, o.seed)
+    for epoch in itertools.count():
+        yield from batches(maker, len(mixed), epoch, o.seed, o.batch_tokens)

@@ -2,62 +2,92 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 TAGS = ("O", "B", "I", "E")
 """Outside, begin, inside, end of an extract; a single token is its own beginning."""
+START = ((8.0, 8.0, 0.5, 0.25), -9.0)
+"""Weights and bias of the sentence features before training."""
 
 
 class TokenCritic(nn.Module):
     """BERT over "question [SEP] window" with a tag for every token and a score for every sentence.
 
-    Sources: two heads on one encoder, QwenLong-CPRS section 2.2; pooling by the mean.
+    Two heads on one encoder, as QwenLong-CPRS section 2.2. The score of a sentence begins as what
+    the encoder knows already, in this joint reading: the cosine of the means of question and
+    sentence, and late interaction (MaxSim, Khattab & Zaharia 2020). The head learns what to add:
+    with few labels, one that begins with nothing forgets more than it learns.
+
+    Args:
+        encoder: a BERT encoder.
     """
 
-    def __init__(self, encoder: nn.Module, dimension: int) -> None:
+    def __init__(self, encoder: Any) -> None:
         super().__init__()
         self.encoder = encoder
-        self.tags = nn.Linear(dimension, len(TAGS))
-        self.sentence = nn.Linear(dimension, 1)
+        width = int(encoder.config.hidden_size)
+        self.tokens = nn.Linear(width, len(TAGS))
+        self.state = nn.Linear(width, 1)
+        self.mix = nn.Linear(len(START[0]), 1)
+        with torch.no_grad():
+            self.mix.weight.copy_(torch.tensor([START[0]]))
+            self.mix.bias.fill_(START[1])
+            self.state.weight.zero_()
+            self.state.bias.zero_()
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pooling: Tensor
+        self, input_ids: Tensor, attention_mask: Tensor, query: Tensor, member: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Logits of tags, shape (batch, tokens, 4), and of sentences, (batch, sentences).
 
         Args:
-            input_ids: shape (batch, tokens), as `attention_mask` and `token_type_ids`.
-            pooling: shape (batch, sentences, tokens); rows are weights that sum to one, or zero.
+            input_ids: [CLS] question [SEP] window [SEP], shape (batch, tokens).
+            attention_mask: 1 for tokens, 0 for padding, same shape.
+            query: 1 for tokens of the question, which begins at place 1, shape (batch, longest).
+            member: 1 where a token is the sentence's, shape (batch, sentences, tokens).
         """
-        states = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
-        )[0]
-        pooled = torch.bmm(pooling, states)
-        return self.tags(states), self.sentence(pooled).squeeze(-1)
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
+        tags = self.tokens(states)
+        asked = states[:, 1 : 1 + query.shape[1]]
+        sentences = _mean(states, member)
+        features = torch.cat(
+            [
+                nn.functional.cosine_similarity(
+                    sentences, _mean(asked, query[:, None]), dim=-1
+                ).unsqueeze(-1),
+                _late_interaction(states, asked, query, member).unsqueeze(-1),
+                _keep(tags, member),
+            ],
+            dim=-1,
+        )
+        return tags, (self.mix(features) + self.state(sentences)).squeeze(-1)
 
 
 def new_critic(folder: Path, *, frozen: int = 3) -> TokenCritic:
-    """The critic before training: the encoder's weights, heads at random.
+    """The critic before training: the encoder's weights under the heads.
 
     Args:
         folder: of the encoder.
         frozen: lowest layers that are not trained, and the embeddings with them.
     """
-    from transformers import AutoModel
-
-    encoder: Any = AutoModel.from_pretrained(str(folder), add_pooling_layer=False)
+    transformers: Any = import_module("transformers")
+    transformers.utils.logging.disable_progress_bar()
+    encoder: Any = transformers.AutoModel.from_pretrained(str(folder), add_pooling_layer=False)
     for part in (encoder.embeddings, *encoder.encoder.layer[:frozen]) if frozen else ():
         for weight in part.parameters():
             weight.requires_grad = False
-    return TokenCritic(cast("nn.Module", encoder), int(encoder.config.hidden_size))
+    return TokenCritic(encoder)
 
 
 def focal_loss(logits: Tensor, wanted: Tensor, *, gamma: float = 2.0) -> Tensor:
     """-(1 - p_t)^gamma log p_t of every item, with p_t unweighted (Lin et al. 2017).
+
+    The released code of QwenLong-CPRS takes p_t from a weighted loss, where it is no probability.
 
     Args:
         logits: shape (items, classes).
@@ -67,8 +97,24 @@ def focal_loss(logits: Tensor, wanted: Tensor, *, gamma: float = 2.0) -> Tensor:
     return -((1 - log_p.exp()) ** gamma) * log_p
 
 
-def masked_mean(losses: Tensor, negative: Tensor, *, share: float = 0.5) -> Tensor:
-    """Mean of the losses without the easiest `share` of the negatives."""
-    easy = losses[negative]
-    kept = easy.topk(max(1, round((1 - share) * easy.numel()))).values if easy.numel() else easy
-    return torch.cat([losses[~negative], kept]).mean()
+def _mean(states: Tensor, member: Tensor) -> Tensor:
+    return member @ states / member.sum(-1, keepdim=True).clamp(min=1)
+
+
+def _late_interaction(states: Tensor, asked: Tensor, query: Tensor, member: Tensor) -> Tensor:
+    """Mean over the question's tokens of the cosine with the sentence's nearest token."""
+    likeness = _unit(asked) @ _unit(states).transpose(1, 2)
+    best = (likeness[:, None] + 4 * (member[:, :, None] - 1)).amax(-1)
+    return (best * query[:, None]).sum(-1) / query[:, None].sum(-1).clamp(min=1)
+
+
+def _unit(states: Tensor) -> Tensor:
+    return nn.functional.normalize(states, dim=-1, eps=1e-9)
+
+
+def _keep(tags: Tensor, member: Tensor) -> Tensor:
+    """Mean and greatest logit of any tag but O among a sentence's tokens."""
+    keep = (tags[..., 1:].logsumexp(-1) - tags[..., 0])[:, None]
+    mean = (keep * member).sum(-1) / member.sum(-1).clamp(min=1)
+    most = (keep * member + 30 * (member - 1)).amax(-1)
+    return torch.stack([mean, most], dim=-1)

@@ -70,7 +70,7 @@ def train(
             the run there was begun with other options or data.
     """
     from harness.compress.training.export import export_onnx
-    from harness.compress.training.loop import train as fit
+    from harness.compress.training.loop import fit
 
     manifest = manifest_of(options)
     _begin(options.out, manifest, resume=resume)
@@ -106,7 +106,7 @@ def manifest_of(options: TrainOptions) -> Manifest:
         data={name: digest_file(options.data / name) for name in FILES},
         encoder=digest_file(_encoder(options) / "model.safetensors"),
         examples={name: sources.count(name) for name in sorted(set(sources))},
-        windows=options.steps * options.batch,
+        windows=options.windows,
     )
 
 

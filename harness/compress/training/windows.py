@@ -1,137 +1,187 @@
-"""Windows of text with a question and gold sentences: what the critic is trained on."""
+"""Windows of training: the query, then sentences; positives, lexical-hard and random negatives."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
-from harness.compress.training.cloze import cloze_question
-from harness.compress.training.examples import Example, Passage
-from harness.compress.training.generated import MAKERS
+from harness.compress.training.labelled import PASSAGES, Label, Labelled, holds
 
-if TYPE_CHECKING:
-    import bm25s
+LENGTHS = (60, 120)
+"""Least and most tokens of the sentences of a training window."""
+SENTENCE_TOKENS = 80
+QUERY_TOKENS = 32
+HARD_POOL = 12
+"""Passages by BM25 that a lexical-hard negative is drawn from."""
+_DOCUMENT = 25  # sentences from which a text holds its own hard negatives
 
-NEIGHBOURS = 40
-"""Passages nearest by BM25 that hard negatives are drawn from."""
-MIX = {"labelled": 0.40, "cloze": 0.42, "generated": 0.18}
-"""Shares of the windows by where the question comes from."""
-WITHOUT_GOLD = 0.25
-SENTENCES = (3, 9)
-"""Sentences of a window, at least and at most."""
+Encoded = tuple[list[int], Label]
 
 
 @dataclass(frozen=True)
 class Window:
-    """A question and neighbouring sentences; `gold` numbers those that answer it."""
+    """What the encoder reads.
 
-    query: str
-    sentences: tuple[str, ...]
-    gold: frozenset[int]
-    source: str
+    Attributes:
+        group: windows of one query share it.
+        ids: token ids, [CLS] query [SEP] sentences [SEP].
+        places: of each token: 0 special, 1 query, k + 2 the k-th sentence.
+        labels: of each sentence.
+    """
+
+    group: int
+    ids: list[int]
+    places: list[int]
+    labels: list[Label]
 
 
-class Pool:
-    """Examples of the training part, and the passages that negatives come from."""
+class WindowMaker:
+    """Draws the windows of an example, each time others.
 
-    def __init__(self, examples: Sequence[Example]) -> None:
-        self.by_source: dict[str, list[Example]] = {}
-        for example in examples:
-            self.by_source.setdefault(example.passage.source, []).append(example)
-        passages = {one.passage.sentences: one.passage for one in examples}
-        self.passages = _cut(tuple(passages.values()))
-        self._index = _index([" ".join(one.sentences) for one in self.passages])
+    Args:
+        examples: all that hard negatives are taken from.
+        tokenizer: of the encoder, a `tokenizers.Tokenizer` without truncation.
+        seed: same seed, same windows.
+    """
 
-    def windows(self, seed: int) -> Iterator[Window]:
-        """Windows without end, always the same for one seed."""
-        rng = random.Random(seed)
-        makers = {"labelled": self.labelled, "cloze": self.cloze, "generated": self.generated}
+    def __init__(self, examples: Sequence[Labelled], tokenizer: Any, seed: int) -> None:
+        self.examples, self._seed = examples, seed
+        self._cls, self._sep = (tokenizer.token_to_id(one) for one in ("[CLS]", "[SEP]"))
+        self._texts: dict[str, list[int]] = {}
+        self._tokenise(tokenizer)
+        self._passages = [e for e in examples if e.source in PASSAGES]
+        self._hard = self._hard_negatives()
+
+    def windows(self, at: int, epoch: int) -> list[Window]:
+        """Windows of the example at place `at`: one positive, one hard negative, half a random."""
+        rng = random.Random(f"{self._seed}-{epoch}-{at}")
+        example = self.examples[at]
+        room = rng.randint(*LENGTHS)
+        gold = rng.choice([i for i, label in enumerate(example.labels) if label == 1])
+        chosen = self._around(example, gold, room, rng)
+        drafts = [chosen, self._negative(at, gold, room, rng)]
+        if rng.random() < 0.5:
+            drafts.append(self._other(example, rng.choice(self._passages), room))
+        spare = room - sum(len(ids) for ids, _ in chosen)
+        if spare > 25:
+            fill = self._other(example, rng.choice(self._passages), spare)
+            chosen[:] = [*fill, *chosen] if rng.random() < 0.5 else [*chosen, *fill]
+        return [self._window(at, example.query, one) for one in drafts if one]
+
+    def _window(self, at: int, query: str, sentences: Sequence[Encoded]) -> Window:
+        head = self._texts[query][:QUERY_TOKENS]
+        ids, places = [self._cls, *head, self._sep], [0, *[1] * len(head), 0]
+        for place, (tokens, _) in enumerate(sentences):
+            ids += tokens
+            places += [place + 2] * len(tokens)
+        return Window(at, [*ids, self._sep], [*places, 0], [label for _, label in sentences])
+
+    def _around(self, example: Labelled, gold: int, room: int, rng: random.Random) -> list[Encoded]:
+        """Consecutive sentences with `gold` among them, at a random place."""
+        low = high = gold
+        used = len(self._ids(example.sentences[gold]))
         while True:
-            kind = rng.choices(list(MIX), weights=list(MIX.values()))[0]
-            window = makers[kind](rng)
-            if window is not None:
-                yield window
+            sides = [side for side in (low - 1, high + 1) if 0 <= side < len(example.sentences)]
+            if not sides:
+                break
+            side = rng.choice(sides)
+            used += len(self._ids(example.sentences[side]))
+            if used > room:
+                break
+            low, high = min(low, side), max(high, side)
+        return [
+            (self._ids(example.sentences[i]), example.labels[i])
+            for i in range(low, high + 1)
+            if self._ids(example.sentences[i])
+        ]
 
-    def labelled(self, rng: random.Random) -> Window | None:
-        """A question of the files; small sources come more often than their size asks for."""
-        sources = list(self.by_source)
-        weights = [len(self.by_source[name]) ** 0.7 for name in sources]
-        example = rng.choice(self.by_source[rng.choices(sources, weights=weights)[0]])
-        return self._window(example, rng)
+    def _negative(self, at: int, gold: int, room: int, rng: random.Random) -> list[Encoded]:
+        example = self.examples[at]
+        if len(example.sentences) >= _DOCUMENT:
+            query = set(self._texts[example.query])
+            far = [
+                i for i, label in enumerate(example.labels) if not label and abs(i - gold) > 2
+            ] or [gold]  # fmt: skip
+            far = rng.sample(far, min(60, len(far)))
+            best = max(far, key=lambda i: len(query & set(self._ids(example.sentences[i]))))
+            return self._around(example, best, room, rng)
+        return self._other(example, rng.choice(self._hard[at] or self._passages), room)
 
-    def cloze(self, rng: random.Random) -> Window | None:
-        """A question made of a sentence of a passage."""
-        passage = rng.choice(self.passages)
-        number = rng.randrange(len(passage.sentences))
-        made = cloze_question(passage.sentences[number], rng)
-        if made is None:
-            return None
-        query, answer = made
-        return self._window(Example(query, passage, frozenset({number}), (answer,)), rng)
+    def _other(self, example: Labelled, passage: Labelled, room: int) -> list[Encoded]:
+        """Sentences of another text; one with the answer in it is no sure negative."""
+        found: list[Encoded] = []
+        for sentence in passage.sentences:
+            ids = self._ids(sentence)
+            room -= len(ids)
+            if room < 0 and found:
+                break
+            if ids:
+                found.append((ids, -1 if holds(sentence, example.answers) else 0))
+        return found
 
-    def generated(self, rng: random.Random) -> Window | None:
-        """Needles, keys, chains, rows."""
-        filler = rng.choice(self.passages).sentences[: rng.randint(2, 6)]
-        example = rng.choice(MAKERS)(filler, rng)
-        return Window(example.query, example.passage.sentences, example.gold, "generated")
+    def _ids(self, sentence: str) -> list[int]:
+        return self._texts[sentence][:SENTENCE_TOKENS]
 
-    def _window(self, example: Example, rng: random.Random) -> Window | None:
-        """A stretch of the passage with gold, of others, or of both."""
-        passage, source = example.passage, example.passage.source
-        size = rng.randint(*SENTENCES)
-        if rng.random() < WITHOUT_GOLD:
-            lines = self._others(example, size, rng)
-            return Window(example.query, tuple(lines), frozenset(), source) if lines else None
-        centre = rng.choice(sorted(example.gold))
-        own = size if rng.random() < 0.5 else max(1, size // 2)
-        start = max(0, min(centre - rng.randrange(own), len(passage.sentences) - own))
-        lines = [(number, passage.sentences[number]) for number in
-                 range(start, min(start + own, len(passage.sentences)))]  # fmt: skip
-        others = [(-1, text) for text in self._others(example, size - len(lines), rng)]
-        mixed = others + lines if rng.random() < 0.5 else lines + others
-        gold = frozenset(at for at, (number, _) in enumerate(mixed) if number in example.gold)
-        return Window(example.query, tuple(text for _, text in mixed), gold, source)
+    def _tokenise(self, tokenizer: Any) -> None:
+        texts = {t for e in self.examples for t in (e.query, *e.sentences)}
+        ordered = sorted(texts)
+        for start in range(0, len(ordered), 4096):
+            part = ordered[start : start + 4096]
+            encoded = tokenizer.encode_batch_fast(part, add_special_tokens=False)
+            self._texts.update(zip(part, (one.ids for one in encoded), strict=True))
 
-    def _others(self, example: Example, count: int, rng: random.Random) -> list[str]:
-        """Neighbouring sentences of another passage, near by words half of the time.
-
-        None of them holds an answer, where the answers are known.
-        """
-        if count < 1:
-            return []
-        other = rng.choice(self.passages)
-        if rng.random() < 0.6:
-            other = self.passages[rng.choice(_nearest(self._index, example.query))]
-        if other.group == example.passage.group:
-            return []
-        start = rng.randrange(len(other.sentences))
-        found = other.sentences[start : start + count]
-        answers = [one.casefold() for one in example.answers if one]
-        return [text for text in found if not any(one in text.casefold() for one in answers)]
-
-
-def _cut(passages: Sequence[Passage], size: int = 12) -> list[Passage]:
-    """Long passages in pieces, so that every piece is as likely as a short one."""
-    return [
-        Passage(one.source, one.group, one.sentences[at : at + size])
-        for one in passages
-        for at in range(0, len(one.sentences), size)
-    ]
+    def _hard_negatives(self) -> list[list[Labelled]]:
+        """Per example the passages that share most with its query, other texts and titles only."""
+        bm25s: Any = import_module("bm25s")
+        index = bm25s.BM25()
+        index.index(
+            [[str(i) for s in p.sentences for i in self._texts[s]] for p in self._passages],
+            show_progress=False,
+        )
+        queries = [[str(i) for i in self._texts[e.query]] or ["0"] for e in self.examples]
+        found, _ = index.retrieve(queries, k=HARD_POOL, show_progress=False)
+        return [
+            [
+                self._passages[int(i)] for i in row
+                if not (set(self._passages[int(i)].sentences) & set(e.sentences))
+            ]
+            for e, row in zip(self.examples, found, strict=True)
+        ]  # fmt: skip
 
 
-def _index(texts: Sequence[str]) -> bm25s.BM25:
-    import bm25s
+def batches(
+    maker: WindowMaker, count: int, epoch: int, seed: int, tokens: int
+) -> Iterator[list[Window]]:
+    """Batches of whole groups of windows of like length, at most `tokens` with padding.
 
-    index = bm25s.BM25()
-    index.index(bm25s.tokenize(list(texts), show_progress=False), show_progress=False)
-    return index
+    Args:
+        maker: draws the windows.
+        count: examples.
+        epoch: which pass over them.
+        seed: of the order.
+        tokens: of a batch, padding included.
+    """
+    rng = random.Random(f"order-{seed}-{epoch}")
+    order = list(range(count))
+    rng.shuffle(order)
+    for start in range(0, count, 256):
+        groups = [maker.windows(at, epoch) for at in order[start : start + 256]]
+        groups.sort(key=lambda group: max(len(window.ids) for window in group))
+        packed = list(_packed(groups, tokens))
+        rng.shuffle(packed)
+        yield from packed
 
 
-def _nearest(index: bm25s.BM25, query: str) -> list[int]:
-    import bm25s
-
-    words = bm25s.tokenize([query], show_progress=False)
-    found: Any = index.retrieve(words, k=NEIGHBOURS, show_progress=False)
-    return [int(one) for one in found.documents[0]]
+def _packed(groups: Iterable[list[Window]], tokens: int) -> Iterator[list[Window]]:
+    batch: list[Window] = []
+    for group in groups:
+        widest = max(len(window.ids) for window in [*batch, *group])
+        if batch and widest * (len(batch) + len(group)) > tokens:
+            yield batch
+            batch = []
+        batch = [*batch, *group]
+    if batch:
+        yield batch
