@@ -24,16 +24,24 @@ QUERY = Query("", "When was Arbor founded?")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights of an untrained critic on a tiny random encoder, in 8 bits and in full."""
     from harness.compress.training.export import export_onnx
-    from harness.compress.training.network import new_critic
 
     root = tmp_path_factory.mktemp("critic")
     tiny_encoder(root / "encoder")
-    critic = new_critic(root / "encoder").eval()
+    critic = seeded(root)
     for name, quantised in (("int8", True), ("full", False)):
         export_onnx(critic, root / name / "critic.onnx", quantised=quantised)
         tokenizer = (root / "encoder" / "tokenizer.json").read_bytes()
         (root / name / "tokenizer.json").write_bytes(tokenizer)
     return root
+
+
+def seeded(root: Path) -> Any:
+    """The critic whose weights the fixture exports."""
+    from harness.compress.training.network import new_critic
+
+    torch: Any = import_module("torch")
+    torch.manual_seed(3)
+    return new_critic(root / "encoder").eval()
 
 
 def units_of(*texts: str, doc: str = "a") -> list[Unit]:
@@ -87,9 +95,7 @@ def test_a_unit_is_scored_wherever_a_window_begins(folder: Path, shift: int) -> 
 def test_onnx_says_what_torch_says(folder: Path, many: list[Unit]) -> None:
     import torch
 
-    from harness.compress.training.network import new_critic
-
-    critic = new_critic(folder / "encoder").eval()
+    critic = seeded(folder)
     tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(
         str(folder / "encoder" / "tokenizer.json")
     )
