@@ -62,8 +62,8 @@ class TokenCritic:
             raise BadInput(f"expected the weights critic.onnx in {str(folder)!r}")
         self._session, self._tokenizer = _opened(folder)
         report = folder / "report.json"
-        facts = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
-        self._thresholds: dict[str, float] = facts.get("critic", {}).get("thresholds", {})
+        facts: Any = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
+        self._thresholds: dict[str, float] = facts["critic"]["thresholds"] if facts else {}
         self.name = f"token critic ({folder.name})"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
@@ -160,6 +160,8 @@ def _opened(folder: Path) -> tuple[Any, Any]:
     runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
+    # Threads that spin while they wait take the cores from everything else on the machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = runtime.InferenceSession(
         str(folder / "critic.onnx"), options, providers=["CPUExecutionProvider"]
     )
