@@ -102,10 +102,14 @@ def main() -> None:
     """Measure both sets and write the table."""
     parser = arguments(__doc__)
     parser.add_argument("--rerank", nargs="*", default=[])
+    parser.add_argument("--sets", nargs="*", default=["cranfield", "hotpotqa"])
     parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_quality.json"))
     chosen = parser.parse_args()
     report: dict[str, Any] = {"command": "python -m benchmarks.retrieval_quality", "sets": {}}
-    for name, read in (("cranfield", cranfield), ("hotpotqa", hotpotqa)):
+    if chosen.out.is_file():
+        report["sets"] = json.loads(chosen.out.read_text())["sets"]
+    readers = {"cranfield": cranfield, "hotpotqa": hotpotqa}
+    for name, read in ((name, readers[name]) for name in chosen.sets):
         documents, cases = read(chosen.shared)
         index = indexed(chosen.cache / f"index-{name}", documents)
         embedding_ms = remembered(index, cases)
@@ -120,7 +124,7 @@ def main() -> None:
         for arm in tables["k=10"]["arms"]:
             shown = {key: round(arm[key], 4) for key in ("recall", "ndcg", "mrr", "p50_ms")}
             print(name, arm["arm"], shown, flush=True)
-    write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+        write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":
