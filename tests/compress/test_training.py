@@ -128,7 +128,7 @@ def test_nothing_held_out_is_trained_on(folder: Path) -> None:
     examples = read_examples(folder / "data")
     held = {one.query for one in examples if one.passage.held_out}
     assert held
-    assert {one.query for one in held_questions(examples, 99, 0)} == held
+    assert {one.query for one in held_questions(examples, 0)} <= held
     mixed = mixture([one for one in examples if not one.passage.held_out], 3)
     assert not held & {one.query for one in mixed}
     assert {"cloze", "needle", "chain", "table"} <= {one.source for one in mixed}

@@ -20,6 +20,8 @@ BUDGETS = (0.05, 0.10, 0.20)
 """Shares of the characters of a document."""
 RECALLS = (0.95, 0.98, 0.99)
 DISTRACTORS = 4
+MOST = {"nq_oracle": 60, "qed": 60, "wice_dev": 30, "qmsum_val": 8}
+"""Held-out questions of each source, at most; a meeting has 15,000 tokens."""
 SHORT = 20
 """Sentences below which a passage stands among others, as what was retrieved does."""
 
@@ -54,12 +56,11 @@ class Held(Value):
     gold: frozenset[int]
 
 
-def held_questions(examples: Sequence[Example], most: int, seed: int) -> list[Held]:
-    """At most `most` questions of each source, drawn with a seed.
+def held_questions(examples: Sequence[Example], seed: int) -> list[Held]:
+    """At most :data:`MOST` questions of each source, drawn with a seed.
 
     Args:
         examples: all; those whose passage is held out are used.
-        most: per source.
         seed: of the draw and of the distractors.
     """
     rng = random.Random(f"held-{seed}")
@@ -68,7 +69,7 @@ def held_questions(examples: Sequence[Example], most: int, seed: int) -> list[He
     found: list[Held] = []
     for source in sorted({one.passage.source for one in held}):
         own = [one for one in held if one.passage.source == source]
-        drawn = rng.sample(own, min(most, len(own)))
+        drawn = rng.sample(own, min(MOST[source], len(own)))
         found.extend(_stacked(example, short, rng) for example in drawn)
     return found
 

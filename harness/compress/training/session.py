@@ -17,8 +17,6 @@ from harness.core import BadInput, Value, digest_file, write_atomic
 from harness.retrieve.encoder import bundled_model
 
 MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
-HELD_QUESTIONS = 60
-"""Held-out questions of each source that a report rests on, at most."""
 
 
 class Manifest(Value):
@@ -78,7 +76,7 @@ def train(
     folder = options.out / WEIGHTS
     export_onnx(critic, folder / "critic.onnx")
     shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
-    questions = held_questions(read_examples(options.data), HELD_QUESTIONS, options.seed)
+    questions = held_questions(read_examples(options.data), options.seed)
     report = Report(
         manifest=manifest,
         weights={
