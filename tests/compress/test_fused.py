@@ -89,6 +89,7 @@ def test_talk_is_recognised_by_its_speakers() -> None:
     spoken = features("battery", turns, scores(turns))
     written = features("battery", prose, scores(prose))
     assert any(column(spoken, name).any() for name in gated)
+    assert not any(column(spoken, name).any() for name in NAMES if name not in gated)
     assert not any(column(written, name).any() for name in gated)
 
 

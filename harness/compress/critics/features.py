@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 BLOCK_UNITS = 12
 """Units of a block at most, where no blank line ends it."""
-NEAR, WIDE = 1, 7
+STEM = 5
+"""Letters that words of one family share."""
+NEAR, WIDE, FAR = 1, 7, 20
 """Neighbours on each side that averages are taken over."""
 _SCORES = ("critic", "embedding", "lexical")
 _PLAIN = (
@@ -32,9 +34,14 @@ _PLAIN = (
     *(f"{name} wide" for name in _SCORES),
     *(f"{name} block" for name in _SCORES),
     "critic logit", "cosine", "block cosine", "block lexical", "coverage", "block coverage",
-    "answer type", "length", "first in block", "lead",
+    "stem coverage", "agreement", "answer type", "length",
 )  # fmt: skip
-_GATED = tuple(f"{name}{where}" for name in _SCORES for where in ("", " wide"))
+_GATED = (
+    *_SCORES,
+    *(f"{name} wide" for name in _SCORES),
+    *(f"{name} far" for name in _SCORES),
+    "stretch cosine", "stretch lexical", "stretch coverage",
+)  # fmt: skip
 NAMES = (*_PLAIN, *(f"talk: {name}" for name in _GATED))
 _SPEAKER = re.compile(r"[A-Z][\w .'-]{0,40}:\s")
 _YEAR = re.compile(r"\b(?:1[5-9]\d\d|20\d\d)\b")
@@ -90,13 +97,17 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         _standard(np.asarray(bm25(terms, joined))[blocks]),
         _coverage(terms, tokens),
         _coverage(terms, joined)[blocks],
+        _coverage(dict.fromkeys(_stems(terms), 1.0), [_stems(one) for one in tokens]),
+        np.minimum(three[1], three[2]),
         _answer_type(query, units),
         _standard(np.log1p([len(unit.text) for unit in units])),
-        np.diff(blocks, prepend=-1).astype(np.float64),
-        np.exp(-np.arange(len(units)) / 5),
     ]
-    talk = float(_is_talk(units))
-    gated = [talk * one for pair in zip(three, wide, strict=True) for one in pair]
+    gated = [np.zeros(len(units))] * len(_GATED)
+    if _is_talk(units):
+        # A turn alone says little: in a talk nothing but these counts.
+        plain = [np.zeros(len(units))] * len(_PLAIN)
+        far = [_around(one, documents, FAR) for one in three]
+        gated = [*three, *wide, *far, *_stretch(terms, tokens, scores, documents)]
     return np.stack([*plain, *gated], axis=1)
 
 
@@ -162,6 +173,29 @@ def _block_cosine(scores: Scores, blocks: NDArray[np.intp]) -> Vector:
     return ((sums @ scores.query) / np.maximum(lengths, 1e-9))[blocks]
 
 
+def _stretch(
+    terms: dict[str, float],
+    tokens: Sequence[list[str]],
+    scores: Scores,
+    documents: NDArray[np.intp],
+) -> tuple[Vector, Vector, Vector]:
+    """Cosine, BM25 and coverage of the stretch of a talk around each turn, long turns counting."""
+    import numpy as np
+
+    weight = np.sqrt([len(one) for one in tokens])[:, None]
+    sums = np.stack(
+        [_around(column, documents, WIDE) for column in (scores.vectors * weight).T.astype(float)]
+    ).T
+    lengths = np.linalg.norm(sums, axis=1)
+    cosine = _standard((sums @ scores.query) / np.maximum(lengths, 1e-9))
+    stretches = [
+        [word for one in tokens[max(0, at - WIDE) : at + WIDE + 1] for word in one]
+        for at in range(len(tokens))
+    ]
+    lexical = np.asarray(bm25(terms, stretches))
+    return cosine, _standard(lexical), _standard(_coverage(terms, stretches))
+
+
 def _joined(tokens: Sequence[list[str]], blocks: NDArray[np.intp]) -> list[list[str]]:
     joined: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
     for one, block in zip(tokens, blocks, strict=True):
@@ -179,6 +213,11 @@ def _coverage(terms: dict[str, float], texts: Sequence[list[str]]) -> Vector:
     return np.asarray(
         [sum(weight[term] for term in weight.keys() & set(text)) / total for text in texts]
     )
+
+
+def _stems(tokens: Iterable[str]) -> list[str]:
+    """Beginnings of words: `infected` and `infection` meet."""
+    return [token[:STEM] for token in tokens]
 
 
 def _answer_type(query: str, units: Sequence[Unit]) -> Vector:
