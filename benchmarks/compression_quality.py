@@ -102,15 +102,16 @@ class Scored:
 
 def learned(names: Sequence[str], encoder: Encoder) -> dict[str, tuple[Critic, str]]:
     """The trained critics with digests of their weights, those asked for."""
+    from harness.compress.critics import features
     from harness.compress.critics.fused import FusedCritic
     from harness.compress.critics.token import WEIGHTS, TokenCritic
 
     key = hashlib.sha256()
-    for path in sorted(WEIGHTS.glob("*")):
+    for path in (*sorted(WEIGHTS.glob("*")), Path(features.__file__ or "")):
         key.update(path.read_bytes())
     makers: dict[str, Callable[[], Critic]] = {
         "token critic": TokenCritic,
-        "fused": FusedCritic,
+        "fused": lambda: FusedCritic(encoder=encoder),
     }
     return {name: (makers[name](), key.hexdigest()) for name in makers if name in names}
 

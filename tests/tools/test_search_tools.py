@@ -76,7 +76,7 @@ def test_expand_a_citation_and_a_marker(bench: Bench) -> None:
     (bench.workdir / "log.txt").write_text("\n".join(lines))
     around = _call("expand", bench, id="[log.txt:2000-2010]")
     assert around.startswith("[log.txt:1400-2610]")
-    context = _call("context:compress:300", bench, query="What colour is the keel of the Heron?")
+    context = _call("context:compress:2000", bench, query="What colour is the keel of the Heron?")
     assert "red keel" in context
     markers = re.findall(r"expand ([0-9a-f]{10})", context)
     left_out = "".join(_call("expand", bench, id=marker) for marker in markers)

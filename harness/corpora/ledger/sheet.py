@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal
+from xml.etree.ElementTree import canonicalize
 
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
@@ -151,6 +152,7 @@ def workbook_bytes(book: Workbook) -> bytes:
     """Serialise a workbook to the same bytes every time.
 
     openpyxl stamps the time of saving into properties and archive entries: both are fixed here.
+    It writes other XML where lxml is installed: canonical XML is the same with and without.
     Entries are stored, not deflated, because zlib versions differ in their output.
     """
     raw = io.BytesIO()
@@ -158,7 +160,7 @@ def workbook_bytes(book: Workbook) -> bytes:
     fixed = io.BytesIO()
     with zipfile.ZipFile(raw) as source, zipfile.ZipFile(fixed, "w") as target:
         for name in sorted(source.namelist(), key=lambda n: (n != "[Content_Types].xml", n)):
-            data = source.read(name)
+            data = canonicalize(source.read(name).decode("utf-8")).encode("utf-8")
             if name == "docProps/core.xml":
                 data = _STAMP.sub(rb"\g<1>2026-01-01T00:00:00Z", data)
             entry = zipfile.ZipInfo(name, _EPOCH)
