@@ -117,7 +117,35 @@ def test_onnx_says_what_torch_says(folder: Path, many: list[Unit]) -> None:
     expected: Any = wanted[0]
     full = TokenCritic(folder / "full").score(QUERY, units)
     assert full == pytest.approx(expected.tolist(), abs=1e-3)
-    assert TokenCritic(folder / "int8").score(QUERY, units) == pytest.approx(full, abs=0.5)
+
+
+def test_storing_weights_in_8_bits_changes_next_to_nothing(folder: Path, many: list[Unit]) -> None:
+    """Rounding the activations too breaks this, and the ranking with it."""
+    import numpy as np
+
+    exact = np.asarray(TokenCritic(folder / "full").score(QUERY, many))
+    stored = np.asarray(TokenCritic(folder / "int8").score(QUERY, many))
+    assert float(exact.std()) > 0.05, "scores that are all alike would prove nothing"
+    assert float(np.abs(exact - stored).max()) < 0.1 * float(exact.std())
+    assert float(np.corrcoef(exact, stored)[0, 1]) > 0.999
+
+
+def test_every_weight_is_within_half_a_step(folder: Path) -> None:
+    import numpy as np
+
+    onnx: Any = import_module("onnx")
+    models = [onnx.load(str(folder / name / "critic.onnx")).graph for name in ("full", "int8")]
+    whole, stored = (
+        {one.name: onnx.numpy_helper.to_array(one) for one in model.initializer} for model in models
+    )
+    assert not {"DynamicQuantizeLinear", "MatMulInteger"} & {n.op_type for n in models[1].node}
+    nodes = [node for node in models[1].node if node.op_type == "DequantizeLinear"]
+    assert "encoder.embeddings.word_embeddings.weight" in {node.output[0] for node in nodes}
+    for node in nodes:
+        axis = node.attribute[0].i
+        step = np.expand_dims(stored[node.input[1]], 1 - axis)
+        error = np.abs(whole[node.output[0]] - stored[node.input[0]] * step)
+        assert (error <= 0.5001 * step).all()
 
 
 def test_scores_do_not_depend_on_the_batch(folder: Path, many: list[Unit]) -> None:

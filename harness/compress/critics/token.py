@@ -162,6 +162,8 @@ def _opened(folder: Path) -> tuple[Any, Any]:
     options.log_severity_level = 3
     # Threads that spin while they wait take the cores from everything else on the machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Weights come in 8 bits: multiplied out once, at loading, not in every call.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
     session = runtime.InferenceSession(
         str(folder / "critic.onnx"), options, providers=["CPUExecutionProvider"]
     )
