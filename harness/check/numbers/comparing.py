@@ -15,7 +15,7 @@ from harness.check.numbers.types import Agreement, Bound, Mention, Period, Quant
 NEAR = Fraction(5, 100)
 """What "about" allows, as a share of the value."""
 _CONVERTED = Fraction(1, 10**6)
-"""Rounding of unit factors and of divisions, as a share of the value."""
+"""Rounding of unit factors, as a share of the value."""
 _SAME, _DIFFERENT = Agreement.SAME, Agreement.DIFFERENT
 _TIME_FIELDS = (
     "year", "until", "month", "day", "quarter", "half", "decade", "century", "weekday", "hour",
@@ -120,7 +120,8 @@ def _tolerance(claim: Quantity, source: Quantity) -> Fraction:
     rounding = max(claim.step, source.step) / 2
     if "about" in (claim.bound, source.bound):
         rounding = max(rounding, NEAR * abs(source.value))
-    return rounding + _CONVERTED * abs(source.value)
+    measured = len(claim.unit) > 3 and claim.unit != "times"
+    return rounding + (_CONVERTED * abs(source.value) if measured else 0)
 
 
 def _within(claim: Quantity, source: Quantity) -> bool:

@@ -178,10 +178,13 @@ _RULES: tuple[tuple[re.Pattern[str], Build], ...] = (
         r"(?P<century>\d\d?(?:st|nd|rd|th)|[a-z]+(?:th|st|nd|rd))[ -]centur(?:y|ies)\b", _century
     ),
     _rule(
-        r"(?P<hour>[01]?\d|2[0-4]):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?: ?(?P<half>[ap]\.?m\b\.?))?",
+        _rule(
+            rf"{_YEAR}(?:\s?[-/\u2013\u2014]\s?| to | through )(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)",
+            _span,
+        ),
         _clock,
     ),
-    _rule(r"(?P<hour>1[0-2]|[1-9]) ?(?P<half>[ap]\.?m\b\.?)(?!\w)", _clock),
+    _rule(r"(?P<hour>1[0-2]|[1-9]) ?(?P<half>[ap]\.m\.|[ap]m\b)(?!\w)", _clock),
     _rule(r"(?:noon|midnight)\b", _noon),
     _rule(
         rf"{_YEAR}(?:\s?[-/\u2013\u2014]\s?| to | through )(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)",

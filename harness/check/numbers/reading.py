@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
+from harness.check.numbers.cores import CORE, Core, cores
 from harness.check.numbers.dates import periods
 from harness.check.numbers.normalise import normalise
-from harness.check.numbers.separators import DIGITS, DecimalMark, decimal_mark, parse_digits
+from harness.check.numbers.separators import DecimalMark, decimal_mark, parse_digits
 from harness.check.numbers.surroundings import Before, look_before, word_after
 from harness.check.numbers.types import Mention, Quantity
 from harness.check.numbers.units import CODES, NAMES, SYMBOLS, measure_after
 from harness.check.numbers.words import SCALES, spelled
 
-_SUPER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_VULGAR = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
-_CORE = re.compile(
-    r"(?<![\w.,/])(?<![A-Za-z]-)(?:"
-    rf"(?P<vulgar>\d*\s?[{_VULGAR}])"
-    r"|(?:(?P<whole>\d+)[ -])?(?P<top>\d+)\s?/\s?(?P<bottom>[1-9]\d*)(?![\d/])"
-    r"|(?P<power>10\^[-+]?\d+|10[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    rf"|(?P<digits>{DIGITS})(?:\s?[x\u00d7*\u00b7]\s?10\s?\^?\s?(?P<ten>[-+]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)(?!\w)"
-    r"|[eE](?P<exp>[-+]?\d+)(?!\w))?"
-    r")"
-)
 _SCALE = re.compile(
     r"[ -]?(?P<word>hundred|thousand|million|billion|trillion|lakh|crore|dozen)s?\b"
     r"|[ ]?(?P<short>mn|mln|mio|mm|bn|bln|tn|trn)\b\.?|(?P<near>[ ]?)(?P<letter>[kKmMbBtT])\b",
@@ -55,15 +43,6 @@ _FROM = re.compile(r"\s+from\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:between|from|range of|ranging from)\s+$", re.IGNORECASE)
 
 
-class _Core(NamedTuple):
-    start: int
-    end: int
-    value: Fraction
-    step: Fraction
-    spelled: bool = False
-    ordinal: bool = False
-
-
 def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
     """Numbers and periods of `text` in order; ranges as one quantity.
 
@@ -75,7 +54,7 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
     found: list[Mention] = list(periods(plain))
     taken = [(one.start, one.end) for one in found]
     numbers: list[Quantity] = []
-    for core in _cores(plain, mark or decimal_mark(plain)):
+    for core in cores(plain, mark or decimal_mark(plain)):
         if not _overlaps(core.start, core.end, taken):
             one = _quantity(plain, core)
             numbers.append(replace(one, text=text[one.start : one.end]))
@@ -99,39 +78,7 @@ def _overlaps(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
     return any(start < right and left < end for left, right in taken)
 
 
-def _cores(text: str, mark: DecimalMark) -> Iterator[_Core]:
-    for match in _CORE.finditer(text):
-        core = _core(match, mark)
-        if core is not None:
-            yield core
-    for word in spelled(text):
-        yield _Core(word.start, word.end, word.value, word.step, True, word.ordinal)
-
-
-def _core(match: re.Match[str], mark: DecimalMark) -> _Core | None:
-    start, end = match.span()
-    if match["vulgar"]:
-        whole = match["vulgar"][:-1].strip()
-        part = Fraction(unicodedata.numeric(match["vulgar"][-1])).limit_denominator(10)
-        return _Core(start, end, int(whole or 0) + part, Fraction(0))
-    if match["bottom"]:
-        value = int(match["whole"] or 0) + Fraction(int(match["top"]), int(match["bottom"]))
-        return _Core(start, end, value, Fraction(0))
-    if match["power"]:
-        exponent = int(match["power"][2:].lstrip("^").translate(_SUPER))
-        return _Core(start, end, Fraction(10) ** _bounded(exponent), Fraction(0))
-    value, step = parse_digits(match["digits"], mark)
-    exponent = match["ten"] or match["exp"]
-    power = Fraction(10) ** _bounded(int(exponent.translate(_SUPER))) if exponent else Fraction(1)
-    return _Core(start, end, value * power, step * power)
-
-
-def _bounded(exponent: int) -> int:
-    """1e999999999 is no number that a text means; it would only cost memory."""
-    return max(-400, min(400, exponent))
-
-
-def _quantity(text: str, core: _Core) -> Quantity:
+def _quantity(text: str, core: Core) -> Quantity:
     before = look_before(text, core.start)
     if before.bracket and _closes(text, core.end):  # (5)% and $(3.2) million
         core, before = core._replace(end=core.end + 1), before._replace(bracket=False, minus=True)
@@ -144,7 +91,7 @@ def _quantity(text: str, core: _Core) -> Quantity:
     return one
 
 
-def _scaled(text: str, core: _Core, before: Before) -> tuple[Quantity, int, Quantity | None]:
+def _scaled(text: str, core: Core, before: Before) -> tuple[Quantity, int, Quantity | None]:
     """The number with the scale behind it, and what else its letter may mean (5m, 3K, 2t)."""
     value, step, end = core.value, core.step, core.end
     if core.ordinal:
@@ -220,7 +167,7 @@ def _whole(text: str, one: Quantity) -> Quantity | None:
     share = _OUT_OF.match(text, one.end)
     if share is None:
         return None
-    rest = _CORE.match(text, share.end()) or next(
+    rest = CORE.match(text, share.end()) or next(
         (word for word in spelled(text[share.end() : share.end() + 20]) if word.start == 0), None
     )
     below = rest.value if rest and not isinstance(rest, re.Match) else _digits_of(rest)
@@ -245,7 +192,7 @@ def _measured(
 
 def _signed(text: str, one: Quantity, before: Before) -> Quantity:
     closed = before.bracket and _closes(text, one.end)
-    word = before.word or word_after(text, one.end)
+    word = "" if one.unit == "times" else before.word or word_after(text, one.end)
     negative = (before.minus or closed) != (word == "-" and not (before.minus or closed))
     if word == "-" and (before.minus or closed):
         negative = True  # a loss of (5) is the loss once

@@ -84,8 +84,16 @@ def spelled(text: str) -> Iterator[Spelled]:
             yield Spelled(start, end, value, Fraction(1), ordinal=True)
         elif match["lone"]:
             yield Spelled(start, end, Fraction(1, _denominator(match["lone"])), Fraction(0))
-        elif match[0].lower() != "one" or _SHARE.match(text, end):
+        elif _counts(match, text):
             yield _cardinal(match)
+
+
+def _counts(match: re.Match[str], text: str) -> bool:
+    """No pronoun (one of them), and no scale alone, which heads a column (RMB million)."""
+    phrase = match[0].lower()
+    if phrase == "one":
+        return _SHARE.match(text, match.end()) is not None
+    return re.split(r"[ -]", phrase)[0] not in SCALES
 
 
 def _denominator(phrase: str) -> int:
