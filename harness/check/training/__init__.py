@@ -1,0 +1,1 @@
+"""How the verdicts without a language model are trained."""

@@ -1,0 +1,1 @@
+"""Verdicts on claims without a language model."""
