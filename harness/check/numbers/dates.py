@@ -24,6 +24,9 @@ _DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\d%]|[.,]\d)"
 _FISCAL = r"(?:fiscal(?: years?)?|FYE?|financial year|year ended|years ended)"
 _NTH = r"(?P<nth>first|second|third|fourth|1st|2nd|3rd|4th|final|last)"
 _SHORT = r"(?P<short>\d\d)(?!\d)"
+_CLOCK = r"(?P<hour>[01]?\d|2[0-4]):(?P<minute>[0-5]\d)"
+_HALF_DAY = r"(?P<half>[ap]\.m\.|[ap]m\b)"
+_UNTIL = r"(?:\s?[-/\u2013\u2014]\s?| to | through )"
 _OF = r"(?:[ ,]+(?:of |in )?)"
 
 Build = Callable[[re.Match[str]], Period | None]
@@ -177,19 +180,10 @@ _RULES: tuple[tuple[re.Pattern[str], Build], ...] = (
     _rule(
         r"(?P<century>\d\d?(?:st|nd|rd|th)|[a-z]+(?:th|st|nd|rd))[ -]centur(?:y|ies)\b", _century
     ),
-    _rule(
-        _rule(
-            rf"{_YEAR}(?:\s?[-/\u2013\u2014]\s?| to | through )(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)",
-            _span,
-        ),
-        _clock,
-    ),
+    _rule(rf"{_CLOCK}(?::[0-5]\d)?(?: ?{_HALF_DAY})?", _clock),
     _rule(r"(?P<hour>1[0-2]|[1-9]) ?(?P<half>[ap]\.m\.|[ap]m\b)(?!\w)", _clock),
     _rule(r"(?:noon|midnight)\b", _noon),
-    _rule(
-        rf"{_YEAR}(?:\s?[-/\u2013\u2014]\s?| to | through )(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)",
-        _span,
-    ),
+    _rule(rf"{_YEAR}{_UNTIL}(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)", _span),
     _rule(rf"({'|'.join(_WEEKDAYS)})\b", _weekday),
     _rule(rf"{_MONTH}(?= |[,.;)]|$)", _named_month),
     _rule(
