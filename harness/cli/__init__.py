@@ -26,6 +26,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
     },
     "Answer": {
+        "ask": (
+            "harness.cli.ask:ask",
+            "Answer a question from files or an index, with citations.",
+        ),
         "index": (
             "harness.cli.index:index",
             "build | add | search | info | questions | ablate",
@@ -46,6 +50,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
     },
     "Look inside": {
+        "record": (
+            "harness.cli.record:record",
+            "Run an agent of any kind; record its model calls, or replay them.",
+        ),
         "trajectories": (
             "harness.cli.trajectories:trajectories",
             "import | export | list | show | replay | stats",

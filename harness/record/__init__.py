@@ -1,0 +1,9 @@
+"""Users' own agents: a loopback proxy that records, replays and compresses what they ask."""
+
+from __future__ import annotations
+
+from harness.record.recording import Recording
+from harness.record.session import Plan, Report, run
+from harness.record.upstream import Upstream, find_upstream
+
+__all__ = ["Plan", "Recording", "Report", "Upstream", "find_upstream", "run"]

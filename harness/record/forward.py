@@ -1,0 +1,265 @@
+"""One request on its way to the upstream and back, written down as it goes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import httpx
+from starlette.responses import Response
+
+from harness.core import Unreachable, Usage
+from harness.models.budget import Reservation
+from harness.record.exchange import Asked, Event, Outcome, json_of, pack
+from harness.record.log import LogWriter
+from harness.record.money import Purse, settle
+from harness.record.replies import Stream, failure, passed_on
+from harness.record.secrets import Secrets
+from harness.record.sse import Splitter, is_stream, objects
+from harness.record.upstream import Upstream
+from harness.record.wires import Body, Wire
+from harness.trajectories.lenient import mapping
+
+
+@dataclass(frozen=True)
+class Line:
+    """What all requests of a recording share.
+
+    Attributes:
+        upstream: where they go.
+        client: sends them.
+        log: where they are written; None for a server that keeps nothing.
+        purse: the budget.
+        secrets: what is not written.
+        session: of the command that asks.
+    """
+
+    upstream: Upstream
+    client: httpx.AsyncClient
+    log: LogWriter | None
+    purse: Purse
+    secrets: Secrets
+    session: str
+
+
+@dataclass
+class Leg:
+    """One request to the upstream; an exchange has several where the proxy answers a tool call.
+
+    Attributes:
+        body: what was sent, if it is of a known format.
+        response: headers have come; the body comes as it is read.
+        usage: what it used, known at its end.
+    """
+
+    body: Body
+    response: httpx.Response
+    reservation: Reservation | None
+    started: float
+    usage: Usage | None = None
+    answer: Body = field(default_factory=dict[str, Any])
+
+
+class Forward:
+    """The way of one request. Use once.
+
+    Args:
+        line: of the recording.
+        number: of the exchange.
+        asked: the request without its keys.
+        headers: with them.
+        content: the body as it came.
+        wire: its format, None to pass it through.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        number: int,
+        asked: Asked,
+        headers: Mapping[str, str],
+        content: bytes,
+        wire: Wire | None,
+    ) -> None:
+        self._line, self._number, self._asked = line, number, asked
+        self._headers, self._content = headers, content
+        self.wire = wire
+        self.body = mapping(json_of(content)) if wire else {}
+        self.legs: list[Leg] = []
+        self.facts: dict[str, Any] = {}
+        self._started = time.monotonic()
+
+    async def respond(self) -> Response:
+        """The upstream's response, recorded.
+
+        Raises:
+            LimitReached: if the budget cannot hold the request; nothing is recorded then.
+            BadInput: if money is limited and the price is unknown, or the disk is full.
+        """
+        try:
+            leg = await self.send(self.body)
+        except Unreachable as error:
+            await self._end("unreachable", str(error))
+            return failure(str(error))
+        response = leg.response
+        status, headers = response.status_code, passed_on(response.headers)
+        clean = self._line.secrets.clean_json(headers)
+        await self._write("reply", status=status, headers=clean)
+        if is_stream(headers.get("content-type", "")):
+            return Stream(self._events(leg), status, headers)
+        try:
+            content = await self._whole(leg)
+        except Unreachable as error:
+            await self._end("cut", str(error))
+            return failure(str(error))
+        await self._end("complete")
+        return Response(content, status, headers)
+
+    async def send(self, body: Body) -> Leg:
+        """Send one leg; its response's headers have come.
+
+        Raises:
+            LimitReached: if the budget cannot hold it.
+            Unreachable: if no response comes.
+        """
+        upstream, asked = self._line.upstream, self._asked
+        content, reservation = self._content, None
+        if self.wire and body:
+            if upstream.spec is not None:
+                body = {**body, "model": upstream.spec.name}
+            body = self._line.purse.bounded(self.wire, body)
+            reservation = await self._line.purse.reserve(self.wire, body)
+            if body != self.body:
+                content = json.dumps(body, ensure_ascii=False).encode()
+        if not self.legs:
+            await self._write(
+                "request", time=time.time(), session=self._line.session, **vars(asked)
+            )
+        request = self._line.client.build_request(
+            asked.method,
+            upstream.url(asked.path, self._headers) + (f"?{asked.query}" if asked.query else ""),
+            headers=upstream.headers(self._headers),
+            content=content,
+        )
+        try:
+            response = await self._line.client.send(request, stream=True)
+        except httpx.HTTPError as error:
+            if reservation is not None:
+                unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                reservation.release() if unsent else reservation.forfeit()
+            raise Unreachable(f"{request.url.host}: {_said(error)}") from error
+        leg = Leg(body, response, reservation, time.monotonic())
+        self.legs.append(leg)
+        return leg
+
+    async def _whole(self, leg: Leg) -> bytes:
+        """A response that is no stream.
+
+        Raises:
+            Unreachable: if it is cut; what came of it is recorded.
+        """
+        content = b""
+        try:
+            async for piece in leg.response.aiter_bytes():
+                content += piece
+        except httpx.HTTPError as error:
+            self._data(content)
+            raise Unreachable(
+                f"the response was cut after {len(content)} bytes: {_said(error)}"
+            ) from error
+        finally:
+            await _close(leg)
+            self._settle(leg, mapping(json_of(content)))
+        self._data(content)
+        return content
+
+    async def _events(self, leg: Leg) -> AsyncGenerator[bytes]:
+        """A stream, each event recorded before the client has it."""
+        outcome: Outcome = "left"
+        problem: str | None = None
+        try:
+            async with aclosing(self._split(leg)) as events:
+                async for event in events:
+                    self._data(event)
+                    yield event
+            outcome = "complete"
+        except httpx.HTTPError as error:
+            outcome, problem = "cut", _said(error)
+            raise
+        finally:
+            ended = self._event("end", outcome=outcome, facts=self._ended(problem))
+            with anyio.CancelScope(shield=True):
+                await self._put(ended)
+
+    async def _split(self, leg: Leg) -> AsyncGenerator[bytes]:
+        """The events of one leg; its usage is counted at their end, however that comes."""
+        splitter, events = Splitter(), list[bytes]()
+        try:
+            async for piece in leg.response.aiter_bytes():
+                for event in splitter.feed(piece):
+                    events.append(event)
+                    yield event
+            if splitter.rest:
+                yield splitter.rest
+        except httpx.HTTPError:
+            self._data(splitter.rest)
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _close(leg)
+            self._settle(leg, self.wire.assemble(objects(events)) if self.wire else {})
+
+    def _settle(self, leg: Leg, answer: Body) -> None:
+        """Count what a leg used."""
+        leg.answer = answer
+        if self.wire is None or leg.reservation is None:
+            return
+        if leg.response.status_code >= 400:
+            leg.reservation.refused()
+            return
+        seconds = time.monotonic() - leg.started
+        leg.usage = self._line.purse.usage(self.wire, leg.body, answer, seconds)
+        settle(leg.reservation, leg.usage)
+
+    def _ended(self, problem: str | None) -> dict[str, Any]:
+        used = [leg.usage for leg in self.legs]
+        known = [usage for usage in used if usage is not None]
+        usage = sum(known, Usage()).model_dump(mode="json") if known == used and used else None
+        facts: dict[str, Any] = {
+            "seconds": round(time.monotonic() - self._started, 4),
+            "usage": usage,
+        }
+        if problem:
+            facts["error"] = self._line.secrets.clean(problem)
+        return {**facts, **self._line.secrets.clean_json(self.facts)}
+
+    async def _end(self, outcome: Outcome, problem: str | None = None) -> None:
+        await self._write("end", outcome=outcome, facts=self._ended(problem))
+
+    def _data(self, content: bytes) -> None:
+        if self._line.log is not None and content:
+            self._line.log.add(self._event("data", data=pack(content, self._line.secrets)))
+
+    async def _write(self, kind: str, **values: Any) -> None:
+        await self._put(self._event(kind, **values))
+
+    async def _put(self, event: Event) -> None:
+        if self._line.log is not None:
+            await self._line.log.put(event)
+
+    def _event(self, kind: str, **values: Any) -> Event:
+        return {"event": kind, "exchange": self._number, **values}
+
+
+async def _close(leg: Leg) -> None:
+    with suppress(httpx.HTTPError):
+        await leg.response.aclose()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

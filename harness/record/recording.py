@@ -1,0 +1,88 @@
+"""The folder of a recording: its log, and the trajectories that are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.core import BadInput, Trajectory
+from harness.record.atif import trajectory_of
+from harness.record.conversations import conversations
+from harness.record.exchange import Event, Exchange, gather
+from harness.record.log import FILE, read_log
+from harness.record.secrets import Secrets
+from harness.trajectories import TrajectoryStore, dump, redact_trajectory
+
+
+class Recording:
+    """A recording as it lies on disk.
+
+    Args:
+        folder: of the recording; one that is absent or empty holds nothing.
+        must: whether it must be there.
+
+    Raises:
+        BadInput: if it must be there and is not, or it is damaged in the middle.
+    """
+
+    def __init__(self, folder: Path, *, must: bool = True) -> None:
+        self.folder = folder
+        there = must or (folder / FILE).is_file()
+        self.events: list[Event] = list(read_log(folder)) if there else []
+        self.exchanges: list[Exchange] = gather(self.events)
+        if must and not self.exchanges:
+            raise BadInput(f"the recording {str(folder)!r} holds no exchange")
+
+    @property
+    def next(self) -> int:
+        """Number of the next exchange."""
+        return max((one.number for one in self.exchanges), default=0) + 1
+
+    def sessions(self) -> dict[str, str]:
+        """Agents by session, in order."""
+        began = (event for event in self.events if event.get("event") == "session")
+        return {event["session"]: str(event.get("agent", "unknown")) for event in began}
+
+    def trajectories(self, session: str, secrets: Secrets) -> list[Trajectory]:
+        """The trajectories of a session, one a conversation, without keys."""
+        agent = self.sessions().get(session, "unknown")
+        mine = self._asked_by(session)
+        found: list[Trajectory] = []
+        for number, conversation in enumerate(conversations(mine), start=1):
+            made = trajectory_of(conversation, f"{session}-{number}", session, agent)
+            clean = Trajectory.model_validate(secrets.clean_json(dump(made)))
+            found.append(redact_trajectory(clean)[0])
+        return found
+
+    def _asked_by(self, session: str) -> list[Exchange]:
+        """The exchanges of a session, also those that were answered from the record."""
+        by_number = {one.number: one for one in self.exchanges}
+        kinds = ("request", "given")
+        asked = (e for e in self.events if e["event"] in kinds and e["session"] == session)
+        return [by_number[event["exchange"]] for event in asked]
+
+    def write_trajectories(self, secrets: Secrets) -> list[str]:
+        """Write the trajectories that are not written yet, of sessions that were killed too.
+
+        Returns:
+            Their ids.
+        """
+        written: list[str] = []
+        with TrajectoryStore(self.folder / "trajectories") as store:
+            for session in self.sessions():
+                for trajectory in self.trajectories(session, secrets):
+                    if trajectory.trajectory_id not in store:
+                        store.append(trajectory)
+                        written.append(trajectory.trajectory_id)
+        return written
+
+
+def session_event(session: str, command: Sequence[str], time: float, secrets: Secrets) -> Event:
+    """What the log says when a command begins."""
+    return {
+        "event": "session",
+        "session": session,
+        "time": time,
+        "agent": Path(command[0]).name if command else "unknown",
+        "command": [secrets.clean(part) for part in command],
+    }

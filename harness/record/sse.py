@@ -1,0 +1,59 @@
+"""Server-sent events: a stream of bytes in pieces, cut where an event ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness.trajectories.lenient import mapping
+
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+class Splitter:
+    """Takes bytes as they come and gives whole events, their blank line included.
+
+    Attributes:
+        rest: what has come of the next event.
+    """
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The events that are whole now."""
+        self.rest += data
+        found: list[bytes] = []
+        while end := _END.search(self.rest):
+            found.append(self.rest[: end.end()])
+            self.rest = self.rest[end.end() :]
+        return found
+
+
+def data_of(event: bytes) -> dict[str, Any]:
+    """The JSON object of an event; empty for another one (a comment, `[DONE]`)."""
+    lines = event.decode("utf-8", "replace").splitlines()
+    pieces = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
+    try:
+        return mapping(json.loads("\n".join(pieces)))
+    except ValueError:
+        return {}
+
+
+def objects(events: Iterable[bytes]) -> Sequence[dict[str, Any]]:
+    """The JSON objects of all events that hold one."""
+    return [found for event in events if (found := data_of(event))]
+
+
+def event_of(value: dict[str, Any]) -> bytes:
+    """An event as servers write it; its name is that of the object's type, where it has one."""
+    kind = value.get("type")
+    name = f"event: {kind}\n" if isinstance(kind, str) else ""
+    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+
+
+def is_stream(content_type: str) -> bool:
+    """Whether a response is a stream of events."""
+    return content_type.partition(";")[0].strip().lower() == "text/event-stream"

@@ -1,0 +1,97 @@
+"""Where requests go: the provider that the client means, a URL, or a model spec of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from harness.core import BadInput
+from harness.models.endpoints import OPENAI_URL, resolve
+from harness.models.specs import ModelSpec, parse_spec
+from harness.record.inprocess import InProcess
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+_DROPPED = ("host", "content-length", "accept-encoding", "connection", "transfer-encoding")
+_SECONDS = httpx.Timeout(600.0, connect=30.0)
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """Where to send requests.
+
+    Attributes:
+        openai: base URL in the place of `/v1`, for all paths but Anthropic's.
+        anthropic: URL in front of `/v1`, for Anthropic's.
+        spec: the model that answers whatever model is asked for, if one was named.
+        key: sent in place of the client's; None passes the client's through.
+        app: answers in this process in place of the URLs.
+    """
+
+    openai: str
+    anthropic: str
+    spec: ModelSpec | None = None
+    key: str | None = field(default=None, repr=False)
+    app: Any = None
+
+    def url(self, path: str, headers: Mapping[str, str]) -> str:
+        """The URL of a path, which begins with `/v1` where it is a provider's."""
+        if "anthropic-version" in headers or path.startswith("/v1/messages"):
+            return self.anthropic + path
+        if path.startswith("/v1/"):
+            return self.openai + path.removeprefix("/v1")
+        return self.openai.removesuffix("/v1") + path
+
+    def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """What is passed on: the client's headers, and an answer that is not compressed."""
+        kept = {name: value for name, value in headers.items() if name not in _DROPPED}
+        if self.key is not None:
+            kept.pop("x-api-key", None)
+            kept["authorization"] = f"Bearer {self.key}"
+        return {**kept, "accept-encoding": "identity"}
+
+    def client(self) -> httpx.AsyncClient:
+        """A client; the proxy follows no redirect and repeats nothing by itself."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        transport = None if self.app is None else InProcess(self.app)
+        return httpx.AsyncClient(timeout=_SECONDS, limits=limits, transport=transport)
+
+    @property
+    def official(self) -> bool:
+        """Whether prices of the provider's own endpoint hold."""
+        return self.app is None and self.openai == OPENAI_URL
+
+
+def find_upstream(named: str | None, environment: Mapping[str, str] = os.environ) -> Upstream:
+    """The upstream of an option's text.
+
+    Args:
+        named: a URL; a model spec such as `local/smollm2-135m`; None for what the clients'
+            variables name (`OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`), else the providers.
+        environment: where those variables are looked up.
+
+    Raises:
+        BadInput: if it is neither a URL nor a model spec that can be opened.
+    """
+    if named is None:
+        openai = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_BASE")
+        anthropic = environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+        return Upstream((openai or OPENAI_URL).rstrip("/"), anthropic.rstrip("/"))
+    if named.startswith(("http://", "https://")):
+        return Upstream(*_both(named))
+    if "://" in named:
+        raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
+    spec = parse_spec(named)
+    endpoint = resolve(spec, None)
+    return Upstream(*_both(endpoint.urls[0]), spec, endpoint.key, endpoint.app)
+
+
+def _both(url: str) -> tuple[str, str]:
+    """Base URLs for OpenAI's and for Anthropic's paths; a URL without a path gets its `/v1`."""
+    base = url.rstrip("/")
+    if not httpx.URL(base).path.strip("/"):
+        base += "/v1"
+    return base, base.removesuffix("/v1")

@@ -1,0 +1,49 @@
+"""A command under the proxy of this process: what it printed, and the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.models.budget import Budget
+from harness.record import Plan, Report, find_upstream, run
+from tests.record.provider import KEY
+
+PYTHON = [sys.executable, "-c"]
+KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": f"{KEY}-anthropic"}
+
+
+@dataclass
+class Done:
+    """What a command did."""
+
+    report: Report
+    output: str
+
+
+def recorded(folder: Path, url: str, command: Sequence[str], budget: Budget | None = None) -> Done:
+    """Record a command, which writes what it has to say to a file beside the recording."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in KEYS.items():
+            patch.setenv(name, value)
+        return _run(Plan(folder, find_upstream(url), budget or Budget()), command)
+
+
+def again(folder: Path, command: Sequence[str]) -> Done:
+    """Replay it, without any key."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in KEYS:
+            patch.delenv(name, raising=False)
+        return _run(Plan(folder, None, Budget()), command)
+
+
+def _run(plan: Plan, command: Sequence[str]) -> Done:
+    output = plan.folder.parent / "output.txt"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LANGSMITH_TRACING", "false")
+        report = run(plan, ["bash", "-c", '"$0" "$@" > ' + f"'{output}'", *command])
+    return Done(report, output.read_text())
