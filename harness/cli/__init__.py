@@ -26,10 +26,6 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
     },
     "Answer": {
-        "ask": (
-            "harness.cli.ask:ask",
-            "Answer a question from files or an index, with citations.",
-        ),
         "index": (
             "harness.cli.index:index",
             "build | add | search | info | questions | ablate",
