@@ -1,4 +1,4 @@
-"""`harness compress --query Q PATH...` and `harness compress expand ID`."""
+"""`harness compress --query Q PATH...`, `harness compress expand ID`, `harness compress train`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,57 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.lazy import LazyGroup
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
     from harness.compress import Choice, Style
 
 GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code")
+_KEEP = "keep"
+
+
+class KeepGroup(LazyGroup):
+    """A group whose first command may be left out: `compress --query ...` is `compress keep`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `keep` before arguments that name no command."""
+        named = bool(args) and (args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if named else [_KEEP, *args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options of `keep`, then the other commands."""
+        keep = self.get_command(ctx, _KEEP)
+        if keep is not None:
+            keep.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+@click.group(
+    cls=KeepGroup,
+    intents={
+        "Commands": {
+            _KEEP: ("harness.cli.compress:keep", "What is done where no command is named."),
+            "expand": ("harness.cli.compress:expand", "Print what a marker stands for."),
+            "train": ("harness.cli.compress_train:train", "Train the token critic."),
+        }
+    },
+    subcommand_metavar="[keep] [OPTIONS] PATH... | expand ID | train",
+)
+def compress() -> None:
+    """Keep what a query needs of files and folders, verbatim, within a budget of tokens.
+
+    What is left out stays restorable: `harness compress expand ID` prints it.
+
+    Example: harness compress --query "When was the pump replaced?" --budget 500 report.md
+    """
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH... | expand ID")
-@click.option("--query", "-q", help="The question; '' keeps an even selection of everything.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--query", "-q", required=True, help="The question; '' keeps an even selection of everything."
+)
 @click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
 @click.option("--budget", type=int, metavar="N", help="Most tokens of the result. Default: 2000.")
 @click.option("--ratio", type=float, metavar="R", help="The same as a share of the input.")
@@ -35,9 +75,9 @@ GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code
     help="What stands for a part left out.",
 )
 @json_option
-def compress(
+def keep(
     paths: tuple[str, ...],
-    query: str | None,
+    query: str,
     instruction: str,
     budget: int | None,
     ratio: float | None,
@@ -48,17 +88,10 @@ def compress(
     markers: Style,
     as_json: bool,
 ) -> None:
-    """Keep what a query needs of files and folders, verbatim, within a budget of tokens.
+    """Keep what a query needs; `keep` itself may be left out.
 
-    What is left out stays restorable: `harness compress expand ID` prints it.
-
-    Example: harness compress --query "When was the pump replaced?" --budget 500 report.md
+    Example: harness compress keep --query "When was the pump replaced?" --ratio 0.1 reports/
     """
-    if query is None and len(paths) == 2 and paths[0] == "expand":
-        _expand(paths[1], as_json)
-        return
-    if query is None:
-        raise click.UsageError("expected --query TEXT (or: harness compress expand ID)")
     from harness.compress import compress as run
     from harness.compress import read_paths
 
@@ -87,8 +120,15 @@ def compress(
     emit(found, as_json, found.text)
 
 
-def _expand(id_: str, as_json: bool) -> None:
-    from harness.compress import expand
+@click.command()
+@click.argument("id_", metavar="ID")
+@json_option
+def expand(id_: str, as_json: bool) -> None:
+    """Print what the marker with this ID stands for.
 
-    text = expand(id_)
+    Example: harness compress expand 3f9a1c22d0
+    """
+    from harness.compress import expand as restored
+
+    text = restored(id_)
     emit({"id": id_, "text": text}, as_json, text)

@@ -39,7 +39,7 @@ def options(folder: Path, out: str, windows: int = 60) -> TrainOptions:
     """A run of a few small updates."""
     return TrainOptions(
         data=folder / "data", out=folder / out, encoder=folder / "encoder", windows=windows,
-        batch_tokens=500, frozen=0, save_s=0.0,
+        batch_tokens=500, frozen=0, save_s=0.0, fused_with="lexical",
     )  # fmt: skip
 
 

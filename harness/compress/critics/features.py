@@ -103,7 +103,7 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         _standard(np.log1p([len(unit.text) for unit in units])),
     ]
     gated = [np.zeros(len(units))] * len(_GATED)
-    if _is_talk(units):
+    if is_talk(units):
         # A turn alone says little: in a talk nothing but these counts.
         plain = [np.zeros(len(units))] * len(_PLAIN)
         far = [_around(one, documents, FAR) for one in three]
@@ -231,6 +231,6 @@ def _answer_type(query: str, units: Sequence[Unit]) -> Vector:
     return np.asarray([float(wanted.search(unit.text) is not None) for unit in units])
 
 
-def _is_talk(units: Sequence[Unit]) -> bool:
+def is_talk(units: Sequence[Unit]) -> bool:
     """Whether most units begin with a speaker's name: a transcript answers over many turns."""
     return sum(_SPEAKER.match(unit.text) is not None for unit in units) > 0.5 * len(units)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.compress.critics.features import NAMES, Scores, features
+from harness.compress.critics.features import NAMES, Scores, features, is_talk
 from harness.compress.critics.token import WEIGHTS, TokenCritic
 from harness.compress.types import Critic, Query, Unit
 from harness.core import BadInput
@@ -43,6 +43,10 @@ class FusedCritic:
         self._critic: Critic | None = TokenCritic(folder) if trained else None
         chosen = facts["with critic" if trained else "without critic"]
         self._weights: list[float] = chosen["weights"]
+        told = [
+            one for one, name in zip(self._weights, NAMES, strict=True) if "talk: critic" in name
+        ]
+        self._reads_talk = any(told)
         self._margins: dict[str, float] = chosen["margins"]
         parts = ("token critic, " if trained else "") + f"{self._encoder.name}, BM25"
         self.name = f"fused ({parts})"
@@ -74,6 +78,6 @@ class FusedCritic:
         texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
         vectors = self._encoder.encode([query.text, *texts])
         critic = None
-        if self._critic:
+        if self._critic and (self._reads_talk or not is_talk(units)):
             critic = np.asarray(self._critic.score(query, units), dtype=np.float64)
         return Scores(critic, vectors[0], vectors[1:])

@@ -8,7 +8,7 @@ others, on groups that it was not trained on, and the penalty draws towards the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,10 @@ class Case:
     group: str = ""
 
 
+Scored = tuple[Case, "Array"]
+"""A case and the scores of its units."""
+
+
 def cases_of(asked: Sequence[Asked], encoder: Encoder, critic: Critic | None) -> list[Case]:
     """Features of every question's units, with or without a trained critic."""
     import numpy as np
@@ -75,16 +79,18 @@ def fit(cases: Sequence[Case], prior: Sequence[float] | None = None) -> dict[str
     import numpy as np
 
     start = np.zeros(len(NAMES)) if prior is None else np.asarray(prior, dtype=np.float64)
-    tried = {penalty: _left_out(cases, start, penalty) for penalty in PENALTIES}
-    means = {penalty: _mean_recall(rows) for penalty, rows in tried.items()}
+    names = _sources(cases)
+    tried = {p: {name: _scored(cases, name, start, p) for name in names} for p in PENALTIES}
+    rows = {penalty: _left_out(scored, start) for penalty, scored in tried.items()}
+    means = {penalty: _mean_recall(rows[penalty]) for penalty in rows}
     best = max(means, key=lambda penalty: means[penalty])
     weights = coefficients(cases, start, best)
     return {
         "weights": [round(float(one), 5) for one in weights],
-        "margins": _margins(cases, weights),
+        "margins": _margins(tried[best]),
         "penalty": best,
-        "left_out": tried[best],
-        "cases": {name: len(_of(cases, name)) for name in _sources(cases)},
+        "left_out": rows[best],
+        "cases": {name: len(_of(cases, name)) for name in names},
     }
 
 
@@ -93,20 +99,23 @@ def coefficients(cases: Sequence[Case], prior: Array, penalty: float) -> Array:
     import numpy as np
 
     counts = {name: len(_of(cases, name)) for name in _sources(cases)}
-    shares = [1 / (counts[case.source] * len(counts)) for case in cases]
-    spread = _spread(cases)
+    sizes = [len(case.gold) for case in cases]
+    starts = np.cumsum([0, *sizes[:-1]])
+    matrix = np.concatenate([case.matrix for case in cases])
+    wanted = np.concatenate([case.gold / case.gold.sum() for case in cases])
+    shares = np.repeat([1 / (counts[case.source] * len(counts)) for case in cases], sizes)
+    spread = matrix.std(axis=0) + 1e-3  # so that the penalty does not depend on a feature's scale
 
     def loss(weights: Array) -> tuple[float, Array]:
-        total = penalty * float((((weights - prior) * spread) ** 2).sum())
-        gradient = 2 * penalty * spread**2 * (weights - prior)
-        for case, share in zip(cases, shares, strict=True):
-            logits = case.matrix @ weights
-            chance = np.exp(logits - logits.max())
-            chance /= chance.sum()
-            wanted = case.gold / case.gold.sum()
-            total -= share * float((wanted * np.log(chance + 1e-12)).sum())
-            gradient += share * case.matrix.T @ (chance - wanted)
-        return total, gradient
+        logits = matrix @ weights
+        logits -= np.repeat(np.maximum.reduceat(logits, starts), sizes)
+        chance = np.exp(logits)
+        totals = np.repeat(np.add.reduceat(chance, starts), sizes)
+        away = (weights - prior) * spread
+        value = penalty * float((away**2).sum())
+        value -= float((shares * wanted * (logits - np.log(totals))).sum())
+        gradient = matrix.T @ (shares * (chance / totals - wanted))
+        return value, gradient + 2 * penalty * spread * away
 
     minimise: Any = import_module("scipy.optimize").minimize
     return np.asarray(minimise(loss, prior, jac=True, method="L-BFGS-B").x, dtype=np.float64)
@@ -127,29 +136,35 @@ def recall_at(case: Case, scores: Array, budget: float) -> float:
 
 
 def _left_out(
-    cases: Sequence[Case], prior: Array, penalty: float
+    scored: Mapping[str, Sequence[Scored]], prior: Array
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Recall on each source with coefficients of the others, beside BM25 + embedding.
+    """Recall on each source, beside the fusion before and BM25 + embedding."""
+    return {
+        source: {
+            f"{budget:.0%}": {
+                "fused": _mean([recall_at(one, scores, budget) for one, scores in pairs]),
+                "before": _mean([recall_at(one, one.matrix @ prior, budget) for one, _ in pairs]),
+                "BM25 + embedding": _mean(
+                    [recall_at(one, _plain(one), budget) for one, _ in pairs]
+                ),
+            }
+            for budget in BUDGETS
+        }
+        for source, pairs in scored.items()
+    }
+
+
+def _scored(cases: Sequence[Case], source: str, prior: Array, penalty: float) -> list[Scored]:
+    """The source's cases with scores by coefficients that were fitted without them.
 
     The features of talk are zero elsewhere, so that other sources say nothing about them: there
     one half of the meetings stands for the other.
     """
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for source in _sources(cases):
-        pairs: list[tuple[Case, Array]] = []
-        for train, test in _folds(cases, source):
-            weights = coefficients(train, prior, penalty)
-            pairs += [(one, one.matrix @ weights) for one in test]
-        rest = [one for one, _ in pairs]
-        found[source] = {
-            f"{budget:.0%}": {
-                "fused": _mean([recall_at(one, scores, budget) for one, scores in pairs]),
-                "before": _mean([recall_at(one, one.matrix @ prior, budget) for one in rest]),
-                "BM25 + embedding": _mean([recall_at(one, _plain(one), budget) for one in rest]),
-            }
-            for budget in BUDGETS
-        }
-    return found
+    pairs: list[Scored] = []
+    for train, test in _folds(cases, source):
+        weights = coefficients(train, prior, penalty)
+        pairs += [(one, one.matrix @ weights) for one in test]
+    return pairs
 
 
 def _folds(cases: Sequence[Case], source: str) -> list[tuple[list[Case], list[Case]]]:
@@ -176,31 +191,22 @@ def _mean_recall(rows: dict[str, dict[str, dict[str, float]]]) -> float:
     return _mean([value["fused"] for budgets in rows.values() for value in budgets.values()])
 
 
-def _margins(cases: Sequence[Case], weights: Array) -> dict[str, float]:
-    """Recall -> how far below the best score that share of the gold units lies, at most."""
+def _margins(scored: Mapping[str, Sequence[Scored]]) -> dict[str, float]:
+    """Recall -> how far below the best score that share of the gold units lies, at most.
+
+    Scores are those of the left-out fits: on what it was fitted to, a fusion is too sure.
+    """
     import numpy as np
 
     below = [
-        np.concatenate(
-            [
-                (one.matrix @ weights).max() - (one.matrix @ weights)[one.gold]
-                for one in _of(cases, name)
-            ]
-        )
-        for name in _sources(cases)
+        np.concatenate([scores.max() - scores[one.gold] for one, scores in pairs])
+        for name, pairs in scored.items()
         if name != TALK
     ]
     return {
         str(recall): round(float(np.mean([np.quantile(one, recall) for one in below])), 4)
         for recall in RECALLS
     }
-
-
-def _spread(cases: Sequence[Case]) -> Array:
-    """Deviation of each feature, so that the penalty does not depend on its scale."""
-    import numpy as np
-
-    return np.concatenate([case.matrix for case in cases]).std(axis=0) + 1e-3
 
 
 def _sources(cases: Sequence[Case]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core import Value
+from harness.retrieve.encoder import EncoderKind
 
 
 class TrainOptions(Value):
@@ -23,6 +24,7 @@ class TrainOptions(Value):
         averaging: factor of the moving average.
         frozen: lowest layers of the encoder that are not trained, and the embeddings with them.
         seed: of windows, their order and the masking.
+        fused_with: kind of the encoder that the fusion is fitted with.
         threads: of the CPU. More than one pays on idle cores only.
         save_s: seconds between checkpoints.
     """
@@ -38,5 +40,6 @@ class TrainOptions(Value):
     averaging: float = 0.99
     frozen: int = 3
     seed: int = 7
+    fused_with: EncoderKind = "encoder"
     threads: int = 1
     save_s: float = 120.0

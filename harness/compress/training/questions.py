@@ -7,7 +7,7 @@ once as one long text of paragraphs; web pages and meetings stand as they are.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.compress.training.examples import Example
@@ -38,8 +38,16 @@ class Asked:
     gold: frozenset[int]
 
 
-def asked_of(examples: Sequence[Example], seed: int = 41) -> list[Asked]:
-    """Questions over documents, the same ones for the same seed; no negative holds an answer."""
+def asked_of(
+    examples: Sequence[Example], seed: int = 41, sizes: Mapping[str, int] = SIZES
+) -> list[Asked]:
+    """Questions over documents, the same ones for the same seed; no negative holds an answer.
+
+    Args:
+        examples: of all sources.
+        seed: of the draw and of the distractors.
+        sizes: source -> questions, at most.
+    """
     rng = random.Random(seed)
     found: list[Asked] = []
     for source, label, others in (
@@ -49,12 +57,13 @@ def asked_of(examples: Sequence[Example], seed: int = 41) -> list[Asked]:
     ):
         pool = [one for one in examples if one.passage.source == source]
         short = [one for one in pool if len(one.passage.sentences) < SHORT]
-        drawn = rng.sample(short, min(SIZES[label], len(short)))
+        drawn = rng.sample(short, min(sizes[label], len(short)))
         # A pool of few passages is encoded once.
         near = rng.sample(short, min(POOL, len(short)))
         found += [_stacked(label, one, near, others, rng) for one in drawn]
     for source, label in (("wice_dev", "wice"), ("qmsum_val", "qmsum")):
-        found += _whole(label, [one for one in examples if one.passage.source == source], rng)
+        own = [one for one in examples if one.passage.source == source]
+        found += _whole(label, own, sizes[label], rng)
     return found
 
 
@@ -79,12 +88,20 @@ def _stacked(
     return Asked(label, example.passage.group, Query("", example.query), tuple(units), gold)
 
 
-def _whole(label: str, examples: Sequence[Example], rng: random.Random) -> list[Asked]:
-    """Questions over whole documents, document after document until there are enough."""
-    groups = sorted({one.passage.group for one in examples})
-    rng.shuffle(groups)
-    place = {group: at for at, group in enumerate(groups)}
-    ordered = sorted(examples, key=lambda one: place[one.passage.group])[: SIZES[label]]
+def _whole(label: str, examples: Sequence[Example], count: int, rng: random.Random) -> list[Asked]:
+    """Questions over whole documents, drawn in turn from every document."""
+    groups: dict[str, list[Example]] = {}
+    for one in examples:
+        groups.setdefault(one.passage.group, []).append(one)
+    names = sorted(groups)
+    rng.shuffle(names)
+    deepest = max(map(len, groups.values()), default=0)
+    ordered = [
+        groups[name][depth]
+        for depth in range(deepest)
+        for name in names
+        if depth < len(groups[name])
+    ][:count]
     return [
         Asked(label, one.passage.group, Query("", one.query),
               tuple(units_of([one.passage.sentences], joined=True)), one.gold)

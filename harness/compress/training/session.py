@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.compress.critics.fused import FUSION
 from harness.compress.critics.lexical import LexicalCritic
+from harness.compress.critics.token import WEIGHTS as SHIPPED
 from harness.compress.critics.token import TokenCritic
 from harness.compress.training.evaluation import Measured, held_questions, measure
 from harness.compress.training.examples import FILES, read_examples
+from harness.compress.training.joining import joined, read_facts
 from harness.compress.training.options import TrainOptions
 from harness.core import BadInput, Value, digest_file, write_atomic
-from harness.retrieve.encoder import bundled_model
+from harness.retrieve.encoder import bundled_model, open_encoder
 
 MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
 
@@ -23,7 +26,7 @@ class Manifest(Value):
     """What weights were made from; a run goes on only with the same.
 
     Attributes:
-        options: all but the folders, `threads` and `save_s`.
+        options: all but the folders, `fused_with`, `threads` and `save_s`.
         data: file -> SHA-256.
         encoder: SHA-256 of the weights that training begins with.
         examples: source -> questions, the held-out ones not counted.
@@ -76,7 +79,15 @@ def train(
     folder = options.out / WEIGHTS
     export_onnx(critic, folder / "critic.onnx")
     shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
-    questions = held_questions(read_examples(options.data), options.seed)
+    return measured(options, manifest, tell)
+
+
+def measured(options: TrainOptions, manifest: Manifest, tell: Callable[[str], None]) -> Report:
+    """Report and fusion of exported weights; both are written beside them."""
+    folder = options.out / WEIGHTS
+    examples = read_examples(options.data)
+    questions = held_questions(examples, options.seed)
+    tell(f"measuring on {len(questions)} held-out questions")
     report = Report(
         manifest=manifest,
         weights={
@@ -87,6 +98,11 @@ def train(
         lexical=measure(LexicalCritic(), questions),
     )
     write_atomic(folder / REPORT, report.model_dump_json(indent=1) + "\n")
+    tell("fitting the fusion on held-out groups")
+    facts = joined(
+        read_facts(SHIPPED), TokenCritic(folder), open_encoder(options.fused_with), examples
+    )
+    write_atomic(folder / FUSION, json.dumps(facts, indent=1) + "\n")
     return report
 
 
@@ -98,7 +114,7 @@ def manifest_of(options: TrainOptions) -> Manifest:
     """
     used = [one for one in read_examples(options.data) if not one.passage.held_out]
     sources = [one.passage.source for one in used]
-    apart = {"data", "out", "encoder", "threads", "save_s"}
+    apart = {"data", "out", "encoder", "fused_with", "threads", "save_s"}
     return Manifest(
         options=options.model_dump(mode="json", exclude=apart),
         data={name: digest_file(options.data / name) for name in FILES},
@@ -108,19 +124,19 @@ def manifest_of(options: TrainOptions) -> Manifest:
     )
 
 
-def install(trained: Path, folder: Path) -> None:
+def install(trained: Path, folder: Path = SHIPPED) -> None:
     """Put the weights of a run into `folder`, if its report is better than the one there.
 
     Args:
         trained: `options.out` of a finished run.
-        folder: what :class:`TokenCritic` reads.
+        folder: what the critics `token` and `fused` read.
 
     Raises:
         BadInput: if the run is not finished, or its mean recall on held-out groups is not above
             that of the weights in place on the same data.
     """
     new = _report(trained / WEIGHTS)
-    if new is None:
+    if new is None or not (trained / WEIGHTS / FUSION).is_file():
         raise BadInput(f"expected a finished training in {str(trained)!r}: no {REPORT} there")
     old = _report(folder)
     if old and old.manifest.data == new.manifest.data and new.critic.mean <= old.critic.mean:
@@ -129,7 +145,7 @@ def install(trained: Path, folder: Path) -> None:
             f"held-out groups, those in {str(trained)!r} {new.critic.mean:.4f}: not replaced"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("critic.onnx", "tokenizer.json", REPORT):
+    for name in ("critic.onnx", "tokenizer.json", FUSION, REPORT):
         write_atomic(folder / name, (trained / WEIGHTS / name).read_bytes())
 
 
