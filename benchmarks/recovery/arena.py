@@ -114,6 +114,7 @@ def recall_precision(
     wanted = [mode for mode in agent.orders if seen.get(mode.name, 0) >= 2 and mode.remedy]
     cured = [mode for mode in wanted if mode.remedy and mode.remedy.entailed_by(skill)]
     rules = [line for line in skill.splitlines() if line.lstrip().startswith("- ")]
+    rules = [line for line in rules if not line.lstrip().startswith("- [")]  # links are no rules
     good = [
         line
         for line in rules

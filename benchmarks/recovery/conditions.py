@@ -33,15 +33,22 @@ def nothing(arena: Arena) -> str:
 
 
 def evolved(
-    arena: Arena, *, merge: Literal["model", "deterministic"] = "deterministic", share: float = 1.0
+    arena: Arena,
+    *,
+    merge: Literal["model", "deterministic"] = "deterministic",
+    share: float = 1.0,
+    contrast: bool = True,
 ) -> str:
     """Our evolution, as `harness evolve --signal error` runs it; the text of SKILL.md.
 
     Args:
+        merge: who merges.
         share: part of the failed runs that is used (the random half).
+        contrast: whether runs that passed are at hand; no analyst reads them.
     """
     attempts = [arena.attempt("", task) for task in arena.train]
     failed = [one for one in attempts if not one.passed]
+    passed = [one for one in attempts if one.passed and contrast]
     if share < 1.0:
         failed = random.Random(arena.seed).sample(failed, round(share * len(failed)))
     spec = f"simulated/orders-analyst?error={arena.error}&seed={arena.seed}"
@@ -49,7 +56,7 @@ def evolved(
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with TrajectoryStore(root / "runs") as store:
-            for one in failed:
+            for one in [*failed, *passed]:
                 store.append(_trajectory(one))
         options = EvolveOptions(
             out=root / "out", create="order-desk", trajectories=root / "runs", signal="error",
@@ -65,8 +72,8 @@ def _trajectory(one: Attempt) -> Trajectory:
     reasoning = one.log.partition("REASONING ")[2].partition("\n")[0]
     said = Step(step_id=2, source="agent", message=one.answer, reasoning_content=reasoning)
     facts: dict[str, JsonValue] = {
-        "task_id": one.task.id, "outcome": "fail", "answer": one.answer, "simulated": True,
-        "task": {"prompt": one.task.prompt},
+        "task_id": one.task.id, "outcome": "pass" if one.passed else "fail",
+        "answer": one.answer, "simulated": True, "task": {"prompt": one.task.prompt},
     }  # fmt: skip
     return Trajectory(
         trajectory_id=one.task.id,
@@ -154,6 +161,7 @@ CONDITIONS: dict[str, Learn] = {
     "none": nothing,
     "ours": evolved,
     "ours, merged by model": lambda arena: evolved(arena, merge="model"),
+    "ours, no passed runs": lambda arena: evolved(arena, contrast=False),
     "ours, random half": lambda arena: evolved(arena, share=0.5),
     "sequential, B = 1": lambda arena: sequential(arena, 1),
     "sequential, B = 4": lambda arena: sequential(arena, 4),

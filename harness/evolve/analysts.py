@@ -73,18 +73,28 @@ def accepted(
 ) -> AnalystRecord:
     """An analyst's JSON as a record, with the evidence that occurs in the transcript `text`.
 
+    An item without a quote of its own stands on those of the record.
+
     Raises:
-        ValueError: if it has no lesson, or no quote of it occurs there.
+        ValueError: if it has no lesson, or none of its lessons has a quote that occurs there.
     """
     fields = {**data, "analyst_type": kind}
     record = record_of(fields, trajectory.trajectory_id, task_id(trajectory))
     if not record.items:
         raise ValueError("no memory_items")
-    missing = unsupported(record.evidence, text)
-    if not record.evidence or len(missing) == len(record.evidence):
-        raise ValueError(f"no evidence quote occurs in the transcript: {missing[:1]!r}")
-    kept = tuple(quote for quote in record.evidence if quote not in missing)
-    return record.model_copy(update={"evidence": kept, "edits": ()})
+    own = {quote for item in record.items for quote in item.evidence}
+    missing = set(unsupported({*record.evidence, *own}, text))
+    shared = tuple(quote for quote in record.evidence if quote not in missing)
+    items = tuple(
+        item.model_copy(update={"evidence": tuple(q for q in item.evidence if q not in missing)})
+        for item in record.items
+        if (item.evidence and not missing.issuperset(item.evidence))
+        or (shared and not item.evidence)
+    )
+    if not items:
+        raise ValueError(f"no evidence quote occurs in the transcript: {sorted(missing)[:1]!r}")
+    evidence = tuple(dict.fromkeys([*shared, *(q for item in items for q in item.evidence)]))
+    return record.model_copy(update={"items": items, "evidence": evidence, "edits": ()})
 
 
 def without_gold(

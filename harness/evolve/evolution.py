@@ -15,6 +15,7 @@ from harness.evals.runner import Tally
 from harness.evals.sequential import SequentialPlan
 from harness.evals.types import ItemRecord
 from harness.evolve.analysts import Reading
+from harness.evolve.contrast import Contrast
 from harness.evolve.gate import gate_plan
 from harness.evolve.runs import Runs
 from harness.evolve.shelf import Shelf
@@ -96,6 +97,13 @@ class Evolution:
     progress: Callable[[Event], None] = lambda event: None
     done: int = 0
     total: int = 0
+    _contrast: Contrast | None = None
+
+    def contrast(self, state: State) -> Contrast:
+        """What failed and passed runs show, to judge evidence by."""
+        if self._contrast is None:
+            self._contrast = Contrast.of(self.runs(state).runs, self.shelf)
+        return self._contrast
 
     def runs(self, state: State) -> Runs:
         """The trajectories that the state names."""

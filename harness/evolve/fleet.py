@@ -90,6 +90,9 @@ async def read_one(evolution: Evolution, state: State, number: int) -> Update:
     kind = teaches(run.outcome, evolution.options.signal)
     assert kind is not None, "the fleet holds runs that teach"
     found = await detached(evolution.read(trajectory, kind))
+    if found.record is not None:
+        record, losses = evolution.contrast(state).sift(found.record)
+        found = found.model_copy(update={"record": record, "losses": (*found.losses, *losses)})
     if found.record is not None and evolution.mapper is not None:
         mapped = await write_patch(found.record, number + 1, evolution.mapper, evolution.seed.text)
         found = Reading(

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from harness.core import Edit, Patch
 from harness.evolve.contradictions import contradictions
+from harness.evolve.corroboration import corroborated
 from harness.evolve.lessons import Lesson, of_edit
+from harness.evolve.signs import Citations, signs_of
 from harness.evolve.similarity import Grouping, Measure, measure, similar_groups
 from harness.evolve.types import Conflict, Discarded, Merge
 from harness.evolve.wording import best_wording
@@ -51,6 +53,7 @@ def merge_deterministic(
     terms: frozenset[str] = frozenset(),
     grouping: Grouping = "lexical",
     scopes: Mapping[str, str] | None = None,
+    citations: Citations | None = None,
 ) -> Merge:
     """Merge patches into one, the same bytes every time and in every order of equal support.
 
@@ -60,9 +63,10 @@ def merge_deterministic(
         terms: words of the benchmark that no rule may hold.
         grouping: how lessons that say the same are found.
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
+        citations: what lessons quote, so that evidence counts for one rule only.
     """
     by = measure(grouping)
-    found = rules_of(patches, tasks, terms, by, scopes or {})
+    found = rules_of(patches, tasks, terms, by, scopes or {}, citations or {})
     edits = [
         Edit(
             file="SKILL.md",
@@ -93,6 +97,7 @@ def rules_of(
     terms: frozenset[str],
     by: Measure,
     scopes: Mapping[str, str],
+    citations: Citations,
 ) -> Rules:
     """Group the lessons of patches into rules, contradictions taken out first."""
     lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
@@ -103,7 +108,15 @@ def rules_of(
     rules: list[Rule] = []
     discarded: list[Discarded] = []
     texts = [f"{one.wording} {scopes.get(one.text, '')}" for one in lessons]
-    for members in similar_groups(texts, by):
+    signs = signs_of(lessons, citations, tasks)
+    found = corroborated(similar_groups(texts, by), lessons, signs, by)
+    for at, reason in sorted(found.left_out.items()):
+        one = lessons[at]
+        count = support(one.sources, tasks)
+        discarded.append(
+            Discarded(content=one.wording, reason=reason, sources=one.sources, support=count)
+        )
+    for members in found.groups:
         sources = _sources(lessons[index] for index in members)
         count = support(sources, tasks)
         wording = best_wording(lessons, members, terms)

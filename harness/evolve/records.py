@@ -179,7 +179,7 @@ def record_of(data: Mapping[str, Any], trajectory_id: str, task_id: str) -> Anal
             "task_id": task_id or trajectory_id,
             "summary": str(data.get("root_cause") or data.get("success_surface") or ""),
             "items": [_item(one) for one in items[:MAX_ITEMS]],
-            "evidence": [str(one) for one in cast("list[Any]", data.get("evidence") or [])],
+            "evidence": _quotes(data.get("evidence")),
             "edits": [edit for edit in edits if edit is not None],
         }
     )
@@ -190,7 +190,13 @@ def _item(raw: Any) -> MemoryItem:
         raise ValueError(f"expected a memory item, got {raw!r}")
     row = cast("dict[str, Any]", raw)
     fields = {key: row.get(key) or "" for key in ("title", "lesson", "generalization")}
-    return MemoryItem.model_validate(fields)
+    return MemoryItem.model_validate({**fields, "evidence": _quotes(row.get("evidence"))})
+
+
+def _quotes(raw: Any) -> list[str]:
+    """One quote or a list of them."""
+    found = cast("list[Any]", raw if isinstance(raw, list) else [raw])
+    return [str(one) for one in found if one]
 
 
 def _edit(raw: Any) -> Edit | None:

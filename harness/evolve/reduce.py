@@ -11,6 +11,7 @@ from harness.evolve.evolution import Event, Evolution, State, Update
 from harness.evolve.fleet import Collected, Patches
 from harness.evolve.merge import merge_deterministic
 from harness.evolve.merge_model import MergeStep, merge_batch
+from harness.evolve.signs import Citations
 from harness.evolve.types import Merge
 
 PROMPT_CHARACTERS = 60_000
@@ -40,8 +41,14 @@ async def merge_one(evolution: Evolution, state: State, number: int) -> Update:
     members = _dealt(evolution, state)[number]
     tasks, terms = tasks_of(evolution, state), frozenset(evolution.runs(state).terms)
     if evolution.merger is None or state["stuck"]:
-        grouping, scopes = evolution.options.grouping, _scopes(evolution, state)
-        merge = merge_deterministic(members, tasks, terms, grouping, scopes)
+        merge = merge_deterministic(
+            members,
+            tasks,
+            terms,
+            evolution.options.grouping,
+            scopes=_scopes(evolution, state),
+            citations=_citations(evolution, state),
+        )
         step = MergeStep(merge=merge, members=len(members))
     else:
         step = await merge_batch(members, evolution.merger, tasks, terms)
@@ -85,6 +92,16 @@ def _scopes(evolution: Evolution, state: State) -> dict[str, str]:
     records = evolution.shelf.hold(state["collected"], Collected).records
     return {
         " ".join(item.lesson.split()): item.generalization
+        for record in records
+        for item in record.items
+    }
+
+
+def _citations(evolution: Evolution, state: State) -> Citations:
+    """What every lesson quotes, by the analysts' records."""
+    records = evolution.shelf.hold(state["collected"], Collected).records
+    return {
+        (record.trajectory_id, " ".join(item.lesson.split())): item.evidence
         for record in records
         for item in record.items
     }

@@ -19,11 +19,20 @@ MAX_ITEMS = 3
 
 
 class MemoryItem(Value):
-    """One lesson of an analyst: a title, one sentence of lesson, and how it generalises."""
+    """One lesson of an analyst.
+
+    Attributes:
+        title: what it is about, in a few words.
+        lesson: one sentence.
+        generalization: when it applies.
+        evidence: quotes from the run that show why; the official format has them for a record
+            only.
+    """
 
     title: str
     lesson: str
     generalization: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 class ProofRun(Value):

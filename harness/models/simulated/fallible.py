@@ -46,10 +46,12 @@ class Analyst(Value):
 
     def lessons(self, log: str, *, failed: bool) -> list[tuple[str, str]]:
         """(quote from the log, lesson) for what the analyst believes to see; at most three."""
-        seen = [(one, re.search(one.pattern, log)) for one in self.symptoms]
-        shown = [(one, match[0]) for one, match in seen if match]
-        if not failed:
-            shown = []
+        written = _sentences(log)
+        shown = [
+            (one, next((part for part in written if re.search(one.pattern, part)), written[0]))
+            for one in self.symptoms
+            if failed and re.search(one.pattern, log)
+        ]
         found: list[tuple[str, str]] = []
         for number, (symptom, quote) in enumerate(shown):
             chance = draw("miss", number, log, self.seed)
@@ -59,10 +61,8 @@ class Analyst(Value):
             if draw("blame", number, log, self.seed) < self.error:
                 blamed = _one_of(self.symptoms, "other", number, log, self.seed)
             found.append((quote, _one_of(blamed.wordings, "wording", number, log, self.seed)))
-        quote = next(
-            (line.strip() for line in log.splitlines() if len(line.strip()) > 12), log[:80]
-        )
         if draw("invent", log, self.seed) < self.error or not found:
+            quote = _one_of(written, "quote", log, self.seed)
             found.append((quote, _one_of(self.idle, "idle", log, self.seed)))
         return found[:3]
 
@@ -72,12 +72,26 @@ class Analyst(Value):
         return {
             "analyst_type": "error" if failed else "success",
             "root_cause" if failed else "success_surface": "what the quotes show",
-            "evidence": [quote for quote, _ in found],
             "memory_items": [
-                {"title": " ".join(lesson.split()[:4]), "lesson": lesson, "generalization": ""}
-                for _, lesson in found
+                {
+                    "title": " ".join(lesson.split()[:4]),
+                    "lesson": lesson,
+                    "generalization": "",
+                    "evidence": [quote],
+                }
+                for quote, lesson in found
             ],
         }
+
+
+def _sentences(log: str) -> list[str]:
+    """What the agent wrote, sentence by sentence: an invention quotes one of these at random.
+
+    That is the hardest case for a check of evidence: the quote is real, and often shows a failure.
+    """
+    written = log.partition("REASONING ")[2] or log
+    parts = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n", written)]
+    return [part for part in parts if len(part) >= 8] or [log[:80]]
 
 
 def _one_of(items: Sequence[Any], *parts: object) -> Any:
