@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.check import Report, check
 from harness.compress import Compressed, compress
 from harness.evals.compare import RunComparison, compare_runs
 from harness.evals.session import EvalSettings, plan_evaluation, run_evaluation
@@ -22,7 +23,9 @@ __all__ = [
     "EvalSettings",
     "EvolveResult",
     "EvolveSettings",
+    "Report",
     "RunComparison",
+    "check",
     "compare_runs",
     "compress",
     "evaluate",

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from harness.check.batch import BatchReport, Row, check_batch, read_batch
+from harness.check.checking import Documents, check
+from harness.check.claims import coverage, extract
+from harness.check.gathering import gather
+from harness.check.output import as_junit, as_text, write_html
+from harness.check.policies import Decision, decide
 from harness.check.types import (
     Checked,
     Claim,
@@ -14,16 +20,32 @@ from harness.check.types import (
     Verdict,
     Verifier,
 )
+from harness.check.verifiers import open_verifier
 
 __all__ = [
+    "BatchReport",
     "Checked",
     "Claim",
     "ClaimType",
+    "Decision",
+    "Documents",
     "Evidence",
     "Finding",
     "Outcome",
     "PolicyName",
     "Report",
+    "Row",
     "Verdict",
     "Verifier",
+    "as_junit",
+    "as_text",
+    "check",
+    "check_batch",
+    "coverage",
+    "decide",
+    "extract",
+    "gather",
+    "open_verifier",
+    "read_batch",
+    "write_html",
 ]

@@ -34,6 +34,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
             "harness.cli.compress:compress",
             "Keep what a query needs of files, within a budget; expand ID.",
         ),
+        "check": (
+            "harness.cli.check:check",
+            "Check what an answer claims against documents, claim by claim.",
+        ),
     },
     "Measure": {
         "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it."),

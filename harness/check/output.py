@@ -1,0 +1,104 @@
+"""Reports for people and build servers: lines of text, JUnit XML, one HTML page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+from harness.check.policies import is_fault
+from harness.check.types import Checked, Outcome, Report, Verdict
+from harness.core import write_atomic
+from harness.core.pages import render_page
+
+TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def as_text(report: Report, answer: str) -> str:
+    """Faults first, each with its reason and quote, then the counts."""
+    lines = [f"{report.verdict}: {report.reason}"]
+    for claim in report.claims:
+        if is_fault(claim) or claim.verdict is Verdict.INVALID:
+            line = answer.count("\n", 0, claim.start) + 1
+            lines.append(f"  line {line}: {claim.verdict} {claim.text!r} ({claim.type})")
+            lines.append(f"    {claim.reason}")
+            lines += [f"    {one.doc}[{one.start}:{one.end}] {one.quote!r:.120}"
+                      for one in claim.evidence[:2]]  # fmt: skip
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(report).items())
+    lines.append(f"{counts or 'no claims'}; coverage {report.coverage:.0%}; {report.verifier}")
+    return "\n".join(lines)
+
+
+def verdict_counts(report: Report) -> dict[str, int]:
+    """Claims of each verdict that occurs."""
+    found = [claim.verdict for claim in report.claims]
+    return {verdict.value: found.count(verdict) for verdict in Verdict if verdict in found}
+
+
+def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
+    """A test case for every claim of every report; `INVALID` is an error, a fault a failure."""
+    suites = ElementTree.Element("testsuites")
+    for name, report in reports:
+        suite = ElementTree.SubElement(suites, "testsuite", name=_clean(name))
+        cases = [_case(suite, name, claim) for claim in report.claims]
+        decision = ElementTree.SubElement(
+            suite, "testcase", classname=_clean(name), name=f"policy {report.policy}"
+        )
+        if report.verdict is not Outcome.PASS:
+            kind = "error" if report.verdict is Outcome.INVALID else "failure"
+            ElementTree.SubElement(decision, kind, message=_clean(report.reason))
+        failed = len(list(suite.iter("failure")))
+        errors = len(list(suite.iter("error")))
+        suite.attrib.update(
+            tests=str(len(cases) + 1), failures=str(failed), errors=str(errors)
+        )  # fmt: skip
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _case(suite: ElementTree.Element, name: str, claim: Checked) -> ElementTree.Element:
+    label = f"{claim.type} [{claim.start}:{claim.end}] {claim.text}"
+    case = ElementTree.SubElement(suite, "testcase", classname=_clean(name), name=_clean(label))
+    if is_fault(claim) or claim.verdict is Verdict.INVALID:
+        kind = "error" if claim.verdict is Verdict.INVALID else "failure"
+        found = ElementTree.SubElement(
+            case, kind, type=claim.verdict.value, message=_clean(claim.reason)
+        )
+        found.text = _clean("\n".join(one.quote for one in claim.evidence))
+    return case
+
+
+def _clean(text: str) -> str:
+    """Without characters that XML has no form for."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
+    """Write (name, answer, report) as one page, claims highlighted where they stand.
+
+    Raises:
+        BadInput: if `out` cannot be written.
+    """
+    shown = [
+        {
+            "name": name,
+            "report": report,
+            "parts": highlighted(answer, report.claims),
+            "counts": verdict_counts(report),
+        }
+        for name, answer, report in reports
+    ]
+    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown))
+
+
+def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:
+    """The answer cut at every end of a claim; each part with the innermost claim that holds it."""
+    cuts = sorted({0, len(answer), *(one.start for one in claims), *(one.end for one in claims)})
+    parts: list[dict[str, object]] = []
+    for start, end in pairwise(cuts):
+        holding = [one for one in claims if one.start <= start and end <= one.end]
+        inner = min(holding, key=lambda one: one.end - one.start, default=None)
+        parts.append({"text": answer[start:end], "claim": inner})
+    return parts

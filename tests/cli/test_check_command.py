@@ -1,0 +1,79 @@
+"""`harness check` as a user types it: output, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.check import check
+from harness.core import BadInput
+
+NOTES = "The pump was replaced in 2019. It moves 320 litres per minute."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "notes.md").write_text(NOTES)
+    (tmp_path / "true.txt").write_text("The pump was replaced in 2019.")
+    (tmp_path / "false.txt").write_text("The pump moves 420 litres per minute.")
+    return tmp_path
+
+
+def run(folder: Path, answer: str, *more: object) -> Result:
+    arguments = ["--answer", folder / answer, "--documents", folder / "notes.md", *more]
+    return CliRunner().invoke(check, [str(one) for one in (*arguments, "--verifier", "rules")])
+
+
+def test_exit_codes_and_json(folder: Path) -> None:
+    passed, failed = run(folder, "true.txt", "--json"), run(folder, "false.txt", "--json")
+    assert (passed.exit_code, failed.exit_code) == (0, 5)
+    report = json.loads(failed.stdout)
+    assert report["verdict"] == "FAIL"
+    assert set(report) >= {"verdict", "claims", "coverage", "policy"}
+    claim = next(one for one in report["claims"] if one["verdict"] == "CONTRADICTED")
+    assert set(claim) >= {
+        "text", "type", "start", "end", "verdict", "evidence", "reason", "confidence",
+    }  # fmt: skip
+    quote = claim["evidence"][0]
+    assert NOTES[quote["start"] : quote["end"]] == quote["quote"]
+
+
+def test_files_for_build_servers_and_people(folder: Path) -> None:
+    found = run(folder, "false.txt", "--junit", folder / "j.xml", "--html", folder / "p.html")
+    assert found.exit_code == 5
+    assert "420 litres" in found.stdout
+    assert "<failure" in (folder / "j.xml").read_text()
+    assert "CONTRADICTED" in (folder / "p.html").read_text()
+
+
+def test_batch(folder: Path) -> None:
+    rows = [{"answer": "The pump was replaced in 2019.", "contexts": [NOTES]}]
+    (folder / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    arguments = ["--batch", str(folder / "rows.jsonl"), "--json", "--verifier", "rules"]
+    found = CliRunner().invoke(check, arguments)
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["outcomes"]["PASS"] == 1
+    with (folder / "rows.jsonl").open("a") as handle:
+        handle.write('\n{"answer": "It is blue.", "contexts": []}\n')
+    assert CliRunner().invoke(check, arguments).exit_code == 2
+
+
+def test_bad_input(folder: Path) -> None:
+    assert CliRunner().invoke(check, ["--answer", str(folder / "true.txt")]).exit_code == 2
+    missing = run(folder, "absent.txt")
+    assert isinstance(missing.exception, BadInput)
+
+
+def test_against_an_index(folder: Path) -> None:
+    from harness.cli.index import index
+
+    built = CliRunner().invoke(
+        index,
+        ["build", str(folder / "notes.md"), "--out", str(folder / "i"), "--encoder", "lexical"],
+    )
+    assert built.exit_code == 0, built.output
+    arguments = ["--answer", folder / "false.txt", "--index", folder / "i", "--verifier", "rules"]
+    assert CliRunner().invoke(check, [str(one) for one in arguments]).exit_code == 5
