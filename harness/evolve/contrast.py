@@ -61,6 +61,8 @@ class Contrast:
         """The contrast of an evolution's runs; it holds two samples of them."""
         known = list(runs)
         failed, passed = (_sample(known, outcome) for outcome in ("fail", "pass"))
+        if not passed:
+            return cls((), ())
         return cls(_texts(failed, shelf), _texts(passed, shelf))
 
     def ordinary(self, quote: str, trajectory_id: str) -> bool:

@@ -98,12 +98,14 @@ class Evolution:
     done: int = 0
     total: int = 0
     _contrast: Contrast | None = None
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def contrast(self, state: State) -> Contrast:
         """What failed and passed runs show, to judge evidence by."""
-        if self._contrast is None:
-            self._contrast = Contrast.of(self.runs(state).runs, self.shelf)
-        return self._contrast
+        with self._reading:
+            if self._contrast is None:
+                self._contrast = Contrast.of(self.runs(state).runs, self.shelf)
+            return self._contrast
 
     def runs(self, state: State) -> Runs:
         """The trajectories that the state names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,7 +92,9 @@ async def read_one(evolution: Evolution, state: State, number: int) -> Update:
     assert kind is not None, "the fleet holds runs that teach"
     found = await detached(evolution.read(trajectory, kind))
     if found.record is not None:
-        record, losses = evolution.contrast(state).sift(found.record)
+        # In a thread: the first one reads the sample of runs, and other replies must not wait.
+        contrast = await asyncio.to_thread(evolution.contrast, state)
+        record, losses = await asyncio.to_thread(contrast.sift, found.record)
         found = found.model_copy(update={"record": record, "losses": (*found.losses, *losses)})
     if found.record is not None and evolution.mapper is not None:
         mapped = await write_patch(found.record, number + 1, evolution.mapper, evolution.seed.text)

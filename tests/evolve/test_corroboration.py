@@ -72,7 +72,7 @@ def test_a_lone_paraphrase_joins_the_rule_of_its_sign() -> None:
 
 
 def test_a_dissenting_opinion_from_the_same_sign_is_left_out() -> None:
-    odd = "Write a customer's name before you begin."
+    odd = "Ask a customer politely for letters."
     sign = "row 4 counted, though cancelled"
     agreed = [(text, sign) for text in CANCELLED]
     other = [(f"{SHOUT[:-1]} {word}.", "customer: Farrant") for word in ("always", "too", "now")]
