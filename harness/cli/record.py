@@ -26,6 +26,14 @@ _PATH = click.Path(path_type=Path, file_okay=False)
     "OPENAI_BASE_URL and ANTHROPIC_BASE_URL name, else the providers.",
 )
 @click.option("--cache/--no-cache", default=True, help="Ask again what --out holds an answer to?")
+@click.option(
+    "--context",
+    "shortening",
+    metavar="compress[:TOKENS]",
+    help="Shorten large tool outputs to what the question needs (default 2000 tokens each); the "
+    "model gets a tool that gives back what was left out.",
+)
+@click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
 @click.option("--budget-usd", type=float, help="Refuse calls that could cost more than this.")
 @click.option("--budget-tokens", type=int, help="The same in tokens.")
 @click.option("--budget-calls", type=int, help="The same in calls.")
@@ -39,6 +47,8 @@ def record(
     replay: Path | None,
     upstream: str | None,
     cache: bool,
+    shortening: str | None,
+    critic: str,
     budget_usd: float | None,
     budget_tokens: int | None,
     budget_calls: int | None,
@@ -54,7 +64,7 @@ def record(
     """
     from harness.core.rundir import new_run_id
     from harness.models.budget import Budget
-    from harness.record import Plan, find_upstream, run
+    from harness.record import Plan, find_upstream, parse_settings, run
 
     if replay is not None and (out is not None or upstream is not None):
         raise click.UsageError("--replay asks nobody and writes nothing: drop --out and --upstream")
@@ -64,6 +74,7 @@ def record(
         Budget(budget_usd, budget_tokens, budget_calls),
         cache=cache,
         port=port,
+        context=parse_settings(shortening, critic) if shortening else None,
         quiet_stdout=as_json,
     )
     report = run(plan, command)

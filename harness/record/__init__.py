@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from harness.record.context import Settings, parse_settings
 from harness.record.recording import Recording
 from harness.record.session import Plan, Report, run
 from harness.record.upstream import Upstream, find_upstream
 
-__all__ = ["Plan", "Recording", "Report", "Upstream", "find_upstream", "run"]
+__all__ = [
+    "Plan",
+    "Recording",
+    "Report",
+    "Settings",
+    "Upstream",
+    "find_upstream",
+    "parse_settings",
+    "run",
+]

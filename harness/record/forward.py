@@ -13,14 +13,15 @@ import anyio
 import httpx
 from starlette.responses import Response
 
-from harness.core import Unreachable, Usage
+from harness.core import LimitReached, Unreachable, Usage
 from harness.models.budget import Reservation
+from harness.record.context import Context, Sitting
 from harness.record.exchange import Asked, Event, Outcome, json_of, pack
 from harness.record.log import LogWriter
 from harness.record.money import Purse, settle
 from harness.record.replies import Stream, failure, passed_on
 from harness.record.secrets import Secrets
-from harness.record.sse import Splitter, is_stream, objects
+from harness.record.sse import Splitter, data_of, event_of, is_stream, objects
 from harness.record.upstream import Upstream
 from harness.record.wires import Body, Wire
 from harness.trajectories.lenient import mapping
@@ -37,6 +38,7 @@ class Line:
         purse: the budget.
         secrets: what is not written.
         session: of the command that asks.
+        context: what shortens tool outputs; None passes requests on as they are.
     """
 
     upstream: Upstream
@@ -45,6 +47,7 @@ class Line:
     purse: Purse
     secrets: Secrets
     session: str
+    context: Context | None = None
 
 
 @dataclass
@@ -91,7 +94,7 @@ class Forward:
         self.wire = wire
         self.body = mapping(json_of(content)) if wire else {}
         self.legs: list[Leg] = []
-        self.facts: dict[str, Any] = {}
+        self._sitting: Sitting | None = None
         self._started = time.monotonic()
 
     async def respond(self) -> Response:
@@ -101,24 +104,55 @@ class Forward:
             LimitReached: if the budget cannot hold the request; nothing is recorded then.
             BadInput: if money is limited and the price is unknown, or the disk is full.
         """
+        body = self.body
+        if self._line.context is not None and self.wire is not None and body:
+            self._sitting = await self._line.context.begin(self.wire, body)
+            body = self._sitting.body
         try:
-            leg = await self.send(self.body)
+            leg = await self.send(body)
         except Unreachable as error:
             await self._end("unreachable", str(error))
             return failure(str(error))
-        response = leg.response
-        status, headers = response.status_code, passed_on(response.headers)
-        clean = self._line.secrets.clean_json(headers)
-        await self._write("reply", status=status, headers=clean)
+        headers = passed_on(leg.response.headers)
         if is_stream(headers.get("content-type", "")):
-            return Stream(self._events(leg), status, headers)
+            await self._reply(leg, headers)
+            return Stream(self._events(leg), leg.response.status_code, headers)
         try:
-            content = await self._whole(leg)
-        except Unreachable as error:
+            leg, content = await self._all(leg)
+        except (Unreachable, LimitReached) as error:
             await self._end("cut", str(error))
             return failure(str(error))
+        headers = passed_on(leg.response.headers)
+        await self._reply(leg, headers)
+        self._data(content)
         await self._end("complete")
-        return Response(content, status, headers)
+        return Response(content, leg.response.status_code, headers)
+
+    async def _reply(self, leg: Leg, headers: dict[str, str]) -> None:
+        clean = self._line.secrets.clean_json(headers)
+        await self._write("reply", status=leg.response.status_code, headers=clean)
+
+    async def _all(self, leg: Leg) -> tuple[Leg, bytes]:
+        """The last leg, and the response that is no stream, of all legs as one.
+
+        Raises:
+            Unreachable: if a response is cut or does not come.
+            LimitReached: if the budget does not hold a further leg.
+        """
+        content = await self._whole(leg)
+        sitting, rounds = self._sitting, self._sitting.rounds if self._sitting else None
+        if sitting is None or rounds is None or not leg.answer:
+            return leg, content
+        while leg.response.status_code < 400:
+            rounds.add(leg.answer)
+            following = await sitting.follow(leg.answer)
+            if following is None:
+                shown = rounds.whole()
+                sitting.finish(shown)
+                return leg, json.dumps(shown, ensure_ascii=False).encode()
+            leg = await self.send(following)
+            content = await self._whole(leg)
+        return leg, content
 
     async def send(self, body: Body) -> Leg:
         """Send one leg; its response's headers have come.
@@ -175,7 +209,6 @@ class Forward:
         finally:
             await _close(leg)
             self._settle(leg, mapping(json_of(content)))
-        self._data(content)
         return content
 
     async def _events(self, leg: Leg) -> AsyncGenerator[bytes]:
@@ -183,7 +216,7 @@ class Forward:
         outcome: Outcome = "left"
         problem: str | None = None
         try:
-            async with aclosing(self._split(leg)) as events:
+            async with aclosing(self._shown(leg)) as events:
                 async for event in events:
                     self._data(event)
                     yield event
@@ -195,6 +228,35 @@ class Forward:
             ended = self._event("end", outcome=outcome, facts=self._ended(problem))
             with anyio.CancelScope(shield=True):
                 await self._put(ended)
+
+    async def _shown(self, leg: Leg) -> AsyncGenerator[bytes]:
+        """The events that the client gets, of all legs as of one."""
+        sitting, rounds = self._sitting, self._sitting.rounds if self._sitting else None
+        shown: list[bytes] = []
+        while True:
+            async with aclosing(self._split(leg)) as events:
+                async for event in events:
+                    new = rounds.feed(data_of(event), event) if rounds else [event]
+                    for one in map(_raw, new):
+                        shown.append(one)
+                        yield one
+            if sitting is None or rounds is None or self.wire is None:
+                return
+            following = await sitting.follow(leg.answer)
+            if following is None:
+                break
+            try:
+                leg = await self.send(following)
+                if leg.response.status_code >= 400:
+                    raise Unreachable((await self._whole(leg)).decode("utf-8", "replace")[:500])
+            except (Unreachable, LimitReached) as error:
+                inner = {"type": "api_error", "message": str(error)}
+                yield event_of({"type": "error", "error": inner})
+                return
+        for one in map(_raw, rounds.close()):
+            shown.append(one)
+            yield one
+        sitting.finish(self.wire.assemble(objects(shown)))
 
     async def _split(self, leg: Leg) -> AsyncGenerator[bytes]:
         """The events of one leg; its usage is counted at their end, however that comes."""
@@ -234,9 +296,10 @@ class Forward:
             "seconds": round(time.monotonic() - self._started, 4),
             "usage": usage,
         }
+        told = self._sitting.facts() if self._sitting else {}
         if problem:
             facts["error"] = self._line.secrets.clean(problem)
-        return {**facts, **self._line.secrets.clean_json(self.facts)}
+        return {**facts, **self._line.secrets.clean_json(told)}
 
     async def _end(self, outcome: Outcome, problem: str | None = None) -> None:
         await self._write("end", outcome=outcome, facts=self._ended(problem))
@@ -254,6 +317,10 @@ class Forward:
 
     def _event(self, kind: str, **values: Any) -> Event:
         return {"event": kind, "exchange": self._number, **values}
+
+
+def _raw(event: Body | bytes) -> bytes:
+    return event if isinstance(event, bytes) else event_of(event)
 
 
 async def _close(leg: Leg) -> None:

@@ -43,6 +43,11 @@ class Recording:
         began = (event for event in self.events if event.get("event") == "session")
         return {event["session"]: str(event.get("agent", "unknown")) for event in began}
 
+    def shortened(self) -> list[Event]:
+        """The tool outputs that were compressed, each once."""
+        found = (event for event in self.events if event.get("event") == "compressed")
+        return [{name: event[name] for name in event if name != "event"} for event in found]
+
     def trajectories(self, session: str, secrets: Secrets) -> list[Trajectory]:
         """The trajectories of a session, one a conversation, without keys."""
         agent = self.sessions().get(session, "unknown")

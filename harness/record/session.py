@@ -13,9 +13,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.compress import Store
 from harness.core import BadInput, Value
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
+from harness.record.context import Compressions, Context, Kept, Settings
 from harness.record.forward import Line
 from harness.record.log import LogWriter
 from harness.record.money import Purse
@@ -63,6 +65,7 @@ class Plan:
         budget: limits of this command.
         cache: whether a request that `folder` holds an answer to is not sent again.
         port: of the proxy; 0 takes a free one.
+        context: how tool outputs are compressed; None passes them on as they are.
         quiet_stdout: whether the command's output goes to stderr, because stdout is ours.
     """
 
@@ -71,6 +74,7 @@ class Plan:
     budget: Budget
     cache: bool = True
     port: int = 0
+    context: Settings | None = None
     quiet_stdout: bool = False
 
 
@@ -118,13 +122,23 @@ async def _proxy(
             recording, dropped = Recording(plan.folder, must=False), log.dropped_bytes
             client = await stack.enter_async_context(plan.upstream.client())
             purse, session = Purse(plan.budget, plan.upstream), new_run_id("record")
-            line = Line(plan.upstream, client, log, purse, hidden, session)
+            context = _context(plan, recording, log, hidden)
+            line = Line(plan.upstream, client, log, purse, hidden, session, context)
             await log.put(session_event(session, command, time.time(), hidden))
         known = recording.exchanges if plan.cache or line is None else []
         library = answers_of(known, replay=line is None)
         proxy = Proxy(library, line, hidden, token=token, first=recording.next)
         origin = await stack.enter_async_context(serving(proxy.app(), plan.port))
         yield proxy, f"{origin}/{token}", dropped
+
+
+def _context(plan: Plan, recording: Recording, log: LogWriter, hidden: Secrets) -> Context | None:
+    """What shortens, with all that was shortened into this folder before."""
+    if plan.context is None:
+        return None
+    kept = (Kept.model_validate(event) for event in recording.shortened())
+    store = Store(plan.folder / "left-out")
+    return Context(Compressions(plan.context, store, log.add, kept), hidden)
 
 
 def _variables(url: str, upstream: Upstream | None) -> dict[str, str]:

@@ -1,0 +1,167 @@
+"""Large tool outputs, each compressed once: the same text goes out again byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.compress import Critic, Store, Tokenizer, compress, open_critic, open_tokenizer
+from harness.compress.store import part_id, text_digest
+from harness.core import BadInput, Value, digest
+from harness.record.exchange import Event
+
+DEFAULT_BUDGET = 2000
+FROM = 1.5
+"""Outputs above this many budgets are compressed: less saves little and costs what is left out."""
+KEPT = 10_000
+"""Compressed texts that a server holds; the folder of a recording holds all."""
+
+
+class Kept(Value):
+    """A compressed output.
+
+    Attributes:
+        key: digest of the text, the question, the budget and the critic.
+        id: what `expand` takes to give all of it.
+        text: what is sent.
+        before: tokens of the output.
+        after: tokens of `text`.
+        tokenizer: in which they are counted.
+    """
+
+    key: str
+    id: str
+    text: str
+    before: int
+    after: int
+    tokenizer: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How outputs are compressed.
+
+    Attributes:
+        budget: tokens of an output that was compressed.
+        critic: what scores its parts; see :func:`harness.compress.open_critic`.
+        tokenizer: in which the budget holds; see :func:`harness.compress.open_tokenizer`.
+    """
+
+    budget: int = DEFAULT_BUDGET
+    critic: str = "auto"
+    tokenizer: str = "estimate"
+
+
+def parse_settings(text: str, critic: str = "auto") -> Settings:
+    """Read `compress` or `compress:BUDGET`.
+
+    Raises:
+        BadInput: if it is neither, or the budget is below 100 tokens.
+    """
+    name, colon, number = text.partition(":")
+    if name == "compress" and not colon:
+        return Settings(critic=critic)
+    if name == "compress" and number.isdecimal() and int(number) >= 100:
+        return Settings(int(number), critic)
+    raise BadInput(f"expected --context compress[:TOKENS] with 100 tokens or more, got {text!r}")
+
+
+class Compressions:
+    """Compresses outputs and remembers them.
+
+    Args:
+        settings: how.
+        store: where what is left out is kept.
+        keep: writes a new one down; None keeps it in memory alone.
+        known: those of an earlier session.
+
+    Raises:
+        BadInput: if the critic or tokenizer cannot be opened.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        keep: Callable[[Event], Any] | None = None,
+        known: Iterable[Kept] = (),
+    ) -> None:
+        self.store = store
+        self._settings, self._keep = settings, keep
+        self._critic: Critic = open_critic(settings.critic)
+        self.tokenizer: Tokenizer = open_tokenizer(settings.tokenizer)
+        self._known: OrderedDict[str, Kept | None] = OrderedDict()
+        self._known.update((one.key, one) for one in known)
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def shortened(self, text: str, question: str) -> Kept | None:
+        """A large output as what the question needs of it; None for one that stays as it is."""
+        budget = self._settings.budget
+        if len(text) <= budget:  # a token has a character at least
+            return None
+        key = digest([text_digest([text]), question, budget, self._critic.name])
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                if key not in self._known:
+                    kept = await asyncio.to_thread(self._compress, key, text, question)
+                    self._remember(key, kept)
+                return self._known[key]
+        finally:
+            if not lock.locked():
+                self._locks.pop(key, None)
+
+    def _remember(self, key: str, kept: Kept | None) -> None:
+        self._known[key] = kept
+        if kept is not None and self._keep is not None:
+            self._keep({"event": "compressed", **kept.model_dump(mode="json")})
+        elif self._keep is None and len(self._known) > KEPT:
+            self._known.popitem(last=False)
+
+    def _compress(self, key: str, text: str, question: str) -> Kept | None:
+        budget, count = self._settings.budget, self.tokenizer.count
+        before = count(text)
+        if before <= FROM * budget:
+            return None
+        whole = self._whole(text)
+        head = _head(before, whole)
+        try:
+            found = compress(
+                text,
+                question,
+                budget=budget - count(head),
+                critic=self._critic,
+                tokenizer=self._settings.tokenizer,
+                store=self.store,
+            )
+        except BadInput:  # nothing of it fits, or nothing in it can be seen: it stays as it is
+            return None
+        if not found.omitted:
+            return None
+        shown = head + found.text
+        return Kept(
+            key=key,
+            id=whole,
+            text=shown,
+            before=before,
+            after=count(shown),
+            tokenizer=self.tokenizer.name,
+        )
+
+    def _whole(self, text: str) -> str:
+        """Keep all of it, and give its ID: short markers carry none."""
+        named = text_digest([text])
+        part = (named, 0, len(text))
+        self.store.put_source(named, [text])
+        self.store.put_omissions([[part]])
+        return part_id([part])
+
+
+def _head(before: int, id_: str) -> str:
+    return (
+        f"[shortened from {before} tokens to what the question needs; expand {id_} gives all of "
+        "it, the IDs of the marks below give the parts]\n"
+    )

@@ -1,0 +1,240 @@
+"""The proxy's door, the record of broken exchanges, budgets and misses; one request at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.record import record
+from harness.core import BadInput
+from harness.models.budget import Budget
+from harness.record import Recording, find_upstream
+from harness.record.log import FILE
+from tests.record.asking import Open, ask
+from tests.record.provider import KEY, Answer, Json, Provider, Said, Seen, provide
+from tests.record.speaking import speaking
+
+HELLO: Json = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+STREAM = {**HELLO, "stream": True}
+CHAT = "/v1/chat/completions"
+said_hello = speaking(lambda _: Said("Hello to you, my friend"))
+
+
+def saying(message: str) -> Json:
+    return {**HELLO, "messages": [{"role": "user", "content": message}]}
+
+
+def test_other_hosts_origins_and_paths_are_refused(tmp_path: Path) -> None:
+    async def work(opened: Open) -> list[int]:
+        port = httpx.URL(opened.url).port
+        found = [
+            await opened.post(CHAT, HELLO, host="evil.example"),
+            await opened.post(CHAT, HELLO, origin="https://evil.example"),
+            await opened.post(CHAT, HELLO, origin="null"),
+            await opened.client.post(f"http://127.0.0.1:{port}{CHAT}", json=HELLO),
+            await opened.post(CHAT, HELLO, origin=f"http://127.0.0.1:{port}"),
+        ]
+        with pytest.raises(httpx.ConnectError):
+            await opened.client.post(f"http://127.0.0.2:{port}{CHAT}", json=HELLO)
+        return [one.status_code for one in found]
+
+    with provide(said_hello) as provider:
+        assert ask(tmp_path / "r", provider.url, work) == [403, 403, 403, 403, 200]
+        assert len(provider.seen) == 1
+
+
+@pytest.mark.parametrize("kind", ["stream", "whole"])
+def test_a_cut_connection_loses_nothing_and_replays_cut(kind: str, tmp_path: Path) -> None:
+    def script(provider: Provider, seen: Seen) -> Answer:
+        answer = said_hello(provider, seen)
+        answer.cut_after = 3 if kind == "stream" else 40
+        return answer
+
+    async def work(opened: Open) -> str:
+        if kind == "whole":
+            got = await opened.post(CHAT, HELLO)
+            return f"{got.status_code} {got.json()['error']['message']}"
+        text = ""
+        with pytest.raises(httpx.RemoteProtocolError):
+            async with opened.client.stream("POST", opened.url + CHAT, json=STREAM) as stream:
+                async for piece in stream.aiter_text():
+                    text += piece
+        return text
+
+    with provide(script) as provider:
+        first = ask(tmp_path / "r", provider.url, work)
+    assert ("to " in first) if kind == "stream" else ("502 " in first and "40 bytes" in first)
+    [kept] = Recording(tmp_path / "r").exchanges
+    assert kept.outcome == "cut"
+    data = b"".join(kept.data).decode()
+    assert data == first if kind == "stream" else len(data) == 40
+    assert ask(tmp_path / "r", None, work) == first
+
+
+def test_a_client_that_leaves_is_recorded_up_to_there(tmp_path: Path) -> None:
+    def script(provider: Provider, seen: Seen) -> Answer:
+        answer = said_hello(provider, seen)
+        answer.delay_s = 0.15
+        return answer
+
+    async def work(opened: Open) -> None:
+        async with opened.client.stream("POST", opened.url + CHAT, json=STREAM) as stream:
+            async for _ in stream.aiter_text():
+                break
+
+    with provide(script) as provider:
+        ask(tmp_path / "r", provider.url, work)
+    [kept] = Recording(tmp_path / "r").exchanges
+    assert kept.outcome == "left"
+    assert kept.data
+
+
+def test_what_a_kill_leaves_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    async def work(opened: Open) -> None:
+        await opened.post(CHAT, HELLO)
+
+    with provide(said_hello) as provider:
+        ask(tmp_path / "r", provider.url, work)
+        path = tmp_path / "r" / FILE
+        torn = path.read_bytes()[:-5]
+        path.write_bytes(torn)
+        [kept] = Recording(tmp_path / "r").exchanges
+        assert (kept.outcome, kept.status) == (None, 200)
+        ask(tmp_path / "r", provider.url, work)
+        assert [one.outcome for one in Recording(tmp_path / "r").exchanges] == [None, "complete"]
+        ask(tmp_path / "r", provider.url, work)
+        assert len(provider.seen) == 2, "what was answered whole is not asked again"
+
+
+def test_an_unreachable_upstream_is_a_502(tmp_path: Path) -> None:
+    async def work(opened: Open) -> int:
+        return (await opened.post(CHAT, HELLO)).status_code
+
+    assert ask(tmp_path / "r", "http://127.0.0.1:9", work) == 502
+    assert Recording(tmp_path / "r").exchanges[0].outcome == "unreachable"
+
+
+def test_the_same_request_gets_its_recorded_answers_in_order(tmp_path: Path) -> None:
+    def script(provider: Provider, seen: Seen) -> Answer:
+        if len(provider.seen) == 1:
+            return Answer({"error": {"message": "slow down"}}, status=429)
+        return speaking(lambda _: Said(f"answer {len(provider.seen)}"))(provider, seen)
+
+    async def work(opened: Open) -> list[str]:
+        return [(await opened.post(CHAT, HELLO)).text for _ in range(3)]
+
+    with provide(script) as provider:
+        first = ask(tmp_path / "r", provider.url, work)
+    assert "slow down" in first[0]
+    assert "answer 2" in first[1]
+    assert "answer 3" in first[2]
+    assert ask(tmp_path / "r", None, work) == first
+
+
+def test_a_miss_says_which_message_differs(tmp_path: Path) -> None:
+    long: list[Json] = [{"role": "user", "content": f"line {at}"} for at in range(4)]
+
+    async def record_it(opened: Open) -> None:
+        await opened.post(CHAT, {"model": "m", "messages": long})
+
+    async def miss(opened: Open) -> list[Any]:
+        other = [*long[:2], {"role": "user", "content": "line two"}, long[3]]
+        found = [
+            await opened.post(CHAT, {"model": "m", "messages": other}),
+            await opened.post(CHAT, {"model": "m", "messages": long[:3]}),
+            await opened.post(CHAT, {"model": "n", "messages": long}),
+            await opened.client.get(f"{opened.url}/v1/models"),
+        ]
+        assert {one.status_code for one in found} == {404}
+        assert {one.headers["x-should-retry"] for one in found} == {"false"}
+        return [one.json()["error"]["message"] for one in found]
+
+    with provide(said_hello) as provider:
+        ask(tmp_path / "r", provider.url, record_it)
+    messages = ask(tmp_path / "r", None, miss)
+    assert "messages[2]: asked …" in messages[0]
+    assert "line two" in messages[0]
+    assert "asked 3, recorded 4; the first 3 agree" in messages[1]
+    assert "model: asked …'\"n\"'" in messages[2]
+    assert "nothing was recorded for GET /v1/models" in messages[3]
+
+
+def test_budgets_hold_and_their_refusal_is_final(tmp_path: Path) -> None:
+    async def work(opened: Open) -> list[int]:
+        found = [await opened.post(CHAT, saying(f"number {at}")) for at in range(3)]
+        assert "budget of 2 calls" in found[2].json()["error"]["message"]
+        assert found[2].headers["x-should-retry"] == "false"
+        assert opened.proxy.limit
+        return [one.status_code for one in found]
+
+    with provide(said_hello) as provider:
+        budget = Budget(calls=2)
+        assert ask(tmp_path / "r", provider.url, work, budget=budget) == [200, 200, 429]
+        assert len(provider.seen) == 2
+    assert budget.spent.tokens == 214
+
+
+def test_a_token_budget_bounds_each_answer(tmp_path: Path) -> None:
+    async def work(opened: Open) -> list[int]:
+        small, large = {**HELLO, "max_tokens": 5}, saying("without a bound")
+        found = [await opened.post(CHAT, body) for body in (small, large)]
+        return [one.status_code for one in found]
+
+    with provide(said_hello) as provider:
+        budget = Budget(tokens=3000)
+        assert ask(tmp_path / "r", provider.url, work, budget=budget) == [200, 429]
+        assert provider.seen[0].body["max_tokens"] == 5
+
+
+def test_secrets_in_what_is_said_reach_no_file(tmp_path: Path) -> None:
+    model = speaking(lambda _: Said(f"Your key is {KEY}, and bearer-less {KEY[3:]}"))
+
+    async def work(opened: Open) -> str:
+        headers = {"authorization": f"Bearer {KEY}"}
+        return (await opened.post(CHAT, saying(f"My key: {KEY}"), **headers)).text
+
+    with provide(model) as provider:
+        assert KEY in ask(tmp_path / "r", provider.url, work), "the client gets it all"
+        assert KEY in json.dumps(provider.seen[0].body)
+    read = json.dumps(Recording(tmp_path / "r").events)
+    assert KEY not in read
+    assert "[REDACTED]" in read
+
+
+def test_an_upstream_is_a_url_or_a_model() -> None:
+    found = find_upstream("http://example.test")
+    assert found.url("/v1/chat/completions", {}) == "http://example.test/v1/chat/completions"
+    assert found.url("/v1/messages", {}) == "http://example.test/v1/messages"
+    other = find_upstream("https://example.test/v1beta/openai")
+    assert other.url("/v1/models", {}) == "https://example.test/v1beta/openai/models"
+    named = find_upstream(None, {"ANTHROPIC_BASE_URL": "https://claude.test"})
+    assert named.url("/v1/messages", {}) == "https://claude.test/v1/messages"
+    assert named.url("/v1/models", {}) == "https://api.openai.com/v1/models"
+    assert named.url("/v1/models", {"anthropic-version": "x"}) == "https://claude.test/v1/models"
+    with pytest.raises(BadInput, match="unknown model spec"):
+        find_upstream("gpt-5")
+    with pytest.raises(BadInput, match="expected --upstream"):
+        find_upstream("ftp://example.test")
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    folder, program = tmp_path / "r", "import os; print(os.environ['OPENAI_BASE_URL'][:17])"
+    command = [sys.executable, "-c", program]
+    done = CliRunner().invoke(record, ["--out", str(folder), "--", *command])
+    assert done.exit_code == 0, done.output
+    assert "0 requests" in done.stderr
+    failing = ["--out", str(folder), "--", sys.executable, "-c", "raise SystemExit(7)"]
+    assert CliRunner().invoke(record, failing).exit_code == 7
+    nothing = CliRunner().invoke(record, ["--replay", str(tmp_path / "none"), "--", "true"])
+    assert isinstance(nothing.exception, BadInput)
+    assert "expected a recording" in str(nothing.exception)
+    absent = CliRunner().invoke(record, ["--out", str(folder), "--", "no-such-program"])
+    assert isinstance(absent.exception, BadInput)
+    wrong = CliRunner().invoke(record, ["--out", "x", "--replay", "y", "--", "true"])
+    assert wrong.exit_code == 2
