@@ -146,7 +146,7 @@ def kept(gold: Evidence, passages: Sequence[Passage]) -> bool:
     return len(places) >= 0.9 * (gold.end - gold.start)
 
 
-def run(tasks: int, settings: Sequence[str], keep: Path) -> list[Row]:
+def run(tasks: int, whole: int, settings: Sequence[str], keep: Path) -> list[Row]:
     """Measure what is not kept yet; arms of a question one after another, suites in turn."""
     rows = [json.loads(line) for line in keep.read_text().splitlines()] if keep.is_file() else []
     done = {(row["task"], row["setting"], row["arm"]) for row in rows}
@@ -155,8 +155,9 @@ def run(tasks: int, settings: Sequence[str], keep: Path) -> list[Row]:
     ContextStage("both").gather("warm", case("dossier", "4k", 999).documents, 100)
     answered(model, text, "No text.", "What is this?")
     for setting in settings:
-        arms = [arm for arm in ARMS if setting == "4k" or not arm.startswith("whole")]
         for number in range(tasks):
+            fits = setting == "4k" and number < whole
+            arms = [arm for arm in ARMS if fits or not arm.startswith("whole")]
             for suite in SUITES:
                 one = case(suite, setting, number)
                 for arm in arms:
@@ -231,11 +232,12 @@ def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=48, help="Questions of each suite.")
+    parser.add_argument("--whole", type=int, default=48, help="Questions with the whole context.")
     parser.add_argument("--settings", nargs="*", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--keep", type=Path, default=Path("context_arms.jsonl"))
     parser.add_argument("--out", type=Path, default=Path("evals/results/context_arms.json"))
     chosen = parser.parse_args()
-    rows = run(chosen.tasks, chosen.settings, chosen.keep)
+    rows = run(chosen.tasks, chosen.whole, chosen.settings, chosen.keep)
     report = {
         "command": "python -m benchmarks.context_arms",
         "model": "local/smollm2-135m",

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.agents.asking import Answer, AskSettings
+from harness.agents.asking import ask as run_ask
 from harness.check import Report, check
 from harness.compress import Compressed, compress
 from harness.evals.compare import RunComparison, compare_runs
@@ -18,6 +20,8 @@ from harness.evals.types import EvalReport
 from harness.evolve import EvolveResult, EvolveSettings, run_evolution
 
 __all__ = [
+    "Answer",
+    "AskSettings",
     "Compressed",
     "EvalReport",
     "EvalSettings",
@@ -25,6 +29,7 @@ __all__ = [
     "EvolveSettings",
     "Report",
     "RunComparison",
+    "ask",
     "check",
     "compare_runs",
     "compress",
@@ -33,6 +38,29 @@ __all__ = [
     "plan_evaluation",
     "run_evaluation",
 ]
+
+
+def ask(
+    question: str,
+    *paths: Path | str,
+    index: Path | str | None = None,
+    model: str | None = None,
+    **settings: object,
+) -> Answer:
+    """Answer a question from files or an index with citations, as `harness ask` does.
+
+    Args:
+        question: not empty.
+        paths: files and folders to read; or
+        index: folder of an index.
+        model: model spec; default the embedded model.
+        settings: further fields of :class:`AskSettings` (`context`, `budget`, `extract`, ...).
+
+    Raises:
+        HarnessError: as the command line does, with the exit code as an attribute.
+    """
+    fields = {"question": question, "paths": paths, "index": index, "model": model, **settings}
+    return run_ask(AskSettings.model_validate(fields))
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:

@@ -23,9 +23,13 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("harness.cli.demo:demo", "Replay our recorded run; --live does it now."),
         "doctor": ("harness.cli.doctor:doctor", "What this machine can do, and what to do next."),
         "models": ("harness.cli.models:models", "list | pull NAME | serve MODEL | chat"),
-        "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate"),
+        "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate | convert"),
     },
     "Answer": {
+        "ask": (
+            "harness.cli.ask:ask",
+            "Answer a question from files or an index, with citations.",
+        ),
         "index": (
             "harness.cli.index:index",
             "build | add | search | info | questions | ablate",

@@ -69,6 +69,32 @@ def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool)
 
 @corpora.command()
 @click.argument("name")
+@click.argument("path", type=_PATH)
+@click.option("--out", type=_PATH, required=True, help="Folder for tasks and documents.")
+@click.option("--split", default="test", show_default=True, help="Name of the task file.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many questions.")
+@json_option
+def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_json: bool) -> None:
+    """Write the public set NAME, whose file is PATH, as tasks with their documents.
+
+    NAME: hotpotqa, twowiki, musique, bamboogle, frames, strategyqa, nq, squad, leval, qmsum,
+    quality, narrativeqa, longbench, longbench2 or infinitebench.
+
+    Example: harness corpora convert hotpotqa hotpot_dev.json --out hotpot/ --limit 100
+    """
+    from collections import Counter
+
+    from harness.corpora.loaders import convert as convert_set
+
+    tasks = convert_set(name, path, out, split, limit)
+    family = Counter(task.check for task in tasks).most_common(1)[0][0]
+    file = out / f"{split}.jsonl"
+    facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}
+    emit(facts, as_json, f"{file}: {len(tasks)} tasks; harness eval {file} --agent graph:{family}")
+
+
+@corpora.command()
+@click.argument("name")
 @click.option("--out", type=_PATH, required=True, help="New folder to unpack into.")
 @click.option("--sha256", help="Digest of the archive, where the manifest pins none.")
 @click.option("--url", help="Another place to fetch the archive from.")

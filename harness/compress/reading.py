@@ -11,6 +11,7 @@ from harness.retrieve.parse import parse_paths
 
 STREAMED_FROM = 8_000_000
 """Bytes from which a plain text file is read in blocks instead of being parsed."""
+_HEAD = 8192
 _PLAIN = {".txt", ".md", ".log", ".text", ""}
 
 
@@ -46,4 +47,10 @@ def read_paths(paths: Sequence[Path]) -> Read:
 
 
 def _is_long(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in _PLAIN and path.stat().st_size > STREAMED_FROM
+    """Whether it is a long text; one with NUL bytes is left to the parsers, which name its kind."""
+    if not path.is_file() or path.suffix.lower() not in _PLAIN:
+        return False
+    if path.stat().st_size <= STREAMED_FROM:
+        return False
+    with path.open("rb") as handle:
+        return b"\0" not in handle.read(_HEAD)

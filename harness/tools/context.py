@@ -6,13 +6,13 @@ compare them at the same budget.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.compress import Compressed, compress, open_tokenizer
 from harness.core import BadInput, digest
-from harness.retrieve import Document
+from harness.retrieve import Document, Hit
 from harness.tools.documents import SearchArm, search_documents
 from harness.tools.passages import GAP, Passage, merged, packed, truncated, within
 
@@ -66,6 +66,7 @@ class ContextStage:
         critic: of the compression.
         instruction: what to keep, for the compression.
         tokenizer: in which the budget holds.
+        finder: (query, passages) -> hits in the sources, best first, in place of `search`.
     """
 
     arm: ContextArm
@@ -73,6 +74,7 @@ class ContextStage:
     critic: str = "auto"
     instruction: str = ""
     tokenizer: str = "estimate"
+    finder: Callable[[str, int], Sequence[Hit]] | None = None
 
     def gather(self, query: str, sources: Sequence[Document], budget: int = BUDGET) -> Gathered:
         """Choose passages of the sources for a query.
@@ -102,7 +104,10 @@ class ContextStage:
         return _kept(self.arm, found, [within(one) for one in spans])
 
     def _retrieve(self, query: str, sources: Sequence[Document], budget: int) -> list[Passage]:
-        hits = search_documents(sources, query, _DEPTH, self.search)
+        if self.finder is not None:
+            hits = self.finder(query, _DEPTH)
+        else:
+            hits = search_documents(sources, query, _DEPTH, self.search)
         found = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in hits]
         return merged(packed(found, budget, self._count), sources)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.cli.index import index
+from harness.cli import cli
 from harness.core import BadInput
 
 NOTES = {
@@ -31,7 +31,7 @@ def library(tmp_path: Path) -> Path:
 
 
 def ask(*arguments: object) -> Result:
-    return CliRunner().invoke(index, [str(one) for one in arguments])
+    return CliRunner().invoke(cli, ["index", *map(str, arguments)])
 
 
 def answer(*arguments: object) -> Any:

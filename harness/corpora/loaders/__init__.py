@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from harness.core import BadInput, Task
@@ -76,7 +76,8 @@ def convert(
     Raises:
         BadInput: as :func:`load_readings`, or if nothing was found.
     """
-    tasks = write_readings(islice(load_readings(name, path), limit), out, split)
-    if not tasks:
+    readings = islice(load_readings(name, path), limit)
+    first = next(readings, None)
+    if first is None:
         raise BadInput(f"{str(path)!r} holds no question of {name!r} that can be used")
-    return tasks
+    return write_readings(chain((first,), readings), out, split)

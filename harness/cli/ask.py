@@ -1,0 +1,121 @@
+"""`harness ask`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.index import reading, reading_options
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.agents.asking import Answer, Citation
+
+_PATH = click.Path(path_type=Path)
+_SHOWN = 400
+
+
+@click.command()
+@click.argument("question")
+@click.argument("paths", type=_PATH, nargs=-1)
+@click.option("--index", type=_PATH, help="Folder of an index, instead of files.")
+@click.option(
+    "--context",
+    type=click.Choice(["retrieve", "compress", "both", "truncate"]),
+    default="retrieve",
+    show_default=True,
+    help="How passages are chosen.",
+)
+@click.option("--budget", type=int, default=1500, show_default=True, help="Tokens of passages.")
+@click.option(
+    "--arm",
+    type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
+    help="Of the search. Default: hybrid; for many files lexical.",
+)
+@click.option("--extract", is_flag=True, help="The best sentences as they stand, without a model.")
+@click.option("--model", help="A model spec. Default: local/smollm2-135m.")
+@click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
+@click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True)
+@click.option("--budget-usd", type=float, help="Most money of the call.")
+@click.option("--budget-tokens", type=int, help="Most tokens of the call.")
+@click.option("--budget-calls", type=int, help="0 forbids the call.")
+@click.option("--out", type=_PATH, help="Write an HTML page whose citations open the passage.")
+@reading_options
+@json_option
+def ask(
+    as_json: bool,
+    out: Path | None,
+    ocr: bool,
+    encoding: str | None,
+    parser: str,
+    max_file_mb: float,
+    max_tokens: int,
+    **options: Any,
+) -> None:
+    """Answer QUESTION from files, folders or an index, with citations.
+
+    Example: harness ask "when does the warranty end?" contract.pdf notes/ --out answer.html
+    """
+    from harness.agents.asking import AskSettings, write_answer
+    from harness.agents.asking import ask as run
+    from harness.models.types import Sampling
+
+    settings = AskSettings(
+        **options,
+        reading=reading(ocr, encoding, parser, max_file_mb),
+        sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
+    )
+
+    def show(answer: Answer) -> None:
+        for warning in answer.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        emit(answer, as_json, answer_text(answer))
+        click.echo(facts(answer), err=True)
+        if out is not None:
+            write_answer(answer, out)
+            click.echo(f"page: {out}", err=True)
+
+    show(run(settings, on_failure=show))
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer for people: the text, then what it cites; all passages where it cites nothing."""
+    head = answer.answer or (
+        "No model answered; the passages:" if answer.error else "The passages do not answer this."
+    )
+    if answer.simulated:
+        head = f"SIMULATED model\n{head}"
+    lines = [head]
+    if answer.answered and not answer.citations:
+        lines += ["", "It cites none of the passages that were read:"]
+    for one in answer.citations or answer.passages:
+        text = " ".join(one.text.split())
+        cut = f"{text[:_SHOWN]} …" if len(text) > _SHOWN else text
+        lines += ["", f"[{one.number}] {_link(one)}", f"    {cut}"]
+    return "\n".join(lines)
+
+
+def _link(citation: Citation) -> str:
+    """The place; on a terminal a hyperlink (OSC 8) that opens the document."""
+    if not (citation.uri and sys.stdout.isatty()):
+        return citation.where
+    return f"\x1b]8;;{citation.uri}\x1b\\{citation.where}\x1b]8;;\x1b\\"
+
+
+def facts(answer: Answer) -> str:
+    """What was read, by whom, at what cost, in how long."""
+    read = (
+        f"{answer.context}{f' ({answer.arm})' if answer.arm else ''}: {len(answer.passages)} "
+        f"passages, {answer.tokens:,} of {answer.budget:,} tokens"
+    )
+    usage = answer.usage
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    by = {
+        "model": f"{answer.model}: {usage.tokens:,} tokens, {cost}",
+        "extract": "best sentences, no model",
+        "none": "no model was asked" if not answer.error else f"{answer.model} did not answer",
+    }[answer.method]
+    return f"{read}; {by}; {answer.seconds['total']:.1f} s"

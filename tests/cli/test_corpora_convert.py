@@ -1,0 +1,71 @@
+"""`harness corpora convert`: a public set becomes tasks that an eval runs on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from harness.cli import cli
+from harness.core import BadInput
+from harness.evals.suite import load_suite
+
+ROW = {
+    "_id": "5a",
+    "question": "Which river flows through the town where Ada Bell was born?",
+    "answer": "the Wye",
+    "type": "bridge",
+    "level": "easy",
+    "supporting_facts": [["Ada Bell", 0], ["Hay", 1]],
+    "context": [
+        ["Ada Bell", ["Ada Bell was born in Hay.", " She wrote."]],
+        ["Hay", ["Hay is a town.", " The Wye flows through it."]],
+    ],
+}
+
+
+def test_a_public_file_becomes_a_suite(tmp_path: Path) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps([ROW, {**ROW, "_id": "5b"}]))
+    options = [
+        "corpora",
+        "convert",
+        "hotpotqa",
+        str(tmp_path / "dev.json"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = CliRunner().invoke(cli, [*options, "--limit", "1", "--json"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    facts = json.loads(done.stdout)
+    assert (facts["tasks"], facts["family"]) == (1, "search")
+    suite = load_suite(facts["file"])
+    [task] = suite.tasks
+    assert task.answer == ["the Wye"]
+    [documents] = task.files.values()
+    rows = [json.loads(line) for line in (suite.base / documents).read_text().splitlines()]
+    texts = {row["id"]: row["text"] for row in rows}
+    evidence = task.meta["evidence"]
+    assert isinstance(evidence, list)
+    quotes = [texts[one["doc"]][one["start"] : one["end"]] for one in evidence]  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue, reportOptionalSubscript]  # JSON that was read
+    assert [quote.strip() for quote in quotes] == [
+        "Ada Bell was born in Hay.",
+        "The Wye flows through it.",
+    ]
+
+
+def test_another_name_or_form_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "dev.json").write_text("[]")
+    for name, words in (("hotpot", "expected one of hotpotqa"), ("hotpotqa", "no question")):
+        options = [
+            "corpora",
+            "convert",
+            name,
+            str(tmp_path / "dev.json"),
+            "--out",
+            str(tmp_path / "out"),
+        ]
+        done = CliRunner().invoke(cli, options)
+        assert isinstance(done.exception, BadInput), done.output
+        assert words in str(done.exception)
+    assert not (tmp_path / "out" / "test.jsonl").exists()
