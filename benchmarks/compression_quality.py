@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compression_cases import Case, covidqa, qmsum, sample, xquad
+from benchmarks.compression_memory import Remembered, Scored, remembering
 from harness.compress.critics.embedding import EmbeddingCritic
 from harness.compress.critics.lexical import LexicalCritic
+from harness.compress.critics.token import WEIGHTS
 from harness.compress.tokens import open_tokenizer
 from harness.compress.types import Critic
-from harness.core import write_atomic
+from harness.core import digest_file, write_atomic
 from harness.retrieve.encoder import Encoder, open_encoder
 
 Scores = NDArray[np.float64]
@@ -39,81 +40,29 @@ BUDGETS = (0.05, 0.10, 0.20)
 RESAMPLES = 2000
 BASELINES = ("random", "lead", "BM25", "embedding", "BM25 + embedding", "BM25 + embedding, 15 mean")
 """What a learned critic has to beat; the last one averages over 15 neighbouring units."""
+LEARNED = ("token critic", "fused without critic", "fused")
+"""The shipped default is the last; the one before it is what it is without the trained critic."""
 
 
-def remembering(encoder: Encoder, folder: Path) -> Encoder:
-    """The encoder with a memory on disk: a paper is encoded once, not once a question."""
-    names, rows = folder / "vectors.txt", folder / "vectors.f32"
-    folder.mkdir(parents=True, exist_ok=True)
-    keys = names.read_text().split() if names.exists() else []
-    stored = np.fromfile(rows, dtype=np.float32) if keys else np.zeros(0, np.float32)
-    stored = stored.reshape(-1, encoder.dimension)
-    known = dict(zip(keys, stored, strict=False))
-
-    def encode(texts: list[str]) -> NDArray[np.float32]:
-        digests = [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts]
-        new = {key: text for key, text in zip(digests, texts, strict=True) if key not in known}
-        if new:
-            vectors = encoder.encode(list(new.values()))
-            known.update(zip(new, vectors, strict=True))
-            with rows.open("ab") as file:
-                file.write(vectors.tobytes())
-            with names.open("a") as file:
-                file.write("".join(f"{key}\n" for key in new))
-        return np.stack([known[key] for key in digests])
-
-    return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
-
-
-class Scored:
-    """Scores of one critic, kept in a file per critic and set.
-
-    Args:
-        folder: of the cache.
-        name: of the arm.
-        key: what the scores depend on besides the case (a digest of weights, say).
-    """
-
-    def __init__(self, folder: Path, name: str, key: str) -> None:
-        digest = hashlib.sha256(f"{name}|{key}".encode()).hexdigest()[:12]
-        self._path = folder / f"scores-{digest}.jsonl"
-        self._known: dict[str, list[float]] = {}
-        self.seconds = 0.0
-        self.units = 0
-        if self._path.exists():
-            for line in self._path.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                self._known[row["case"]] = row["scores"]
-
-    def of(self, case: Case, critic: Critic) -> Scores:
-        """Scores of the case's units, from the file if they are there."""
-        place = f"{case.id}|{len(case.units)}|{case.units[0].doc}"
-        if place not in self._known:
-            started = time.perf_counter()
-            scores = [float(one) for one in critic.score(case.query, case.units)]
-            self.seconds += time.perf_counter() - started
-            self.units += len(scores)
-            self._known[place] = scores
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"case": place, "scores": scores}) + "\n")
-        return np.asarray(self._known[place], dtype=np.float64)
-
-
-def learned(names: Sequence[str], encoder: Encoder) -> dict[str, tuple[Critic, str]]:
+def learned(
+    names: Sequence[str], encoder: Encoder, folder: Path, cache: Path
+) -> dict[str, tuple[Critic, str]]:
     """The trained critics with digests of their weights, those asked for."""
     from harness.compress.critics import features
-    from harness.compress.critics.fused import FusedCritic
-    from harness.compress.critics.token import WEIGHTS, TokenCritic
+    from harness.compress.critics.fused import FUSION, FusedCritic
+    from harness.compress.critics.token import TokenCritic
 
-    key = hashlib.sha256()
-    for path in (*sorted(WEIGHTS.glob("*")), Path(features.__file__ or "")):
-        key.update(path.read_bytes())
-    makers: dict[str, Callable[[], Critic]] = {
-        "token critic": TokenCritic,
-        "fused": lambda: FusedCritic(encoder=encoder),
+    code = (folder / FUSION).read_bytes() + Path(features.__file__ or "").read_bytes()
+    key = hashlib.sha256(code).hexdigest()
+    makers: dict[str, Callable[[], tuple[Critic, str]]] = {
+        "fused without critic": lambda: (FusedCritic(folder, encoder, None), key),
     }
-    return {name: (makers[name](), key.hexdigest()) for name in makers if name in names}
+    if (folder / "critic.onnx").is_file():
+        weights = digest_file(folder / "critic.onnx")
+        token = Remembered(TokenCritic(folder), cache / f"critic-{weights[:12]}.jsonl")
+        makers["token critic"] = lambda: (token, weights)
+        makers["fused"] = lambda: (FusedCritic(folder, encoder, token), key + weights)
+    return {name: makers[name]() for name in names if name in makers}
 
 
 def arms_of(
@@ -218,7 +167,7 @@ def _gains(
     some: dict[str, dict[float, list[float]]], budget: float, clusters: Sequence[str], seed: int
 ) -> dict[str, Any]:
     gains: dict[str, Any] = {}
-    for name in (*BASELINES[2:], "token critic"):
+    for name in (*BASELINES[2:], *LEARNED[:2]):
         if name in some:
             pairs = zip(some["fused"][budget], some[name][budget], strict=True)
             differences = [one - other for one, other in pairs]
@@ -242,7 +191,8 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=10_000, help="cases of a set, at most")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--sets", nargs="*", default=["xquad", "covidqa", "qmsum"])
-    parser.add_argument("--learned", nargs="*", default=["token critic", "fused"])
+    parser.add_argument("--learned", nargs="*", default=list(LEARNED))
+    parser.add_argument("--weights", type=Path, default=WEIGHTS)
     options = parser.parse_args()
     folder = options.shared / "data/compression/dev"
     readers: dict[str, Callable[[], list[Case]]] = {
@@ -256,7 +206,7 @@ def main() -> None:
         "embedding": (EmbeddingCritic(encoder), encoder.name),
     }
     if options.learned:
-        critics |= learned(options.learned, encoder)
+        critics |= learned(options.learned, encoder, options.weights, options.cache)
     report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
     for name in options.sets:
         caches = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from harness.compress.critics.features import NAMES
 from harness.compress.training.fusion import TALK, Case
-from harness.compress.training.joining import REFUSED, WITH, WITHOUT, joined, joined_by
+from harness.compress.training.joining import REFUSED, SCALES, WITH, WITHOUT, joined, joined_by
 from harness.core import BadInput
 from harness.retrieve.encoder import open_encoder
 from tests.compress.test_fused import example
@@ -18,19 +19,16 @@ PRIOR = [float(name in ("embedding", "talk: embedding")) for name in NAMES]
 FACTS: dict[str, Any] = {"features": list(NAMES), WITHOUT: {"weights": PRIOR, "margins": {}}}
 
 
-def cases(source: str, seed: int, told_by: str) -> list[Case]:
-    """The embedding says a little of what is gold, the feature `told_by` much; others are noise."""
+def cases(source: str, seed: int, critic: float) -> list[Case]:
+    """The embedding says a little of what is gold, the critic so much more; others are noise."""
     rng = np.random.default_rng(seed)
-    talk = source == TALK
     found: list[Case] = []
-    for number in range(10):
+    for number in range(20):
         matrix = rng.normal(size=(20, len(NAMES))) * 0.5
-        matrix[:, [at for at, name in enumerate(NAMES) if name.startswith("talk: ") != talk]] = 0
         gold = np.zeros(20, dtype=bool)
         gold[rng.integers(20)] = True
-        mark = "talk: " if talk else ""
-        matrix[gold, NAMES.index(f"{mark}embedding")] += 0.6
-        matrix[gold, NAMES.index(f"{mark}{told_by}")] += 2.0
+        matrix[gold, NAMES.index("embedding")] += 0.6
+        matrix[gold, NAMES.index("critic logit")] += critic
         found.append(Case(source, matrix, gold, np.ones(20), f"{source} {number % 2}"))
     return found
 
@@ -39,32 +37,36 @@ def weight(fitted: dict[str, Any], name: str) -> float:
     return dict(zip(NAMES, fitted["weights"], strict=True))[name]
 
 
-def test_a_critic_that_helps_gets_coefficients() -> None:
-    facts = joined_by(FACTS, [*cases("a", 1, "critic"), *cases("b", 2, "critic")])
-    assert weight(facts[WITH], "critic") > 0.5
+def test_a_critic_that_helps_gets_a_scale() -> None:
+    facts = joined_by(FACTS, [*cases("nq", 1, 2.0), *cases("qed", 2, 2.0)])
+    fitted = facts[WITH]
+    assert weight(fitted, "critic logit") == fitted["scale"] in SCALES
+    assert weight(fitted, "embedding") == 1.0
     assert facts[WITHOUT] == FACTS[WITHOUT]
-    rows = facts[WITH]["left_out"]["a"]["5%"]
+    rows = fitted["left_out"]["nq"]["5%"]
     assert rows["fused"] > rows["before"] + 0.2
-    assert facts[WITH]["margins"]["0.9"] <= facts[WITH]["margins"]["0.99"]
+    assert fitted["margins"]["0.9"] <= fitted["margins"]["0.99"]
 
 
 def test_a_critic_that_harms_is_refused() -> None:
-    """What one source teaches about it, the other contradicts."""
-    other = cases("b", 2, "critic")
-    for one in other:
-        one.matrix[:, NAMES.index("critic")] *= -1
-    facts = joined_by({**FACTS, WITH: "of weights before"}, [*cases("a", 1, "critic"), *other])
+    before = {**FACTS, WITH: "of weights before"}
+    facts = joined_by(before, [*cases("nq", 1, -2.0), *cases("qed", 2, -2.0)])
     assert WITH not in facts
-    assert facts[REFUSED]["left_out"]["a"]["5%"]["fused"] <= 1.0
+    rows = facts[REFUSED]["left_out"]["nq"]["20%"]
+    assert rows["fused"] < rows["before"]
 
 
-@pytest.mark.parametrize(("told_by", "read"), [("critic", True), ("lexical", False)])
-def test_talk_is_read_only_where_that_helps(told_by: str, read: bool) -> None:
-    both = [*cases("a", 1, "critic"), *cases("b", 2, "critic"), *cases(TALK, 3, told_by)]
-    fitted = joined_by(FACTS, both)[WITH]
-    told = [weight(fitted, name) for name in NAMES if name.startswith("talk: critic")]
-    assert any(told) == read
-    assert weight(fitted, "critic") > 0.5
+def test_the_scale_of_a_source_is_chosen_on_others() -> None:
+    """A source in which the critic lies cannot choose to do without it."""
+    facts = joined_by(FACTS, [*cases("nq", 1, 2.0), *cases("qed", 2, -2.0)])
+    fitted = facts.get(WITH) or facts[REFUSED]
+    rows = fitted["left_out"]["qed"]["20%"]
+    assert rows["fused"] < rows["before"] - 0.1
+
+
+def test_one_source_is_not_enough() -> None:
+    with pytest.raises(BadInput, match="two sources"):
+        joined_by(FACTS, [*cases("nq", 1, 2.0), *cases("nq long", 2, 2.0), *cases(TALK, 3, 2.0)])
 
 
 class Oracle:
@@ -77,11 +79,15 @@ class Oracle:
 
 
 def test_held_out_questions_alone_are_used() -> None:
-    examples = [example(at, answer=f"value {at}") for at in range(30)]
+    examples = [
+        replace(one, passage=replace(one.passage, source=source))
+        for source in ("nq_oracle", "qed")
+        for one in (example(at, answer=f"value {at}") for at in range(30))
+    ]
     facts = joined(FACTS, Oracle(), open_encoder("lexical"), examples)
-    fitted = facts.get(WITH) or facts[REFUSED]
-    held = sum(one.passage.held_out for one in examples)
+    held = sum(one.passage.held_out for one in examples) // 2
     assert 0 < held < 20
-    assert fitted["cases"]["nq"] == held
+    fitted = facts.get(WITH) or facts[REFUSED]  # the embedding knows as much
+    assert fitted["cases"] == {"nq": held, "nq long": held, "qed": held}
     with pytest.raises(BadInput, match="expected a fusion of the features"):
         joined({**FACTS, "features": ["x"]}, Oracle(), open_encoder("lexical"), examples)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.compress.critics.features import NAMES, Scores, features, is_talk
 from harness.compress.critics.token import WEIGHTS, TokenCritic
@@ -26,12 +26,19 @@ class FusedCritic:
     Args:
         folder: of the coefficients and of the token critic's weights.
         encoder: an open encoder, or its kind.
+        critic: an open token critic; `shipped` is that of `folder`, if held-out groups said that
+            it helps; None does without.
 
     Raises:
         BadInput: if coefficients or packages are missing, or they are of other features.
     """
 
-    def __init__(self, folder: Path = WEIGHTS, encoder: Encoder | EncoderKind = "encoder") -> None:
+    def __init__(
+        self,
+        folder: Path = WEIGHTS,
+        encoder: Encoder | EncoderKind = "encoder",
+        critic: Critic | Literal["shipped"] | None = "shipped",
+    ) -> None:
         path = folder / FUSION
         if not path.is_file():
             raise BadInput(f"expected the coefficients {FUSION} in {str(folder)!r}")
@@ -39,16 +46,18 @@ class FusedCritic:
         if tuple(facts["features"]) != NAMES:
             raise BadInput(f"{path}: expected the features {NAMES}, found {facts['features']!r}")
         self._encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
-        trained = "with critic" in facts and (folder / "critic.onnx").is_file()
-        self._critic: Critic | None = TokenCritic(folder) if trained else None
-        chosen = facts["with critic" if trained else "without critic"]
+        if critic == "shipped":
+            helps = "with critic" in facts and (folder / "critic.onnx").is_file()
+            critic = TokenCritic(folder) if helps else None
+        self._critic = critic
+        chosen = facts["with critic" if critic else "without critic"]
         self._weights: list[float] = chosen["weights"]
         told = [
             one for one, name in zip(self._weights, NAMES, strict=True) if "talk: critic" in name
         ]
         self._reads_talk = any(told)
         self._margins: dict[str, float] = chosen["margins"]
-        parts = ("token critic, " if trained else "") + f"{self._encoder.name}, BM25"
+        parts = ("token critic, " if critic else "") + f"{self._encoder.name}, BM25"
         self.name = f"fused ({parts})"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:

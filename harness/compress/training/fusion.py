@@ -2,8 +2,7 @@
 
 The loss is the softmax cross-entropy of the gold units among all units of a document (ListNet,
 Cao et al. 2007), sources weighing the same, with a quadratic penalty. What leaves a source out and
-fits on the others chooses the penalty. The token critic's coefficients are fitted behind the
-others, on groups that it was not trained on, and the penalty draws towards the fusion without it.
+fits on the others chooses the penalty. A token critic is joined to the result in `joining`.
 """
 
 from __future__ import annotations
@@ -81,13 +80,13 @@ def fit(cases: Sequence[Case], prior: Sequence[float] | None = None) -> dict[str
     start = np.zeros(len(NAMES)) if prior is None else np.asarray(prior, dtype=np.float64)
     names = _sources(cases)
     tried = {p: {name: _scored(cases, name, start, p) for name in names} for p in PENALTIES}
-    rows = {penalty: _left_out(scored, start) for penalty, scored in tried.items()}
+    rows = {penalty: left_out(scored, start) for penalty, scored in tried.items()}
     means = {penalty: _mean_recall(rows[penalty]) for penalty in rows}
     best = max(means, key=lambda penalty: means[penalty])
     weights = coefficients(cases, start, best)
     return {
         "weights": [round(float(one), 5) for one in weights],
-        "margins": _margins(tried[best]),
+        "margins": margins(tried[best]),
         "penalty": best,
         "left_out": rows[best],
         "cases": {name: len(_of(cases, name)) for name in names},
@@ -135,7 +134,7 @@ def recall_at(case: Case, scores: Array, budget: float) -> float:
     return float((kept & case.gold).sum() / case.gold.sum())
 
 
-def _left_out(
+def left_out(
     scored: Mapping[str, Sequence[Scored]], prior: Array
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Recall on each source, beside the fusion before and BM25 + embedding."""
@@ -191,7 +190,7 @@ def _mean_recall(rows: dict[str, dict[str, dict[str, float]]]) -> float:
     return _mean([value["fused"] for budgets in rows.values() for value in budgets.values()])
 
 
-def _margins(scored: Mapping[str, Sequence[Scored]]) -> dict[str, float]:
+def margins(scored: Mapping[str, Sequence[Scored]]) -> dict[str, float]:
     """Recall -> how far below the best score that share of the gold units lies, at most.
 
     Scores are those of the left-out fits: on what it was fitted to, a fusion is too sure.

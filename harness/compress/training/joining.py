@@ -1,24 +1,44 @@
-"""Joins a trained critic to the fusion: fitted on held-out groups, kept only where it helps."""
+"""Joins a trained critic to the fusion: by how much is chosen on held-out groups.
+
+The fusion without it and the critic both give log-odds of a unit; they are added, the critic's
+times one scale. Fitting all coefficients anew behind the critic was worse on every source that was
+left out: a few hundred questions are too few for that.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.compress.critics.features import NAMES
 from harness.compress.training.examples import Example
-from harness.compress.training.fusion import TALK, Case, cases_of, fit
+from harness.compress.training.fusion import (
+    BUDGETS,
+    TALK,
+    Case,
+    Scored,
+    cases_of,
+    left_out,
+    margins,
+    recall_at,
+)
 from harness.compress.training.questions import asked_of
 from harness.compress.types import Critic
 from harness.core import BadInput
 from harness.retrieve.encoder import Encoder
 
-SIZES = {"nq": 100, "nq long": 12, "qed": 80, "wice": 24, "qmsum": 12}
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SIZES = {"nq": 100, "nq long": 12, "qed": 80, "wice": 24, "qmsum": 0}
 """Held-out questions of each source, at most: the critic reads a document anew for each."""
 SEED = 43
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 WITHOUT, WITH, REFUSED = "without critic", "with critic", "critic that did not help"
 
 
@@ -27,10 +47,10 @@ def joined(
 ) -> dict[str, Any]:
     """The facts of a fusion, with coefficients for this critic if it helps.
 
-    Coefficients begin at those without a critic. Whether it helps is asked of sources (of
-    meetings: halves) that a fit left out; the coefficients without it were fitted on all groups,
-    these too, so that the comparison favours doing without. For talk, of which every turn has to
-    be read, the critic is asked apart.
+    Whether it helps is asked of each source at the scale that is best for the others; the
+    coefficients without it were fitted on all groups, these too, so that the comparison favours
+    doing without. Talk is left as it is: there every turn would have to be read, and averages over
+    many turns tell more than any critic of single ones.
 
     Args:
         facts: of `fusion.json`, with coefficients without a critic.
@@ -48,17 +68,42 @@ def joined(
 
 
 def joined_by(facts: dict[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
-    """The same from cases whose features are known."""
-    prior: list[float] = facts[WITHOUT]["weights"]
+    """The same from cases whose features are known.
+
+    Raises:
+        BadInput: if they are all of one source, or of talk.
+    """
+    import numpy as np
+
+    read = [one for one in cases if one.source != TALK]
+    sources = sorted({one.source for one in read})
+    if len({_family(name) for name in sources}) < 2:
+        raise BadInput(f"expected held-out questions of two sources, found {sources!r}")
+    base = np.asarray(facts[WITHOUT]["weights"], dtype=np.float64)
+    scored: dict[str, list[Scored]] = {}
+    for name in sources:
+        others = [one for one in read if _family(one.source) != _family(name)]
+        weights = scaled(base, _best(others, base))
+        scored[name] = [(one, one.matrix @ weights) for one in read if one.source == name]
+    scale = _best(read, base)
+    rows = left_out(scored, base)
+    gains = [row["fused"] - row["before"] for budgets in rows.values() for row in budgets.values()]
+    fitted = {
+        "weights": [round(float(one), 5) for one in scaled(base, scale)],
+        "margins": margins(scored),
+        "scale": scale,
+        "left_out": rows,
+        "cases": {name: len(pairs) for name, pairs in scored.items()},
+    }
     kept = {key: value for key, value in facts.items() if key not in (WITH, REFUSED)}
-    quiet = fit([_silent(one) for one in cases], prior)
-    if any(one.source == TALK for one in cases):
-        heard = fit(cases, prior)
-        fitted = heard if _gain(heard, [TALK]) > max(0.0, _gain(quiet, [TALK])) else quiet
-    else:
-        fitted = quiet
-    rest = [name for name in fitted["left_out"] if name != TALK]
-    return {**kept, WITH if _gain(fitted, rest) >= 0 else REFUSED: fitted}
+    return {**kept, WITH if sum(gains) > 0 else REFUSED: fitted}
+
+
+def scaled(base: Array, scale: float) -> Array:
+    """Coefficients with the critic's logit added, times `scale`."""
+    weights = base.copy()
+    weights[NAMES.index("critic logit")] += scale
+    return weights
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -66,20 +111,20 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "fusion.json").read_text(encoding="utf-8"))
 
 
-def _silent(case: Case) -> Case:
-    """A talk as it is without the critic; other cases as they are."""
-    if case.source != TALK:
-        return case
-    matrix = case.matrix.copy()
-    matrix[:, [at for at, name in enumerate(NAMES) if name.startswith("talk: critic")]] = 0.0
-    return replace(case, matrix=matrix)
+def _best(cases: Sequence[Case], base: Array) -> float:
+    """The scale with the highest mean recall; every source counts the same."""
+
+    def mean(scale: float) -> float:
+        weights = scaled(base, scale)
+        rows: dict[str, list[float]] = {}
+        for one in cases:
+            found = [recall_at(one, one.matrix @ weights, budget) for budget in BUDGETS]
+            rows.setdefault(one.source, []).append(sum(found))
+        return sum(sum(row) / len(row) for row in rows.values())
+
+    return max(SCALES, key=mean)
 
 
-def _gain(fitted: dict[str, Any], sources: Sequence[str]) -> float:
-    """Mean recall above the fusion without the critic, over sources and budgets."""
-    gains = [
-        row["fused"] - row["before"]
-        for name in sources
-        for row in fitted["left_out"][name].values()
-    ]
-    return sum(gains) / len(gains) if gains else 0.0
+def _family(source: str) -> str:
+    """Stacks of few and of many passages hold the same questions."""
+    return source.split(" ")[0]
