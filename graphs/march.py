@@ -1,0 +1,154 @@
+"""MARCH: Solver, Proposer and Checker, of which the last never sees what the first wrote.
+
+    solve ──► propose ──► blind ──► check ──► judge ──► END
+      │          ▲ │                  │ ▲
+      └ given ───┘ └► (again)         └─┘ windows and votes
+
+The asymmetry is enforced three times: the nodes `propose` and `check` take their own part of the
+state as input (a Proposer gets no documents, a Checker no response), a request to a Checker is a
+type with questions and documents alone, and a vault compares what is sent with the response
+(arXiv 2603.24579, section 3; leaks by wording are our addition).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.check.blind import (
+    MarchContext,
+    ask_windows,
+    blinded,
+    judge_all,
+    proposed,
+    read_pairs,
+    solve_passages,
+)
+from harness.check.types import Claim
+from harness.core.prompts import render
+
+
+class ProposerInput(TypedDict, total=False):
+    """All that a Proposer gets."""
+
+    asked: str
+    response: str
+
+
+class CheckerInput(TypedDict):
+    """All that a Checker gets: questions, one list for each request."""
+
+    questions: list[list[str]]
+
+
+class State(ProposerInput, total=False):
+    """What a checkpoint holds.
+
+    Attributes:
+        claims: all claims, as JSON.
+        groups: positions of the claims of each request.
+        questions: of each request.
+        answers: for each request, window and sample, what was said to each question.
+        reworded: questions that leaked and were replaced.
+        report: the report, as JSON.
+    """
+
+    claims: list[dict[str, Any]]
+    groups: list[list[int]]
+    questions: list[list[str]]
+    answers: list[list[list[list[list[str] | None]]]]
+    reworded: int
+    report: dict[str, Any]
+
+
+Context = Runtime[MarchContext]
+Update = dict[str, Any]
+
+
+async def solve(state: State, runtime: Context) -> Update:
+    """Answer from the documents, unless there is an answer to check."""
+    if state.get("response"):
+        return {}
+    context = runtime.context
+    prompt = render(
+        "march_solve", asked=state.get("asked", ""), passages=solve_passages(context.documents)
+    )
+    messages = [{"role": "user", "content": prompt}]
+    reply = await context.solver.complete(messages, sampling=context.sampling)
+    context.tell({"type": "reply", "role": "solver", "reply": reply})
+    return {"response": reply.text.rpartition("</think>")[2].strip()}
+
+
+async def propose(state: ProposerInput, runtime: Context) -> Update:
+    """Take the response apart; an unreadable reply is asked for once more, then rules do it."""
+    context = runtime.context
+    asked, response = state.get("asked", ""), state.get("response", "")
+    prompt = render("march_propose", asked=asked, response=response)
+    messages = [{"role": "user", "content": prompt}]
+    pairs = read_pairs("")
+    for seed in (0, 1):
+        sampling = context.sampling.model_copy(update={"seed": seed})
+        reply = await context.proposer.complete(messages, sampling=sampling)
+        context.tell({"type": "reply", "role": "proposer", "reply": reply})
+        pairs = read_pairs(reply.text)
+        if pairs:
+            break
+    return {"claims": [one.model_dump() for one in proposed(response, asked, pairs)]}
+
+
+def blind(state: State, runtime: Context) -> Update:
+    """Replace questions that leak, and divide them so that none answers another."""
+    claims = [Claim.model_validate(one) for one in state.get("claims", [])]
+    found = blinded(claims, state.get("response", ""))
+    places = {id(claim): at for at, claim in enumerate(claims)}
+    runtime.context.vault.seal(
+        state.get("response", ""), [list(group.values) for group in found.groups]
+    )
+    return {
+        "groups": [[places[id(claim)] for claim in group.claims] for group in found.groups],
+        "questions": [list(group.questions) for group in found.groups],
+        "reworded": found.reworded,
+    }
+
+
+async def check(state: CheckerInput, runtime: Context) -> Update:
+    """Ask every request over every window, `votes` times."""
+    asked = [
+        ask_windows(runtime.context, at, questions)
+        for at, questions in enumerate(state["questions"])
+    ]
+    return {"answers": list(await asyncio.gather(*asked))}
+
+
+def judge(state: State, runtime: Context) -> Update:
+    """Compare claimed and found values, count votes, apply the policy."""
+    claims = [Claim.model_validate(one) for one in state.get("claims", [])]
+    report = judge_all(
+        runtime.context, state.get("response", ""), claims, state.get("groups", []),
+        state.get("answers", []), state.get("reworded", 0),
+    )  # fmt: skip
+    runtime.context.tell({"type": "report", "report": report})
+    return {"report": report.model_dump(mode="json")}
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and MarchContext."""
+    graph: Any = StateGraph(State, context_schema=MarchContext)
+    graph.add_node("solve", solve)
+    graph.add_node("propose", propose, input_schema=ProposerInput)
+    graph.add_node("blind", blind)
+    graph.add_node("check", check, input_schema=CheckerInput)
+    graph.add_node("judge", judge)
+    graph.add_edge(START, "solve")
+    graph.add_edge("solve", "propose")
+    graph.add_edge("propose", "blind")
+    graph.add_edge("blind", "check")
+    graph.add_edge("check", "judge")
+    graph.add_edge("judge", END)
+    return graph
+
+
+graph = build().compile(name="march")

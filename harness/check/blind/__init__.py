@@ -1,0 +1,46 @@
+"""Blind checking: roles, the wall between them, and what a wall must stop (MARCH)."""
+
+from __future__ import annotations
+
+from harness.check.blind.leaks import Leak, holds_value, is_polar, leaks_of
+from harness.check.blind.neutral import Blinded, Group, blinded, neutral
+from harness.check.blind.proposing import proposed
+from harness.check.blind.replies import Answered, Pair, read_answers, read_pairs
+from harness.check.blind.request import BlindRequest, ask_blind, windows
+from harness.check.blind.session import (
+    MarchContext,
+    ask_windows,
+    judge_all,
+    march,
+    solve_passages,
+)
+from harness.check.blind.vault import Leaked, Vault
+from harness.check.blind.voting import best_support, vote
+
+__all__ = [
+    "Answered",
+    "BlindRequest",
+    "Blinded",
+    "Group",
+    "Leak",
+    "Leaked",
+    "MarchContext",
+    "Pair",
+    "Vault",
+    "ask_blind",
+    "ask_windows",
+    "best_support",
+    "blinded",
+    "holds_value",
+    "is_polar",
+    "judge_all",
+    "leaks_of",
+    "march",
+    "neutral",
+    "proposed",
+    "read_answers",
+    "read_pairs",
+    "solve_passages",
+    "vote",
+    "windows",
+]
