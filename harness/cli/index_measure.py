@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,7 +13,9 @@ from harness.cli.shared import emit, json_option, model_options, seed_option
 
 if TYPE_CHECKING:
     from harness.evals.retrieval import Ablation
+    from harness.models import Model
 
+T = TypeVar("T")
 _PATH = click.Path(path_type=Path)
 
 
@@ -23,6 +26,13 @@ _PATH = click.Path(path_type=Path)
 @click.option("--retriever", multiple=True, metavar="FILE.py:FUNCTION", help="Your own store.")
 @click.option("--rerank", multiple=True, help="An arm with this reranker; may repeat.")
 @click.option("--write", type=_PATH, help="Keep the table as a JSON file.")
+@click.option(
+    "--answers",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Let --model answer from so many tokens of each arm's passages; cases need `answers`.",
+)
+@model_options
 @json_option
 def ablate(
     folder: Path,
@@ -31,9 +41,11 @@ def ablate(
     retriever: tuple[str, ...],
     rerank: tuple[str, ...],
     write: Path | None,
+    answers: int | None,
     as_json: bool,
+    **model: Any,
 ) -> None:
-    """Measure every way to search on the same queries.
+    """Measure every way to search on the same queries; with --answers, what a model makes of it.
 
     Example: harness index ablate --index docs-index --cases cases.jsonl --retriever mine.py:find
     """
@@ -46,9 +58,20 @@ def ablate(
     arms = index_arms(open_index(folder), rerank)
     arms |= {reference: load_retriever(reference) for reference in retriever}
     done = run_ablation(rows, arms, top, progress=_progress)
+    if answers is not None:
+        replies = _answered(rows, arms, answers, **model)
+        done = done.model_copy(update={"answers": replies})
     if write is not None:
         write_atomic(write, done.model_dump_json(indent=1) + "\n")
     emit(done, as_json, table(done))
+
+
+def _answered(cases: Any, arms: Any, budget: int, **options: Any) -> Any:
+    from harness.evals.retrieval_answers import answer_arms
+
+    return _with_model(
+        lambda model: answer_arms(cases, arms, model, budget, progress=_progress), **options
+    )
 
 
 @click.command()
@@ -96,23 +119,27 @@ def questions(
     emit(facts, as_json, f"{len(done.cases)} cases -> {out}: {done.method}{dropped}")
 
 
-def _asked(
-    documents: Any,
-    count: int,
-    seed: int,
+def _asked(documents: Any, count: int, seed: int, **options: Any) -> Any:
+    from harness.evals.retrieval_questions import draft_questions
+
+    return _with_model(lambda model: draft_questions(documents, count, model, seed), **options)
+
+
+def _with_model(
+    work: Callable[[Model], Coroutine[Any, Any, T]],
     models: tuple[str, ...],
     base_url: str | None,
     budget_usd: float | None,
     budget_tokens: int | None,
     budget_calls: int | None,
     concurrency: int,
-) -> Any:
+) -> T:
+    """Run work that asks a model, opened with the options of the command line."""
     import asyncio
 
-    from harness.evals.retrieval_questions import draft_questions
     from harness.models import Budget, open_model, parse_roles
 
-    async def ask() -> Any:
+    async def run() -> T:
         model = open_model(
             parse_roles(models)["agent"],
             base_url=base_url,
@@ -120,11 +147,11 @@ def _asked(
             concurrency=concurrency,
         )
         try:
-            return await draft_questions(documents, count, model, seed)
+            return await work(model)
         finally:
             await model.aclose()
 
-    return asyncio.run(ask())
+    return asyncio.run(run())
 
 
 def table(done: Ablation) -> str:
@@ -140,7 +167,24 @@ def table(done: Ablation) -> str:
             f"{arm.tokens:7.0f} {arm.p50_ms:7.1f} {arm.p95_ms:7.1f}"
             + (f"  {arm.failed} failed: {arm.error}" if arm.failed else "")
         )
-    return "\n".join([*lines, f"{done.queries} queries; lift against {done.baseline}"])
+    lines.append(f"{done.queries} queries; lift against {done.baseline}")
+    return "\n".join([*lines, *_answer_lines(done)])
+
+
+def _answer_lines(done: Ablation) -> list[str]:
+    if not done.answers:
+        return []
+    head = f"{'answers from':32} {'F1':>6} {'holds':>6} {'EM':>6}"
+    lines = ["", f"{head}  {'F1 lift (95 % interval)':28} {'tokens':>9} {'cost':>9}"]
+    for arm in done.answers:
+        low, high = arm.f1_lift_ci95
+        lift = f"{arm.f1_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+        cost = "unknown" if arm.usage.cost_usd is None else f"${arm.usage.cost_usd:.4f}"
+        lines.append(
+            f"{arm.arm[:32]:32} {arm.f1:6.3f} {arm.holds:6.3f} {arm.em:6.3f}  {lift:28} "
+            f"{arm.usage.tokens:9,} {cost:>9}" + (f"  {arm.invalid} invalid" if arm.invalid else "")
+        )
+    return lines
 
 
 def _progress(arm: str, done: int, total: int) -> None:

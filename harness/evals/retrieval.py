@@ -11,7 +11,8 @@ from typing import Any, cast
 from harness.core import BadInput, HarnessError, Value
 from harness.core.assets import load_object
 from harness.core.jsonl import read_models
-from harness.evals.retrieval_metrics import Gold, Measures, measure
+from harness.evals.retrieval_metrics import Measures, measure
+from harness.evals.retrieval_types import Ablation, ArmReport, Case
 from harness.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
 from harness.skills.tokens import TOKENIZER, count_tokens
 
@@ -21,72 +22,6 @@ Retriever = Callable[[str, int], Sequence[Hit]]
 _DEPTH = 4  # hits asked for per result: several chunks of one document take one rank
 _SAMPLES = 2000
 BASELINE = "lexical"
-
-
-class Case(Value):
-    """A query with what answers it; one line of a cases file.
-
-    Attributes:
-        query: as a user would put it.
-        gold: at least one item.
-        id: of the query.
-    """
-
-    query: str
-    gold: tuple[Gold, ...]
-    id: str = ""
-
-
-class ArmReport(Value):
-    """One way to search.
-
-    Attributes:
-        arm: its name.
-        recall: mean share of the gold among the first k.
-        recall_ci95: interval of that mean, bootstrap over queries.
-        ndcg: mean.
-        ndcg_ci95: interval of that mean.
-        mrr: mean reciprocal rank.
-        ndcg_lift: mean difference to the baseline on the same queries.
-        ndcg_lift_ci95: interval of that difference; the lift is real where it leaves 0 out.
-        tokens: mean tokens of the first k hits.
-        p50_ms: median time of a query, alone, one after another.
-        p95_ms: 95th percentile.
-        failed: queries that raised an error; they count in no mean.
-        error: the first of them.
-    """
-
-    arm: str
-    recall: float
-    recall_ci95: tuple[float, float]
-    ndcg: float
-    ndcg_ci95: tuple[float, float]
-    mrr: float
-    ndcg_lift: float
-    ndcg_lift_ci95: tuple[float, float]
-    tokens: float
-    p50_ms: float
-    p95_ms: float
-    failed: int = 0
-    error: str = ""
-
-
-class Ablation(Value):
-    """The table.
-
-    Attributes:
-        queries: how many.
-        k: results that count.
-        baseline: arm that the lifts are taken against.
-        tokenizer: that `tokens` were counted with.
-        arms: best nDCG first.
-    """
-
-    queries: int
-    k: int
-    baseline: str
-    tokenizer: str
-    arms: tuple[ArmReport, ...]
 
 
 class _Run(Value):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from harness.core import BadInput, Value
 from harness.core.prompts import render
-from harness.evals.retrieval import Case
 from harness.evals.retrieval_metrics import Gold
+from harness.evals.retrieval_types import Case
 from harness.models import Model
 from harness.retrieve import Chunking, Document, chunk_document
 from harness.retrieve.sentences import sentence_spans
@@ -112,7 +112,8 @@ async def draft_questions(
             rejected[checked] += 1
             continue
         question, start, end = checked
-        cases.append(_case(question, one.document, one.start + start, one.start + end))
+        case = _case(question, one.document, one.start + start, one.start + end)
+        cases.append(case.model_copy(update={"answers": (" ".join(passage[start:end].split()),)}))
     return _drafted(cases, ASKED, rejected)
 
 

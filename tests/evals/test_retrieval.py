@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from pathlib import Path
@@ -17,8 +18,10 @@ from harness.evals.retrieval import (
     mean_interval,
     read_cases,
 )
+from harness.evals.retrieval_answers import answer_arms, prompt_of, score
 from harness.evals.retrieval_metrics import Gold, measure
 from harness.evals.retrieval_questions import KEYWORDS, check_draft, draft_keywords
+from harness.models import open_model
 from harness.retrieve import Chunking, Document, Hit, LocalIndex, create_index, open_encoder
 
 TEXTS = {
@@ -163,3 +166,41 @@ def test_drafts_of_a_model_are_checked(question: str, quote: str, outcome: str |
         assert isinstance(found, str)
         assert outcome in found
     assert check_draft("no JSON", PASSAGE) == "no JSON object with question and quote"
+
+
+def test_answers_are_scored_without_their_citations() -> None:
+    right = score("It bakes for 35 minutes [1, 2].", ["35 minutes"])
+    assert (right.em, right.holds, round(right.f1, 3)) == (0.0, 1.0, 0.571)
+    assert score("35 minutes. [3]", ["35 minutes"]).em == 1.0
+    assert score("135 minutes", ["35 minutes"]).holds == 0.0
+
+
+def test_a_prompt_holds_the_best_hits_that_fit() -> None:
+    hits = [Hit("a", 0, 400, "long " * 80, 3.0), Hit("b", 0, 12, "short answer", 2.0)]
+    prompt = prompt_of("Why?", hits, 20)
+    assert "[1] b [0:12]\nshort answer" in prompt
+    assert "long" not in prompt
+    assert prompt.endswith("Question: Why?")
+
+
+def test_answers_of_every_arm_are_paired_with_the_baseline(index: LocalIndex) -> None:
+    cases = [
+        Case(query="what makes dough rise?", gold=(Gold(doc="bread"),), answers=("Yeast",)),
+        Case(query="what pulls the ocean?", gold=(Gold(doc="tides"),), answers=("The moon",)),
+        Case(query="no answers here", gold=(Gold(doc="tides"),)),
+    ]
+    model = open_model("simulated/lookup")
+
+    def nothing(query: str, k: int) -> list[Hit]:
+        return []
+
+    arms = {"nothing": nothing, **index_arms(index)}
+    reports = asyncio.run(answer_arms(cases, arms, model, 200, baseline="nothing"))
+    assert sorted(one.arm for one in reports) == sorted(arms)
+    assert [one.f1 for one in reports] == sorted((one.f1 for one in reports), reverse=True)
+    for one in reports:
+        assert (one.cases, one.invalid, one.usage.calls) == (2, 0, 2)
+        if one.arm == "nothing":
+            assert (one.f1_lift, one.f1_lift_ci95) == (0.0, (0.0, 0.0))
+    with pytest.raises(BadInput, match="got 0 of 3 cases"):
+        asyncio.run(answer_arms(CASES, arms, model))
