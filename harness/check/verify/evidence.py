@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from harness.check.numbers import read as read_values
 from harness.check.verify.lexicon import hypernyms, synonyms
 from harness.check.verify.reading import Reading, pairs, read
 from harness.check.verify.states import States, encode_states
@@ -52,6 +53,7 @@ class Source:
             Sentence(a, b, text[a:b], read(text[a:b])) for a, b in sentence_spans(text)
         )
         self.states: dict[int, States] = {}
+        self.values = tuple(read_values(text))
         self._lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for at, one in enumerate(self.sentences):

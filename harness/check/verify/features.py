@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 from harness.check.verify.evidence import Sentence, Source
 from harness.check.verify.lexicon import antonyms, hypernyms, synonyms
-from harness.check.verify.reading import Reading, pairs
+from harness.check.verify.reading import Reading, pairs, read
 from harness.check.verify.states import States
+from harness.check.verify.values import missing_values
 from harness.check.verify.wordlists import ABSOLUTES, HEDGES, NEGATIONS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
 
 NEAREST = 5
 """Sentences of a document that a claim is compared with."""
 
 
-def features(claim: Reading, states: States, source: Source) -> tuple[dict[str, float], list[int]]:
-    """Features of a claim against a document, and the sentences that they look at."""
+def features(text: str, states: States, source: Source) -> tuple[dict[str, float], list[int]]:
+    """Features of a sentence of a claim against a document, and the sentences they look at."""
+    claim = read(text)
     nearest = source.best(claim, states.sentence, NEAREST)
     chosen = [source.sentences[at] for at in nearest]
     found: dict[str, float] = {}
@@ -25,6 +34,7 @@ def features(claim: Reading, states: States, source: Source) -> tuple[dict[str, 
     found |= _polarity(claim, chosen)
     found |= _lexical(claim, source, chosen)
     found |= _vectors(states, [source.states[at] for at in nearest])
+    found["values_missing"] = min(3, len(missing_values(text, source.values)))
     found["words"] = min(60, len(claim.words)) / 60
     found["sentences"] = min(100, len(source.sentences)) / 100
     return found, nearest
@@ -140,17 +150,20 @@ def _lexical(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dict
 
 
 def _vectors(claim: States, nearest: Sequence[States]) -> dict[str, float]:
+    """Cosines of sentences and of tokens in context (greedy matching, Zhang et al. 2020)."""
     import numpy as np
 
     cosines = [float(one.sentence @ claim.sentence) for one in nearest]
     joined = np.sum([one.sentence for one in nearest[:2]], axis=0)
     tokens = claim.tokens.astype(np.float32)
     against = np.concatenate([one.tokens for one in nearest]).astype(np.float32)
-    best = np.zeros(1, np.float32)
+    best = np.ones(1, np.float32)
+    novel = best
     if len(tokens) and len(against):
-        best = (tokens @ against.T).max(axis=1)
-        plain = np.array([len(piece) > 3 for piece in claim.pieces], bool)
-        best = best[plain] if plain.any() else best
+        matched = (tokens @ against.T).max(axis=1)
+        known = frozenset(piece for one in nearest for piece in one.pieces)
+        best = _of_long_pieces(matched, claim.pieces, frozenset())
+        novel = _of_long_pieces(matched, claim.pieces, known)
     return {
         "cosine": cosines[0],
         "cosine_max": max(cosines),
@@ -159,4 +172,14 @@ def _vectors(claim: States, nearest: Sequence[States]) -> dict[str, float]:
         "token_min": float(best.min()),
         "token_low": float(np.quantile(best, 0.2)),
         "token_weak": float((best < 0.5).mean()),
+        "novel_mean": float(novel.mean()),
+        "novel_min": float(novel.min()),
     }
+
+
+def _of_long_pieces(matched: Vectors, pieces: Sequence[str], known: frozenset[str]) -> Vectors:
+    """Of the pieces of four letters and more that are not known; 1 where there is none."""
+    import numpy as np
+
+    wanted = np.array([len(piece) > 3 and piece not in known for piece in pieces], bool)
+    return matched[wanted] if wanted.any() else np.ones(1, np.float32)

@@ -1,0 +1,232 @@
+"""Verdicts without a language model on SummEdits, QAGS, WiCE and FaithBench, beside baselines.
+
+    python -m benchmarks.check_quality --shared ../shared --out evals/results/check_quality.json
+
+Split: a row is for tuning if the SHA-256 of its document's text (SummEdits `doc`, QAGS `article`,
+FaithBench `source`, the lines of WiCE's `evidence`) as a number modulo 10 is below 3. Everything
+is chosen there (strength, variant, threshold per set); the rest is scored once. QAGS: one claim a
+sentence, majority of three workers. WiCE: supported against partially and not supported.
+FaithBench: unsupported if any annotator marked an unwanted hallucination; its items were selected
+because detectors, GPT-4o among them, disagreed.
+
+Variants: `global` is one model for all sets, the packaged one (rows of the tuning parts, and
+corrupted texts where they help there); `own` has a head of its own for every set, fitted on its
+tuning part; `both` averages their log odds. Baselines: majority; word overlap, cosine and
+number flag with thresholds of the tuning part; and a logistic regression on the three, cross-
+validated by source within the rest, which so learns from more rows of the set than any variant
+does.
+Intervals: 95 %, bootstrap over documents (2,000 draws).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.check.training.featured import Featured, featured
+from harness.check.training.fit import (
+    Rows,
+    as_probabilities,
+    as_rows,
+    auc,
+    balanced_accuracy,
+    best_threshold,
+    choose_strength,
+    cross_fitted,
+    fit,
+)
+from harness.check.training.session import Trained, train
+from harness.check.training.sets import Labelled, evaluation_sets
+from harness.check.verify.evidence import Source
+from harness.check.verify.reading import read
+from harness.core import write_atomic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+SIMPLE = ("cover_document.mean", "cosine.mean", "values_missing.most")
+BASELINES = {"word overlap": SIMPLE[0], "embedding": SIMPLE[1]}
+DRAWS = 2000
+BAR = 0.03
+
+
+def main() -> None:
+    """Score every set and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, help="folder that keeps features")
+    parser.add_argument("--wordnet", type=Path, required=True, help="its database files")
+    given = parser.parse_args()
+    sets = {
+        name: featured(claims, given.cache)
+        for name, claims in evaluation_sets(given.shared / "data").items()
+    }
+    trained = train(given.shared / "data", given.wordnet, given.cache)
+    result: dict[str, Any] = {
+        "command": "python -m benchmarks.check_quality --shared ../shared --wordnet DICT "
+        "--out evals/results/check_quality.json",
+        "sets": {name: score_set(found, trained) for name, found in sets.items()},
+        "numeric_layer": numeric_layer(sets["summedits"]),
+        "wice_support": support_recall([one for one in sets["wice"] if not one.claim.tuning]),
+        "training": trained.report,
+    }
+    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    for name, one in result["sets"].items():
+        print(name, json.dumps({key: one[key] for key in ("baselines", "variants", "chosen")}))
+    print(result["numeric_layer"], result["wice_support"])
+
+
+def score_set(found: Sequence[Featured], trained: Trained) -> dict[str, Any]:
+    """Baselines and variants of one set, on the rows that are not for tuning."""
+    tuning = as_rows([one for one in found if one.claim.tuning], trained.classifier.names)
+    kept = [one for one in found if not one.claim.tuning]
+    rest = as_rows(kept, trained.classifier.names)
+    simple = _simple(found)
+    baselines = dict(simple)
+    scores = _variants(tuning, rest, kept, trained)
+    variants: dict[str, dict[str, Any]] = {}
+    said: dict[str, Flags] = {}
+    for name, (inside, outside) in scores.items():
+        said[name] = outside >= best_threshold(inside, tuning.supported)
+        variants[name] = {
+            "balanced_accuracy": _rounded(balanced_accuracy(said[name], rest.supported)),
+            "auc": _rounded(auc(outside, rest.supported)),
+            "auc_tuning": _rounded(auc(inside, tuning.supported)),
+        }
+    chosen = max(variants, key=lambda name: variants[name]["auc_tuning"])
+    figures = {
+        name: _rounded(balanced_accuracy(one, rest.supported)) for name, one in baselines.items()
+    }
+    best = max(figures, key=lambda name: figures[name])
+    low, high = interval(said[chosen], baselines[best], rest)
+    difference = variants[chosen]["balanced_accuracy"] - figures[best]
+    return {
+        "claims": len(kept),
+        "claims_tuning": len(tuning.supported),
+        "sources": len(np.unique(rest.sources)),
+        "supported": _rounded(float(rest.supported.mean())),
+        "baselines": figures,
+        "variants": variants,
+        "chosen": {
+            "variant": chosen,
+            "balanced_accuracy": variants[chosen]["balanced_accuracy"],
+            "best_baseline": best,
+            "difference": _rounded(difference),
+            "ci95": [_rounded(low), _rounded(high)],
+            "bar_met": bool(difference >= BAR and low > 0),
+        },
+    }
+
+
+def _variants(
+    tuning: Rows, rest: Rows, kept: Sequence[Featured], trained: Trained
+) -> dict[str, tuple[Floats, Floats]]:
+    """Scores of the tuning part, by models that did not see the row's source, and of the rest."""
+    name = str(tuning.sets[0])
+    inside = trained.cross_fitted[name]
+    outside = as_probabilities(trained.classifier, [one.features for one in kept])
+    strength, _ = choose_strength(tuning)
+    own_inside = cross_fitted(tuning, strength)
+    own_outside = fit(tuning, strength).predict_proba(rest.features)[:, 1]
+    return {
+        "global": (inside, outside),
+        "own": (own_inside, own_outside),
+        "both": (_odds(inside) + _odds(own_inside), _odds(outside) + _odds(own_outside)),
+    }
+
+
+def _odds(probability: Floats) -> Floats:
+    kept = np.clip(probability, 1e-6, 1 - 1e-6)
+    return np.log(kept / (1 - kept))
+
+
+def _simple(found: Sequence[Featured]) -> dict[str, Flags]:
+    """What the baselines say to the rest."""
+    tuning = as_rows([one for one in found if one.claim.tuning], SIMPLE)
+    rest = as_rows([one for one in found if not one.claim.tuning], SIMPLE)
+    said: dict[str, Flags] = {"majority": np.ones(len(rest.supported), bool)}
+    for name, feature in BASELINES.items():
+        at = SIMPLE.index(feature)
+        threshold = best_threshold(tuning.features[:, at], tuning.supported)
+        said[name] = rest.features[:, at] >= threshold
+    said["number flag"] = rest.features[:, SIMPLE.index("values_missing.most")] == 0
+    said["logistic on the three, cross-validated in the rest"] = cross_fitted(rest, 1.0) >= 0.5
+    return said
+
+
+def interval(said: Flags, other: Flags, rows: Rows) -> tuple[float, float]:
+    """95 % interval of the difference in balanced accuracy, drawn by documents."""
+    draw = np.random.default_rng(0)
+    names, index = np.unique(rows.sources, return_inverse=True)
+    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
+    found: list[float] = []
+    for _ in range(DRAWS):
+        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
+        chosen = np.concatenate([places[at] for at in drawn])
+        labels = rows.supported[chosen]
+        if labels.all() or not labels.any():
+            continue
+        found.append(
+            balanced_accuracy(said[chosen], labels) - balanced_accuracy(other[chosen], labels)
+        )
+    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
+
+
+def numeric_layer(found: Sequence[Featured]) -> dict[str, dict[str, Any]]:
+    """Precision and recall of "a value in digits that the document has not" for an edit."""
+    result: dict[str, dict[str, Any]] = {}
+    for part in (True, False):
+        rows = [one for one in found if one.claim.tuning == part]
+        flagged = [one for one in rows if one.features["values_missing.most"] > 0]
+        right = sum(not one.claim.supported for one in flagged)
+        wrong = sum(not one.claim.supported for one in rows)
+        result["tuning" if part else "rest"] = {
+            "flagged": len(flagged),
+            "precision": _rounded(right / max(1, len(flagged))),
+            "recall": _rounded(right / max(1, wrong)),
+        }
+    return result
+
+
+def support_recall(found: Sequence[Featured], k: int = 5) -> dict[str, Any]:
+    """Share of the best set of supporting sentences among the k nearest, beside BM25 alone."""
+    ours: list[float] = []
+    lexical: list[float] = []
+    for one in found:
+        if any(one.claim.supporting):
+            ours.append(_recall(one.claim, one.nearest[:k]))
+            source = Source(one.claim.document)
+            reading = read(one.claim.claim)
+            nearest = [source.sentences[at] for at in source.candidates(reading)[:k]]
+            lexical.append(_recall(one.claim, [(each.start, each.end) for each in nearest]))
+    return {
+        "claims": len(ours),
+        f"recall@{k}": _rounded(float(np.mean(ours))),
+        f"recall@{k} of BM25": _rounded(float(np.mean(lexical))),
+    }
+
+
+def _recall(claim: Labelled, nearest: Sequence[tuple[int, int]]) -> float:
+    """A supporting sentence is found if a near one overlaps with it."""
+    return max(
+        sum(any(a < end and start < b for a, b in nearest) for start, end in group) / len(group)
+        for group in claim.supporting
+        if group
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)
+
+
+if __name__ == "__main__":
+    main()

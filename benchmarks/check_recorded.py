@@ -1,0 +1,153 @@
+"""Recorded agent answers: does a failed check predict a wrong one? And does noise change verdicts?
+
+    python -m benchmarks.check_recorded --shared ../shared --out evals/results/check_recorded.json
+
+HotpotQA questions with the recorded answers of four runs (Qwen2.5, 32B and 3B), checked against
+the ten paragraphs of the question without a language model. Wrong: exact match 0 and token F1
+below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tuned on them here).
+The claim is the question and the answer in one line; the score is the classifier's probability
+over the ten paragraphs. `fails` is what zero tolerance does with `check(answer, paragraphs)`.
+Irrelevance: the same claims with paragraphs of another question added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.check.checking import check
+from harness.check.training.fit import auc
+from harness.check.training.sets import is_tuning, rows_of
+from harness.check.types import Claim, Outcome, Verdict
+from harness.check.verify import TrainedVerifier
+from harness.core import write_atomic
+from harness.retrieve.document import Document
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DRAWS = 2000
+RIGHT_F1 = 0.5
+
+
+def main() -> None:
+    """Check every recorded answer and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=10_000)
+    given = parser.parse_args()
+    rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
+    kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
+    verifier = TrainedVerifier()
+    draw = random.Random(0)
+    found: list[dict[str, Any]] = []
+    moved = total = 0
+    for row in kept:
+        documents = paragraphs(row, "own")
+        other = paragraphs(draw.choice([one for one in kept if one is not row]), "other")[:3]
+        answers = recorded(row)
+        claims = [statement(row["question"], one["prediction"]) for one in answers]
+        findings = verifier.verify(claims, documents)
+        noisy = verifier.verify(claims, [*documents, *other])
+        moved += sum(a.verdict != b.verdict for a, b in zip(findings, noisy, strict=True))
+        total += len(claims)
+        for one, finding in zip(answers, findings, strict=True):
+            report = check(
+                one["prediction"], documents, question=row["question"], verifier=verifier
+            )
+            found.append(
+                {
+                    "question": row["question"],
+                    "run": one["run"],
+                    "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
+                    "score": signed(finding.verdict, finding.confidence),
+                    "fails": report.verdict is not Outcome.PASS,
+                }
+            )
+    result = {
+        "command": "python -m benchmarks.check_recorded --shared ../shared "
+        "--out evals/results/check_recorded.json",
+        "questions": len(kept),
+        "all": summary(found),
+        "runs": {
+            run: summary([one for one in found if one["run"] == run])
+            for run in sorted({one["run"] for one in found})
+        },
+        "irrelevance": {"claims": total, "verdicts_changed": moved,
+                        "share": round(moved / max(1, total), 4)},
+    }  # fmt: skip
+    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result))
+
+
+def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
+    """The paragraphs of a question, titles in front."""
+    return [
+        Document(f"{prefix}-{at}", f"{one['title']}. {one['text']}")
+        for at, one in enumerate(row["paragraphs"])
+    ]
+
+
+def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Recorded answers that say something."""
+    return [
+        {"run": run, **reply}
+        for run, reply in row["_recorded"].items()
+        if str(reply.get("prediction") or "").strip()
+    ]
+
+
+def statement(question: str, answer: str) -> Claim:
+    """Question and answer as one claim."""
+    text = f"{question.rstrip('? ')} {answer}"
+    return Claim(text=text, type="relation", start=0, end=len(text), sentence=text)
+
+
+def signed(verdict: Verdict, confidence: float) -> float:
+    """How far the finding speaks against the claim."""
+    return -confidence if verdict is Verdict.SUPPORTED else confidence
+
+
+def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Area under the ROC curve with its interval, and precision before and after filtering."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    scores = np.array([one["score"] for one in found], float)
+    fails = np.array([one["fails"] for one in found], bool)
+    questions = np.array([one["question"] for one in found])
+    kept = ~wrong[~fails]
+    return {
+        "answers": len(found),
+        "right": round(float((~wrong).mean()), 4),
+        "auc": round(auc(scores, wrong), 4),
+        "auc_ci95": interval(scores, wrong, questions),
+        "auc_of_failing": round(auc(fails.astype(float), wrong), 4),
+        "auc_of_failing_ci95": interval(fails.astype(float), wrong, questions),
+        "passed": round(float((~fails).mean()), 4),
+        "right_of_passed": round(float(kept.mean()), 4) if len(kept) else None,
+    }
+
+
+def interval(
+    scores: NDArray[np.float64], wrong: NDArray[np.bool_], questions: NDArray[np.str_]
+) -> list[float]:
+    """95 % interval of the area, drawn by questions."""
+    draw = np.random.default_rng(0)
+    names, index = np.unique(questions, return_inverse=True)
+    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
+    found: list[float] = []
+    for _ in range(DRAWS):
+        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
+        chosen = np.concatenate([places[at] for at in drawn])
+        found.append(auc(scores[chosen], wrong[chosen]))
+    return [round(float(np.quantile(found, one)), 4) for one in (0.025, 0.975)]
+
+
+if __name__ == "__main__":
+    main()

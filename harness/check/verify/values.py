@@ -1,0 +1,44 @@
+"""The numeric layer: values of a claim that no value of the document could be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.check.numbers import Agreement, Mention, Quantity, agreement, read
+
+_DIGIT = re.compile(r"\d")
+
+
+def missing_values(claim: str, values: Sequence[Mention]) -> list[Mention]:
+    """Values written in digits that agree with none of the document's, by size alone.
+
+    Signs and bounds are left out: "reduced to below 5" and "under 5" are the same number, and
+    which of two wordings is right is no question of numbers. Numbers in words are left out too: a
+    summary counts what its document lists.
+    """
+    if not values:
+        return [one for one in read(claim) if _DIGIT.search(one.text)]
+    sizes = [_size(one) for one in values]
+    return [
+        one
+        for one in read(claim)
+        if _DIGIT.search(one.text)
+        and all(agreement(_size(one), other) is not Agreement.SAME for other in sizes)
+    ]
+
+
+def _size(mention: Mention) -> Mention:
+    if not isinstance(mention, Quantity):
+        return mention
+    low, high = mention.value, mention.high
+    ends = sorted((abs(low), abs(high))) if high is not None else [abs(low)]
+    return replace(
+        mention,
+        value=ends[0],
+        high=ends[1] if high is not None else None,
+        bound="",
+        signed=False,
+        others=tuple(one for one in map(_size, mention.others) if isinstance(one, Quantity)),
+    )
