@@ -63,7 +63,14 @@ def pull_(name: str, as_json: bool) -> None:
 @models.command()
 @click.argument("model", default=DEFAULT)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-def serve(model: str, port: int) -> None:
+@click.option(
+    "--context",
+    "wanted",
+    metavar="compress[:TOKENS]",
+    help="Shorten large tool outputs to what the question needs (default 2000 tokens each).",
+)
+@click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
+def serve(model: str, port: int, wanted: str | None, critic: str) -> None:
     """Serve a model on 127.0.0.1 to any OpenAI client, until stopped.
 
     Example: harness models serve local/smollm2-135m --port 8000
@@ -73,7 +80,13 @@ def serve(model: str, port: int) -> None:
     def ready(url: str) -> None:
         click.echo(f"{model} serves {url} (stop with Ctrl-C)")
 
-    serving.serve(model, port, ready)
+    if wanted is None:
+        serving.serve(model, port, ready)
+        return
+    from harness.record import parse_settings, shortening
+
+    settings = parse_settings(wanted, critic)
+    serving.serve(model, port, ready, lambda app: shortening(app, settings))
 
 
 @models.command()

@@ -47,13 +47,19 @@ def bind(port: int) -> socket.socket:
     return listener
 
 
-def serve(spec: str, port: int, ready: Callable[[str], None]) -> None:
+def serve(
+    spec: str,
+    port: int,
+    ready: Callable[[str], None],
+    around: Callable[[Starlette], Starlette] | None = None,
+) -> None:
     """Serve a model until SIGINT or SIGTERM.
 
     Args:
         spec: `local/<name>`.
         port: TCP port on 127.0.0.1; 0 takes a free one.
         ready: called once with the base URL, when the weights are loaded and requests are taken.
+        around: puts an app in front of the model's.
 
     Raises:
         BadInput: if the model or the port cannot be used.
@@ -61,6 +67,8 @@ def serve(spec: str, port: int, ready: Callable[[str], None]) -> None:
     import uvicorn
 
     application = served_app(spec)
+    if around is not None:
+        application = around(application)
     with bind(port) as listener:
         _warm(spec)
         config = uvicorn.Config(application, log_level="warning", lifespan="off")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.record.context import Settings, parse_settings
 from harness.record.recording import Recording
+from harness.record.serve import shortening
 from harness.record.session import Plan, Report, run
 from harness.record.upstream import Upstream, find_upstream
 
@@ -16,4 +17,5 @@ __all__ = [
     "find_upstream",
     "parse_settings",
     "run",
+    "shortening",
 ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -14,58 +13,13 @@ import httpx
 from starlette.responses import Response
 
 from harness.core import LimitReached, Unreachable, Usage
-from harness.models.budget import Reservation
-from harness.record.context import Context, Sitting
+from harness.record.context import Sitting
 from harness.record.exchange import Asked, Event, Outcome, json_of, pack
-from harness.record.log import LogWriter
-from harness.record.money import Purse, settle
+from harness.record.line import Leg, Line, said
 from harness.record.replies import Stream, failure, passed_on
-from harness.record.secrets import Secrets
 from harness.record.sse import Splitter, data_of, event_of, is_stream, objects
-from harness.record.upstream import Upstream
 from harness.record.wires import Body, Wire
 from harness.trajectories.lenient import mapping
-
-
-@dataclass(frozen=True)
-class Line:
-    """What all requests of a recording share.
-
-    Attributes:
-        upstream: where they go.
-        client: sends them.
-        log: where they are written; None for a server that keeps nothing.
-        purse: the budget.
-        secrets: what is not written.
-        session: of the command that asks.
-        context: what shortens tool outputs; None passes requests on as they are.
-    """
-
-    upstream: Upstream
-    client: httpx.AsyncClient
-    log: LogWriter | None
-    purse: Purse
-    secrets: Secrets
-    session: str
-    context: Context | None = None
-
-
-@dataclass
-class Leg:
-    """One request to the upstream; an exchange has several where the proxy answers a tool call.
-
-    Attributes:
-        body: what was sent, if it is of a known format.
-        response: headers have come; the body comes as it is read.
-        usage: what it used, known at its end.
-    """
-
-    body: Body
-    response: httpx.Response
-    reservation: Reservation | None
-    started: float
-    usage: Usage | None = None
-    answer: Body = field(default_factory=dict[str, Any])
 
 
 class Forward:
@@ -166,6 +120,8 @@ class Forward:
         if self.wire and body:
             if upstream.spec is not None:
                 body = {**body, "model": upstream.spec.name}
+            if upstream.adapt is not None:
+                body = upstream.adapt(body)
             body = self._line.purse.bounded(self.wire, body)
             reservation = await self._line.purse.reserve(self.wire, body)
             if body != self.body:
@@ -186,7 +142,7 @@ class Forward:
             if reservation is not None:
                 unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 reservation.release() if unsent else reservation.forfeit()
-            raise Unreachable(f"{request.url.host}: {_said(error)}") from error
+            raise Unreachable(f"{request.url.host}: {said(error)}") from error
         leg = Leg(body, response, reservation, time.monotonic())
         self.legs.append(leg)
         return leg
@@ -204,11 +160,11 @@ class Forward:
         except httpx.HTTPError as error:
             self._data(content)
             raise Unreachable(
-                f"the response was cut after {len(content)} bytes: {_said(error)}"
+                f"the response was cut after {len(content)} bytes: {said(error)}"
             ) from error
         finally:
-            await _close(leg)
-            self._settle(leg, mapping(json_of(content)))
+            await leg.close()
+            leg.settle(self._line, self.wire, mapping(json_of(content)))
         return content
 
     async def _events(self, leg: Leg) -> AsyncGenerator[bytes]:
@@ -222,7 +178,7 @@ class Forward:
                     yield event
             outcome = "complete"
         except httpx.HTTPError as error:
-            outcome, problem = "cut", _said(error)
+            outcome, problem = "cut", said(error)
             raise
         finally:
             ended = self._event("end", outcome=outcome, facts=self._ended(problem))
@@ -273,20 +229,9 @@ class Forward:
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await _close(leg)
-            self._settle(leg, self.wire.assemble(objects(events)) if self.wire else {})
-
-    def _settle(self, leg: Leg, answer: Body) -> None:
-        """Count what a leg used."""
-        leg.answer = answer
-        if self.wire is None or leg.reservation is None:
-            return
-        if leg.response.status_code >= 400:
-            leg.reservation.refused()
-            return
-        seconds = time.monotonic() - leg.started
-        leg.usage = self._line.purse.usage(self.wire, leg.body, answer, seconds)
-        settle(leg.reservation, leg.usage)
+                await leg.close()
+            answer = self.wire.assemble(objects(events)) if self.wire else {}
+            leg.settle(self._line, self.wire, answer)
 
     def _ended(self, problem: str | None) -> dict[str, Any]:
         used = [leg.usage for leg in self.legs]
@@ -321,12 +266,3 @@ class Forward:
 
 def _raw(event: Body | bytes) -> bytes:
     return event if isinstance(event, bytes) else event_of(event)
-
-
-async def _close(leg: Leg) -> None:
-    with suppress(httpx.HTTPError):
-        await leg.response.aclose()
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": ")

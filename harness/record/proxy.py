@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 from harness.core import BadInput, LimitReached
 from harness.record.exchange import Exchange, read_request
-from harness.record.forward import Forward, Line
+from harness.record.forward import Forward
 from harness.record.library import Library
+from harness.record.line import Line
 from harness.record.replies import refusal, replayed
 from harness.record.secrets import Secrets
 from harness.record.wires import wire_of

@@ -18,7 +18,7 @@ from harness.core import BadInput, Value
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
 from harness.record.context import Compressions, Context, Kept, Settings
-from harness.record.forward import Line
+from harness.record.line import Line
 from harness.record.log import LogWriter
 from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from harness.core import BadInput
 from harness.models.endpoints import OPENAI_URL, resolve
 from harness.models.specs import ModelSpec, parse_spec
 from harness.record.inprocess import InProcess
+from harness.record.wires import Body
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 _DROPPED = ("host", "content-length", "accept-encoding", "connection", "transfer-encoding")
@@ -29,6 +30,7 @@ class Upstream:
         spec: the model that answers whatever model is asked for, if one was named.
         key: sent in place of the client's; None passes the client's through.
         app: answers in this process in place of the URLs.
+        adapt: puts a request into a form that the upstream takes.
     """
 
     openai: str
@@ -36,6 +38,7 @@ class Upstream:
     spec: ModelSpec | None = None
     key: str | None = field(default=None, repr=False)
     app: Any = None
+    adapt: Callable[[Body], Body] | None = None
 
     def url(self, path: str, headers: Mapping[str, str]) -> str:
         """The URL of a path, which begins with `/v1` where it is a provider's."""

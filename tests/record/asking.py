@@ -14,7 +14,7 @@ import httpx
 from harness.compress import Store
 from harness.models.budget import Budget
 from harness.record.context import Compressions, Context, Settings
-from harness.record.forward import Line
+from harness.record.line import Line
 from harness.record.log import LogWriter
 from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of

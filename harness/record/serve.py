@@ -1,0 +1,68 @@
+"""`harness models serve --context`: the same shortening in front of a model of this machine."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.applications import Starlette
+
+from harness.compress import Store
+from harness.models.budget import Budget
+from harness.record.context import Compressions, Context, Settings
+from harness.record.library import Library
+from harness.record.line import Line
+from harness.record.money import Purse
+from harness.record.proxy import Proxy
+from harness.record.secrets import Secrets
+from harness.record.upstream import Upstream
+from harness.record.wires import Body
+from harness.trajectories.building import text_of
+from harness.trajectories.lenient import listing, mapping, string
+
+_BASE = "http://in-process/v1"
+
+
+def shortening(app: Starlette, settings: Settings, store: Store | None = None) -> Starlette:
+    """An app that shortens large tool outputs and asks `app`.
+
+    The embedded engine takes no tools, so that `expand` is not offered; calls and results of a
+    conversation reach it as text.
+
+    Args:
+        app: of the model.
+        settings: of the compression.
+        store: where what is left out is kept; default the user's cache folder.
+
+    Raises:
+        BadInput: if the critic cannot be opened.
+    """
+    secrets = Secrets()
+    upstream = Upstream(_BASE, _BASE.removesuffix("/v1"), app=app, adapt=as_text)
+    context = Context(Compressions(settings, store or Store()), secrets, expandable=False)
+    purse = Purse(Budget(), upstream)
+    line = Line(upstream, upstream.client(), None, purse, secrets, "serve", context)
+    return Proxy(Library([], repeat=False), line, secrets).app()
+
+
+def as_text(body: Body) -> Body:
+    """A chat request whose calls and results are texts of the assistant and the user."""
+    names: dict[str, str] = {}
+    messages = [_plain(mapping(one), names) for one in listing(body.get("messages"))]
+    return {**body, "messages": messages}
+
+
+def _plain(message: Body, names: dict[str, str]) -> Body:
+    role, text = message.get("role"), text_of(message.get("content"))
+    if role == "tool":
+        name = names.get(string(message.get("tool_call_id")), "the tool")
+        return {"role": "user", "content": f"Result of {name}:\n{text}"}
+    calls = [mapping(one) for one in listing(message.get("tool_calls"))]
+    if not calls:
+        return message
+    lines = [text] if text else []
+    for call in calls:
+        function = mapping(call.get("function"))
+        names[string(call.get("id"))] = string(function.get("name"))
+        made = {"name": function.get("name"), "arguments": function.get("arguments")}
+        lines.append(json.dumps(made, ensure_ascii=False))
+    return {"role": "assistant", "content": "\n".join(lines)}

@@ -1,0 +1,83 @@
+"""`models serve --context`: a small model behind the shortening, streamed and whole."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from harness.compress import Store
+from harness.record import Settings, shortening
+from harness.record.inprocess import InProcess
+from harness.record.server import serving
+from tests.record.provider import Json
+from tests.record.test_context import OUTPUT, QUESTION, SECRET_PLACE
+
+TALK: list[Json] = [
+    {"role": "system", "content": OUTPUT},
+    {"role": "user", "content": QUESTION},
+    {"role": "assistant", "content": "I look.", "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "a", "content": OUTPUT},
+]  # fmt: skip
+
+
+def test_results_reach_a_model_without_tools_as_short_text(tmp_path: Path) -> None:
+    seen: list[Json] = []
+
+    async def answer(request: Request) -> Response:
+        seen.append(await request.json())
+        return JSONResponse({"choices": [{"message": {"content": "7:45"}}]})
+
+    async def work() -> Json:
+        model = Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])
+        app = shortening(model, Settings(200, "lexical"), Store(tmp_path))
+        async with serving(app) as url, httpx.AsyncClient(timeout=30) as client:
+            body = {"model": "m", "messages": TALK}
+            got = await client.post(f"{url}/v1/chat/completions", json=body)
+            strange = {"host": "evil.example"}
+            refused = await client.post(f"{url}/v1/chat/completions", json=body, headers=strange)
+            assert refused.status_code == 403
+            return got.json()
+
+    assert asyncio.run(work())["choices"][0]["message"]["content"] == "7:45"
+    [body] = seen
+    system, user, assistant, result = body["messages"]
+    assert (system, user) == (TALK[0], TALK[1]), "a system prompt is never shortened"
+    assert assistant["content"] == 'I look.\n{"name": "read", "arguments": "{}"}'
+    assert result["role"] == "user"
+    assert result["content"].startswith("Result of read:\n[shortened from ")
+    assert "7:45 from pier 4" in result["content"]
+    assert SECRET_PLACE not in result["content"]
+    assert "tools" not in body
+
+
+def test_a_stream_of_an_app_in_process_comes_piece_by_piece() -> None:
+    step = asyncio.Event()
+
+    async def stream(request: Request) -> Response:
+        async def pieces():  # starlette takes any async iterator
+            yield b"data: 1\n\n"
+            await step.wait()
+            yield b"data: 2\n\n"
+
+        return StreamingResponse(pieces(), media_type="text/event-stream")
+
+    async def work() -> list[bytes]:
+        app = Starlette(routes=[Route("/", stream)])
+        transport, found = InProcess(app), list[bytes]()
+        async with (
+            httpx.AsyncClient(transport=transport, base_url="http://app") as client,
+            client.stream("GET", "/") as response,
+        ):
+            async for piece in response.aiter_bytes():
+                found.append(piece)
+                step.set()  # the second piece is not made before the first is here
+        return found
+
+    assert asyncio.run(asyncio.wait_for(work(), 10)) == [b"data: 1\n\n", b"data: 2\n\n"]
