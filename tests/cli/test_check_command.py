@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.check import check
 from harness.core import BadInput
+from tests.models.http_server import Answer, completion, serve
 
 NOTES = "The pump was replaced in 2019. It moves 320 litres per minute."
 
@@ -59,6 +61,24 @@ def test_batch(folder: Path) -> None:
     with (folder / "rows.jsonl").open("a") as handle:
         handle.write('\n{"answer": "It is blue.", "contexts": []}\n')
     assert CliRunner().invoke(check, arguments).exit_code == 2
+
+
+def test_blind_with_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+
+    def answer(body: dict[str, Any]) -> Answer:
+        said = {"evidence": "It moves 320 litres per minute.", "answer": "320 litres per minute"}
+        checker = "from the documents alone" in body["messages"][-1]["content"]
+        return completion(json.dumps([said] * 9) if checker else "[]")
+
+    with serve(answer) as served:
+        found = run(
+            folder, "false.txt", "--model", "openai/x", "--base-url", served.url, "--json"
+        )  # fmt: skip
+    assert found.exit_code == 5, found.output
+    claims = json.loads(found.stdout)["claims"]
+    assert "CONTRADICTED" in {one["verdict"] for one in claims}
+    assert 2 <= len(served.bodies) <= 4
 
 
 def test_bad_input(folder: Path) -> None:

@@ -7,6 +7,7 @@ from harness.check.blind.neutral import Blinded, Group, blinded, neutral
 from harness.check.blind.proposing import proposed
 from harness.check.blind.replies import Answered, Pair, read_answers, read_pairs
 from harness.check.blind.request import BlindRequest, ask_blind, windows
+from harness.check.blind.running import check_blind
 from harness.check.blind.session import (
     MarchContext,
     ask_windows,
@@ -31,6 +32,7 @@ __all__ = [
     "ask_windows",
     "best_support",
     "blinded",
+    "check_blind",
     "holds_value",
     "is_polar",
     "judge_all",

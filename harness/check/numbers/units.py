@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple, cast
 
+from harness.core import BadInput
+
 SYMBOLS = {
     "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "HK$": "HKD",
     "NZ$": "NZD", "S$": "SGD", "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY",
@@ -59,8 +61,10 @@ class Measure(NamedTuple):
 
 @cache
 def _registry() -> Any:
-    from pint import UnitRegistry
-
+    try:
+        from pint import UnitRegistry
+    except ImportError as error:
+        raise BadInput(f"reading units needs pint ({error}): pip install pint") from error
     return cast(Any, UnitRegistry(cache_folder=None))
 
 
