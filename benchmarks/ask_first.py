@@ -5,9 +5,10 @@
 Writes 20 PDFs of our own `dossier` corpus (test wordings) with a writer of a few lines, then runs
 `harness ask` on the folder as a process of its own, with an empty cache folder: without a model
 (`--extract`), with one (where it is named), and once more over an index that was built in between.
-`cpu_s` counts processor seconds of that process. The questions are those of the corpus, ten of one
-place, each asked of all 20 documents; `right` counts answers that hold an accepted one,
-`in_passages` questions whose gold answer stands in the passages.
+`cpu_s` counts processor seconds of that process. Documents of one kind are alike and the questions
+do not name one, so whether answers are right is measured apart: each question asked of its own PDF,
+by the best sentences (`--extract`, words alone); `right` counts answers that hold an accepted one,
+`in_passages` those whose passages do.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from harness.agents.asking import AskSettings
+from harness.agents.asking import ask as ask_here
 from harness.core import write_atomic
 from harness.corpora.dossier import dossier_readings
 from harness.corpora.reading import Reading
+from harness.evals.statistics import wilson
 from harness.tasks.reading import official_normal
 
 DOCUMENTS = 20
 QUESTIONS = 10
+OWN = 40
 WIDTH, LINES = 88, 52
 Row = dict[str, Any]
 
@@ -78,25 +83,24 @@ def _file(objects: list[str]) -> bytes:
     return body + end.encode()
 
 
-def write_library(folder: Path) -> list[Reading]:
-    """Twenty PDFs; the questions that are asked of them."""
+def write_library(folder: Path) -> list[tuple[Reading, Path]]:
+    """Twenty PDFs; questions of one place about them, each with its PDF, documents in turn."""
     folder.mkdir(parents=True)
-    asked: list[Reading] = []
-    written = 0
+    files: dict[str, Path] = {}
+    asked: list[tuple[Reading, Path]] = []
     for seed in range(1, 10):
-        seen: set[str] = set()
         for reading in dossier_readings("test", seed):
             [source] = reading.sources
-            if source.text in seen or written >= DOCUMENTS:
-                continue
-            seen.add(source.text)
-            (folder / f"{written:02}-{source.id.removesuffix('.txt')}.pdf").write_bytes(
-                pdf(source.text)
-            )
-            written += 1
-            if len(reading.evidence) == 1 and len(asked) < QUESTIONS:
-                asked.append(reading)
-    return asked
+            if source.text not in files:
+                if len(files) >= DOCUMENTS:
+                    continue
+                name = f"{len(files):02}-{source.id.removesuffix('.txt')}.pdf"
+                files[source.text] = folder / name
+                files[source.text].write_bytes(pdf(source.text))
+            if len(reading.evidence) == 1:
+                asked.append((reading, files[source.text]))
+    step = len(asked) // OWN
+    return asked[:: max(1, step)][:OWN]
 
 
 def run(arguments: list[str], cache: Path) -> tuple[Row, Any]:
@@ -121,24 +125,27 @@ def run(arguments: list[str], cache: Path) -> tuple[Row, Any]:
 def ask(reading: Reading, arguments: list[str], cache: Path) -> Row:
     """One question by one process."""
     times, found = run(["ask", reading.question, *arguments], cache)
+    return times | {"cited": bool(found["citations"])}
+
+
+def own(reading: Reading, path: Path) -> tuple[bool, bool]:
+    """Whether the best sentences of a question's own PDF answer it, and whether its passages do."""
+    found = ask_here(
+        AskSettings(question=reading.question, paths=(path,), arm="lexical", extract=True)
+    )
     right = [official_normal(answer) for answer in reading.answers]
-    said = f" {official_normal(found['answer'] or '')} "
-    read = " ".join(official_normal(one["text"]) for one in found["passages"])
-    return times | {
-        "right": any(f" {answer} " in said for answer in right),
-        "in_passages": any(f" {answer} " in f" {read} " for answer in right),
-        "cited": bool(found["citations"]),
-        "page": found["citations"][0]["page"] if found["citations"] else None,
-    }
+    read = " ".join(one.text for one in found.passages)
+    said, seen = (f" {official_normal(text)} " for text in (found.answer or "", read))
+    return any(f" {one} " in said for one in right), any(f" {one} " in seen for one in right)
 
 
 def summary(rows: list[Row]) -> Row:
     """The first process, with empty caches, and the middle of those after it."""
     later = sorted(rows[1:], key=lambda row: row["cpu_s"]) or rows
-    counts = {key: sum(bool(row[key]) for row in rows) for key in ("right", "in_passages", "cited")}
     first = {key: rows[0][key] for key in ("wall_s", "cpu_s")}
     middle = {key: later[len(later) // 2][key] for key in ("wall_s", "cpu_s")}
-    return {"questions": len(rows), "first": first, "median after": middle, **counts}
+    cited = sum(row["cited"] for row in rows)
+    return {"questions": len(rows), "cited": cited, "first": first, "median after": middle}
 
 
 def main() -> None:
@@ -151,9 +158,17 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache, index = (Path(scratch) / name for name in ("pdfs", "cache", "index"))
-        questions = write_library(folder)[: chosen.questions]
+        pairs = write_library(folder)
+        questions = [reading for reading, _ in pairs[: chosen.questions]]
         size = sum(path.stat().st_size for path in folder.iterdir())
         report: Row = {"command": "python -m benchmarks.ask_first", "bytes": size}
+        outcomes = [own(*pair) for pair in pairs]
+        right, seen = (sum(column) for column in zip(*outcomes, strict=True))
+        report["own PDF, extract"] = {
+            "questions": len(pairs),
+            "right": [right, *(wilson(right, len(pairs)) or ())],
+            "in_passages": [seen, *(wilson(seen, len(pairs)) or ())],
+        }
         files = [str(folder), "--extract"]
         report["files, extract"] = summary([ask(one, files, cache) for one in questions])
         if chosen.model:

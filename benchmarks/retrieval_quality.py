@@ -149,6 +149,9 @@ def main() -> None:
             "queries": len(cases),
             "embedding_ms": round(embedding_ms, 1),
             **tables,
+            "k=10, against dense": ablate(cases, arms, 10, baseline="dense").model_dump(
+                mode="json"
+            ),
         }
         for arm in tables["k=10"]["arms"]:
             shown = {key: round(arm[key], 4) for key in ("recall", "ndcg", "mrr", "p50_ms")}

@@ -166,7 +166,9 @@ def _run(
 def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
     found = list(run.measures.values())
     both = [number for number in run.measures if number in baseline.measures]
-    lifts = [run.measures[number].ndcg - baseline.measures[number].ndcg for number in both]
+    pairs = [(run.measures[number], baseline.measures[number]) for number in both]
+    lifts = [one.ndcg - other.ndcg for one, other in pairs]
+    gains = [one.recall - other.recall for one, other in pairs]
     times = sorted(run.times) or [0.0]
     recalls, ndcgs = [one.recall for one in found], [one.ndcg for one in found]
     return ArmReport(
@@ -178,6 +180,8 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
         mrr=_mean([one.reciprocal_rank for one in found]),
         ndcg_lift=_mean(lifts),
         ndcg_lift_ci95=mean_interval(lifts),
+        recall_lift=_mean(gains),
+        recall_lift_ci95=mean_interval(gains),
         tokens=_mean(run.tokens),
         p50_ms=times[len(times) // 2],
         p95_ms=times[min(len(times) - 1, int(0.95 * len(times)))],

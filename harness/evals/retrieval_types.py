@@ -34,6 +34,8 @@ class ArmReport(Value):
         mrr: mean reciprocal rank.
         ndcg_lift: mean difference to the baseline on the same queries.
         ndcg_lift_ci95: interval of that difference; the lift is real where it leaves 0 out.
+        recall_lift: the same of recall.
+        recall_lift_ci95: interval of that difference.
         tokens: mean tokens of the first k hits.
         p50_ms: median time of a query, alone, one after another.
         p95_ms: 95th percentile.
@@ -49,6 +51,8 @@ class ArmReport(Value):
     mrr: float
     ndcg_lift: float
     ndcg_lift_ci95: tuple[float, float]
+    recall_lift: float
+    recall_lift_ci95: tuple[float, float]
     tokens: float
     p50_ms: float
     p95_ms: float

@@ -75,7 +75,11 @@ def test_every_arm_is_measured_on_the_same_queries(index: LocalIndex) -> None:
     done = ablate(CASES, index_arms(index), 2)
     assert {arm.arm for arm in done.arms} == {"lexical", "dense", "hybrid", "weighted"}
     by_name = {arm.arm: arm for arm in done.arms}
-    assert by_name["lexical"].ndcg_lift == 0
+    assert by_name["lexical"].ndcg_lift == by_name["lexical"].recall_lift == 0
+    gap = by_name["dense"].recall - by_name["lexical"].recall
+    assert by_name["dense"].recall_lift == pytest.approx(gap)
+    low, high = by_name["dense"].recall_lift_ci95
+    assert low <= gap <= high
     assert by_name["lexical"].recall >= 0.8
     assert all(arm.recall_ci95[0] <= arm.recall <= arm.recall_ci95[1] for arm in done.arms)
     assert all(arm.tokens > 0 and arm.p95_ms >= arm.p50_ms > 0 for arm in done.arms)
