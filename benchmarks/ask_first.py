@@ -27,6 +27,7 @@ from typing import Any
 from harness.agents.asking import AskSettings
 from harness.agents.asking import ask as ask_here
 from harness.core import write_atomic
+from harness.core.cache import cache_root
 from harness.corpora.dossier import dossier_readings
 from harness.corpora.reading import Reading
 from harness.evals.statistics import wilson
@@ -158,6 +159,9 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache, index = (Path(scratch) / name for name in ("pdfs", "cache", "index"))
+        cache.mkdir()
+        if (cache_root() / "models").is_dir():  # weights that were pulled are part of installing
+            (cache / "models").symlink_to(cache_root() / "models")
         pairs = write_library(folder)
         questions = [reading for reading, _ in pairs[: chosen.questions]]
         size = sum(path.stat().st_size for path in folder.iterdir())
