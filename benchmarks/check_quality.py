@@ -11,10 +11,13 @@ because detectors, GPT-4o among them, disagreed.
 
 Variants: `global` is one model for all sets, the packaged one (rows of the tuning parts, and
 corrupted texts where they help there); `own` has a head of its own for every set, fitted on its
-tuning part; `both` averages their log odds. Baselines: majority; word overlap, cosine and
-number flag with thresholds of the tuning part; and a logistic regression on the three, cross-
-validated by source within the rest, which so learns from more rows of the set than any variant
-does.
+tuning part; `both` averages their log odds. In all three the numeric layer comes first: a claim
+with a value in digits that the document has not is unsupported. The variant of a set is the one
+with the best area under the curve on its tuning part. Baselines: majority; word overlap, cosine
+and number flag (digits as strings) with thresholds of the tuning part; and a logistic
+regression on the three, cross-validated by source within the rest, which so learns from more
+rows of the set than any variant does. The rest was scored twice: the first time without the
+numeric layer in front.
 Intervals: 95 %, bootstrap over documents (2,000 draws).
 """
 
@@ -52,7 +55,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-SIMPLE = ("cover_document.mean", "cosine.mean", "values_missing.most")
+SIMPLE = ("cover_document.mean", "cosine.mean", "numbers_missing.most")
+LAYER = "values_missing.most"
 BASELINES = {"word overlap": SIMPLE[0], "embedding": SIMPLE[1]}
 DRAWS = 2000
 BAR = 0.03
@@ -137,11 +141,21 @@ def _variants(
     strength, _ = choose_strength(tuning)
     own_inside = cross_fitted(tuning, strength)
     own_outside = fit(tuning, strength).predict_proba(rest.features)[:, 1]
-    return {
+    scores = {
         "global": (inside, outside),
         "own": (own_inside, own_outside),
         "both": (_odds(inside) + _odds(own_inside), _odds(outside) + _odds(own_outside)),
     }
+    at = trained.classifier.names.index(LAYER)
+    return {
+        name: (_layered(one, tuning.features[:, at]), _layered(other, rest.features[:, at]))
+        for name, (one, other) in scores.items()
+    }
+
+
+def _layered(scores: Floats, missing: Floats) -> Floats:
+    """Below all others where a value of the claim is none of the document's."""
+    return scores - np.where(missing > 0, 100.0, 0.0)
 
 
 def _odds(probability: Floats) -> Floats:
@@ -158,7 +172,7 @@ def _simple(found: Sequence[Featured]) -> dict[str, Flags]:
         at = SIMPLE.index(feature)
         threshold = best_threshold(tuning.features[:, at], tuning.supported)
         said[name] = rest.features[:, at] >= threshold
-    said["number flag"] = rest.features[:, SIMPLE.index("values_missing.most")] == 0
+    said["number flag"] = rest.features[:, SIMPLE.index(SIMPLE[2])] == 0
     said["logistic on the three, cross-validated in the rest"] = cross_fitted(rest, 1.0) >= 0.5
     return said
 

@@ -90,6 +90,7 @@ def train(data: Path, wordnet: Path, cache: Path | None = None, seed: int = 1) -
         "seed": seed,
         "code": code_digest(),
         "data": {name: _digest(data / name) for name in SOURCES},
+        "wordnet": {one.name: _digest(one) for one in sorted(wordnet.glob("*.*"))},
         "rows": {"tuning": len(tuning), **{name: len(found) for name, found in more.items()}},
         "tried": tried,
         "chosen": best,

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from harness.check.numbers import read as read_values
 from harness.check.verify.lexicon import hypernyms, synonyms
 from harness.check.verify.reading import Reading, pairs, read
 from harness.check.verify.states import States, encode_states
-from harness.compress.bm25 import K1, B
+from harness.check.verify.values import sizes
 from harness.retrieve.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 _LEXICAL = 0.5
+_K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
+_K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
 CANDIDATES = 32
 """Sentences of a document that a claim's words choose; only these need vectors."""
 
@@ -53,7 +54,7 @@ class Source:
             Sentence(a, b, text[a:b], read(text[a:b])) for a, b in sentence_spans(text)
         )
         self.states: dict[int, States] = {}
-        self.values = tuple(read_values(text))
+        self.values = sizes(text)
         self._lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for at, one in enumerate(self.sentences):
@@ -83,11 +84,11 @@ class Source:
         return frozenset(at for at, _ in self._postings.get(stem, ()))
 
     def bm25(self, stems: Sequence[str]) -> Vectors:
-        """BM25 of every sentence (Lucene's formula, as in `harness.compress.bm25`)."""
+        """BM25 of every sentence (Lucene's formula; Kamphuis et al. 2020)."""
         import numpy as np
 
         scores = np.zeros(len(self.sentences), np.float32)
-        norms = K1 * (1 - B + B * self._lengths / max(1.0, float(self._lengths.mean())))
+        norms = _K1 * (1 - _B + _B * self._lengths / max(1.0, float(self._lengths.mean())))
         for stem in sorted(set(stems)):
             found = self._postings.get(stem, [])
             idf = np.log(1 + (len(self.sentences) - len(found) + 0.5) / (len(found) + 0.5))

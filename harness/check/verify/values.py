@@ -11,21 +11,31 @@ from harness.check.numbers import Agreement, Mention, Quantity, agreement, read
 _DIGIT = re.compile(r"\d")
 
 
-def missing_values(claim: str, values: Sequence[Mention]) -> list[Mention]:
-    """Values written in digits that agree with none of the document's, by size alone.
+def sizes(text: str) -> tuple[Mention, ...]:
+    """Values of a text without sign and bound, each once."""
+    found: dict[tuple[object, ...], Mention] = {}
+    for one in map(_size, read(text)):
+        key = (one.value, one.high, one.unit) if isinstance(one, Quantity) else (one.text,)
+        found.setdefault(key, one)
+    return tuple(found.values())
+
+
+def missing_values(claim: str, known: Sequence[Mention]) -> list[Mention]:
+    """Values written in digits that agree with none of a document's, by size alone.
 
     Signs and bounds are left out: "reduced to below 5" and "under 5" are the same number, and
     which of two wordings is right is no question of numbers. Numbers in words are left out too: a
     summary counts what its document lists.
+
+    Args:
+        claim: its text.
+        known: :func:`sizes` of the document.
     """
-    if not values:
-        return [one for one in read(claim) if _DIGIT.search(one.text)]
-    sizes = [_size(one) for one in values]
     return [
         one
         for one in read(claim)
         if _DIGIT.search(one.text)
-        and all(agreement(_size(one), other) is not Agreement.SAME for other in sizes)
+        and all(agreement(_size(one), other) is not Agreement.SAME for other in known)
     ]
 
 

@@ -88,6 +88,8 @@ class TrainedVerifier:
     def _look(self, text: str, states: States, document: Document, source: Source) -> _Look:
         found, nearest = features(text, states, source)
         probability = self._classifier.probability(pooled([found]))
+        if found["values_missing"]:  # the numeric layer comes first
+            probability = min(probability, self._classifier.threshold / 2)
         return _Look(document, source, probability, found, nearest)
 
     def _finding(self, looks: Sequence[_Look]) -> Finding:
