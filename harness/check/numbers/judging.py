@@ -22,6 +22,10 @@ _NEAR = 0.85
 _SPOKEN, _PROSE = 0.5, 0.75
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
 
+_RANK = {
+    Verdict.SUPPORTED: 0, Verdict.DERIVED: 1, Verdict.CONTRADICTED: 2, Verdict.NOT_FOUND: 3,
+    Verdict.INVALID: 4,
+}  # fmt: skip
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
 
 
@@ -44,6 +48,17 @@ def judge(claim: Claim, sources: Sources) -> Finding | None:
     asked = _asked(claim)
     if asked is None:
         return None
+    best: Finding | None = None
+    for one in sources.each or (sources,):  # alone, so that no other document takes support away
+        found = _judge(asked, one)
+        if found.verdict is Verdict.SUPPORTED:
+            return found
+        if best is None or _RANK[found.verdict] < _RANK[best.verdict]:
+            best = found
+    return best or _nothing(asked)
+
+
+def _judge(asked: _Asked, sources: Sources) -> Finding:
     if isinstance(asked.mention, Period):
         return _period(asked, sources)
     aligned = _aligned(asked, sources.cells)

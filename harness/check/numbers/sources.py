@@ -70,22 +70,25 @@ class Sources:
         documents: as they were given.
         cells: of all their tables.
         sentences: all others of their text.
+        each: the same of every document alone.
     """
 
     documents: tuple[Document, ...]
     cells: tuple[Placed, ...]
     sentences: tuple[Said, ...]
+    each: tuple[Sources, ...] = ()
 
 
 def open_sources(documents: Sequence[Document]) -> Sources:
     """Read documents; what was read of one is kept for the next check of the same text."""
-    placed: list[Placed] = []
-    said: list[Said] = []
+    each: list[Sources] = []
     for at, document in enumerate(documents):
-        values, sentences = _read(document.text)
-        placed.extend(Placed(at, *one) for one in values)
-        said.extend(Said(at, *one) for one in sentences)
-    return Sources(tuple(documents), tuple(placed), tuple(said))
+        values, said = _read(document.text)
+        placed = tuple(Placed(at, *one) for one in values)
+        each.append(Sources(tuple(documents), placed, tuple(Said(at, *one) for one in said)))
+    cells_of_all = tuple(one for part in each for one in part.cells)
+    sentences = tuple(one for part in each for one in part.sentences)
+    return Sources(tuple(documents), cells_of_all, sentences, tuple(each))
 
 
 _Value = tuple[Cell, frozenset[str], frozenset[str], tuple[Period, ...]]

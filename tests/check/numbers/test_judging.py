@@ -105,13 +105,19 @@ def test_what_no_computation_gives_is_not_derived() -> None:
     )
 
 
-def test_irrelevant_passages_change_no_verdict() -> None:
+def test_no_other_document_takes_support_away() -> None:
     noise = Document("noise", "Lighthouses stood in 1850. A sloop carried 12 guns and 90 men.")
-    for sentence, value in (("Beer was $4.2 million in 2019.", "$4.2 million"),):
-        start = sentence.index(value)
-        claim = Claim(
-            text=value, type="cell", start=start, end=start + len(value), sentence=sentence
-        )  # fmt: skip
-        alone = judge(claim, open_sources([Document("doc", TABLE)]))
-        among = judge(claim, open_sources([noise, Document("doc", TABLE), noise]))
-        assert alone == among
+    rival = Document("rival", "| | 2019 |\n| --- | --- |\n| Beer revenue of the brewery | 7.5 |\n")
+    sentence, value = "Beer revenue of the brewery was $4.2 million in 2019.", "$4.2 million"
+    start = sentence.index(value)
+    claim = Claim(
+        text=value, type="cell", start=start, end=start + len(value), sentence=sentence
+    )  # fmt: skip
+    alone = judge(claim, open_sources([Document("doc", TABLE)]))
+    among = judge(claim, open_sources([noise, rival, Document("doc", TABLE), noise]))
+    assert alone is not None
+    assert alone.verdict is Verdict.SUPPORTED
+    assert alone == among
+    against = judge(claim, open_sources([noise, rival]))
+    assert against is not None
+    assert against.verdict is Verdict.CONTRADICTED
