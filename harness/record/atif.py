@@ -32,8 +32,6 @@ def trajectory_of(
     builder = Builder(notes)
     for turn, spoken in conversation.moves:
         _take(builder, turn, spoken)
-    if not builder.drafts:
-        builder.begin("user")
     last = conversation.spoken[-1]
     body = mapping(last.exchange.asked.body)
     tools = [tool for one in listing(body.get("tools")) if (tool := mapping(one))]

@@ -53,7 +53,8 @@ class Recording:
         agent = self.sessions().get(session, "unknown")
         mine = self._asked_by(session)
         found: list[Trajectory] = []
-        for number, conversation in enumerate(conversations(mine), start=1):
+        spoken = [one for one in conversations(mine) if one.moves]
+        for number, conversation in enumerate(spoken, start=1):
             made = trajectory_of(conversation, f"{session}-{number}", session, agent)
             clean = Trajectory.model_validate(secrets.clean_json(dump(made)))
             found.append(redact_trajectory(clean)[0])

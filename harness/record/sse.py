@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.trajectories.lenient import mapping
 
+_LINE = re.compile(rb"\r\n|\n|\r")
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
@@ -34,10 +35,10 @@ class Splitter:
 
 def data_of(event: bytes) -> dict[str, Any]:
     """The JSON object of an event; empty for another one (a comment, `[DONE]`)."""
-    lines = event.decode("utf-8", "replace").splitlines()
-    pieces = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
+    lines = _LINE.split(event)  # text has further line ends, which are content here
+    pieces = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
     try:
-        return mapping(json.loads("\n".join(pieces)))
+        return mapping(json.loads(b"\n".join(pieces).decode("utf-8", "replace")))
     except ValueError:
         return {}
 
