@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _LEXICAL = 0.5
 _K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
-_K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
 CANDIDATES = 32
 """Sentences of a document that a claim's words choose; only these need vectors."""
 
