@@ -72,7 +72,7 @@ def main() -> None:
                 }
             )
     result = {
-        "command": "python -m benchmarks.check_recorded --shared ../shared "
+        "command": f"python -m benchmarks.check_recorded --questions {len(kept)} --shared ../shared "
         "--out evals/results/check_recorded.json",
         "questions": len(kept),
         "all": summary(found),
