@@ -72,8 +72,8 @@ def main() -> None:
                 }
             )
     result = {
-        "command": f"python -m benchmarks.check_recorded --questions {len(kept)} --shared ../shared "
-        "--out evals/results/check_recorded.json",
+        "command": f"python -m benchmarks.check_recorded --questions {len(kept)} "
+        "--shared ../shared --out evals/results/check_recorded.json",
         "questions": len(kept),
         "all": summary(found),
         "runs": {
