@@ -25,6 +25,8 @@ ARMS: dict[str, ContextArm] = {
 }
 BUDGET = 1500
 """Tokens of a context where nothing else is asked for."""
+NAMED_FROM = 600
+"""Tokens of a budget from which every marker has an id for `expand`."""
 _DEPTH = 64
 _WIDER = 4
 """`both` retrieves so many times the budget, and compresses that."""
@@ -121,6 +123,8 @@ class ContextStage:
             budget=budget,
             critic=self.critic,
             tokenizer=self.tokenizer,
+            # What was left out can be asked for, where the budget bears markers that name it.
+            markers="full" if budget >= NAMED_FROM else "auto",
         )
         spans = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in found.spans]
         return found, spans

@@ -14,6 +14,9 @@ from harness.core import BadInput
 from harness.retrieve.encoder import Encoder, EncoderKind, open_encoder
 
 FUSION = "fusion.json"
+READS = 32_000
+"""Characters up to which the token critic reads the units of a call: five seconds on one core. What
+it adds is not told from nothing on longer texts (benchmarks/compression_quality.py)."""
 
 
 class FusedCritic:
@@ -50,13 +53,22 @@ class FusedCritic:
             helps = "with critic" in facts and (folder / "critic.onnx").is_file()
             critic = TokenCritic(folder) if helps else None
         self._critic = critic
-        chosen = facts["with critic" if critic else "without critic"]
-        self._weights: list[float] = chosen["weights"]
-        told = [
-            one for one, name in zip(self._weights, NAMES, strict=True) if "talk: critic" in name
-        ]
-        self._reads_talk = any(told)
-        self._margins: dict[str, float] = chosen["margins"]
+        without = facts["without critic"]
+        joined = facts["with critic"] if critic else without
+        self._weights: dict[bool, list[float]] = {
+            True: joined["weights"],
+            False: without["weights"],
+        }
+        self._reads_talk = any(
+            weight
+            for weight, name in zip(joined["weights"], NAMES, strict=True)
+            if "talk: critic" in name
+        )
+        # A call may be scored either way: the wider margin keeps the share both times.
+        self._margins: dict[str, float] = {
+            recall: max(margin, without["margins"][recall])
+            for recall, margin in joined["margins"].items()
+        }
         parts = ("token critic, " if critic else "") + f"{self._encoder.name}, BM25"
         self.name = f"fused ({parts})"
 
@@ -66,8 +78,9 @@ class FusedCritic:
 
         if not units:
             return []
-        matrix = features(query.text, units, self._scores(query, units))
-        return [float(one) for one in matrix @ np.asarray(self._weights)]
+        scores = self._scores(query, units)
+        weights = np.asarray(self._weights[scores.critic is not None])
+        return [float(one) for one in features(query.text, units, scores) @ weights]
 
     def threshold(self, recall: float, scores: Sequence[float]) -> float:
         """Least score to keep: the best one less the margin that kept this share when fitted.
@@ -87,6 +100,10 @@ class FusedCritic:
         texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
         vectors = self._encoder.encode([query.text, *texts])
         critic = None
-        if self._critic and (self._reads_talk or not is_talk(units)):
+        if self._critic and sum(map(len, texts)) <= READS and self._tells(units):
             critic = np.asarray(self._critic.score(query, units), dtype=np.float64)
         return Scores(critic, vectors[0], vectors[1:])
+
+    def _tells(self, units: Sequence[Unit]) -> bool:
+        """Whether the coefficients use the token critic on these units."""
+        return self._reads_talk or not is_talk(units)
