@@ -82,6 +82,6 @@ def _centrality(tokens: Sequence[Sequence[str]]) -> list[float]:
     n = len(tokens)
     weight = {word: math.log(1 + total[word]) * math.log(1 + n / within[word]) for word in within}
     return [
-        sum(weight[word] for word in set(one)) / (8 + len(set(one))) if one else 0.0
+        math.fsum(weight[word] for word in set(one)) / (8 + len(set(one))) if one else 0.0
         for one in tokens
     ]
