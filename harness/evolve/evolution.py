@@ -79,6 +79,7 @@ class Evolution:
         execute: runs a command in a sandbox, to try the scripts of a skill.
         gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
+        sample: of failed and passed runs, once :meth:`contrast` was called.
         done: analysts that have finished, of `total`, for the progress.
     """
 
@@ -97,15 +98,15 @@ class Evolution:
     progress: Callable[[Event], None] = lambda event: None
     done: int = 0
     total: int = 0
-    _contrast: Contrast | None = None
+    sample: Contrast | None = None
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def contrast(self, state: State) -> Contrast:
         """What failed and passed runs show, to judge evidence by."""
         with self._reading:
-            if self._contrast is None:
-                self._contrast = Contrast.of(self.runs(state).runs, self.shelf)
-            return self._contrast
+            if self.sample is None:
+                self.sample = Contrast.of(self.runs(state).runs, self.shelf)
+            return self.sample
 
     def runs(self, state: State) -> Runs:
         """The trajectories that the state names."""

@@ -92,9 +92,7 @@ async def read_one(evolution: Evolution, state: State, number: int) -> Update:
     assert kind is not None, "the fleet holds runs that teach"
     found = await detached(evolution.read(trajectory, kind))
     if found.record is not None:
-        # In a thread: the first one reads the sample of runs, and other replies must not wait.
-        contrast = await asyncio.to_thread(evolution.contrast, state)
-        record, losses = await asyncio.to_thread(contrast.sift, found.record)
+        record, losses = await _sifted(evolution, state, found.record)
         found = found.model_copy(update={"record": record, "losses": (*found.losses, *losses)})
     if found.record is not None and evolution.mapper is not None:
         mapped = await write_patch(found.record, number + 1, evolution.mapper, evolution.seed.text)
@@ -106,6 +104,17 @@ async def read_one(evolution: Evolution, state: State, number: int) -> Update:
         )
     evolution.read_so_far()
     return {"readings": [[number, evolution.shelf.put(found)]]}
+
+
+async def _sifted(
+    evolution: Evolution, state: State, record: AnalystRecord
+) -> tuple[AnalystRecord | None, tuple[Loss, ...]]:
+    """The record without lessons whose evidence passed runs show more often.
+
+    In threads, since other replies must not wait; in none where there is nothing to compare with.
+    """
+    contrast = evolution.sample or await asyncio.to_thread(evolution.contrast, state)
+    return await asyncio.to_thread(contrast.sift, record) if contrast.passed else (record, ())
 
 
 def collect(evolution: Evolution, state: State) -> Update:
