@@ -53,8 +53,9 @@ def renumbering(
         above = order[place + 1] if place + 1 < len(order) else number * 1.5 + 9
         room = (above - number) * share
         step = float(int(room)) if number == int(number) else round(room, 2)
-        if step > 0 and number + step < above:
-            found[number] = order[place] = round(number + step, 2)
+        new = round(number + step, 2)  # first, since 3.17 + 0.01 is less than 3.18 as a float
+        if number < new < above:
+            found[number] = order[place] = new
     return found
 
 

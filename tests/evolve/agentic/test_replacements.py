@@ -6,7 +6,7 @@ import datetime
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.evolve.agentic.renaming import renamed, renaming
@@ -31,6 +31,7 @@ def test_new_names_sort_as_the_old_ones_did(known: set[str], seed: int) -> None:
 
 
 @given(NUMBERS, st.sampled_from([0.3, 0.5]))
+@example({3.17, 3.18}, 0.5)
 def test_new_numbers_sort_as_the_old_ones_did(known: set[float], share: float) -> None:
     numbers = renumbering(known, known, (), share)
     new = [numbers.get(number, number) for number in sorted(known)]
