@@ -54,11 +54,15 @@ class Source:
         )
         self.states: dict[int, States] = {}
         self.values = sizes(text)
-        self._lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
+        norms = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
+        postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for at, one in enumerate(self.sentences):
             for word, count in Counter(one.reading.stems).items():
-                self._postings[word].append((at, count))
+                postings[word].append((at, count))
+        self._postings = {
+            word: _weighed(found, norms, len(self.sentences)) for word, found in postings.items()
+        }
 
     def __contains__(self, stem: str) -> bool:
         return stem in self._postings
@@ -80,19 +84,17 @@ class Source:
 
     def places(self, stem: str) -> frozenset[int]:
         """Sentences that hold a stem."""
-        return frozenset(at for at, _ in self._postings.get(stem, ()))
+        found = self._postings.get(stem)
+        return frozenset(found[0].tolist()) if found else frozenset()
 
     def bm25(self, stems: Sequence[str]) -> Vectors:
         """BM25 of every sentence (Lucene's formula; Kamphuis et al. 2020)."""
         import numpy as np
 
         scores = np.zeros(len(self.sentences), np.float32)
-        norms = _K1 * (1 - _B + _B * self._lengths / max(1.0, float(self._lengths.mean())))
         for stem in sorted(set(stems)):
-            found = self._postings.get(stem, [])
-            idf = np.log(1 + (len(self.sentences) - len(found) + 0.5) / (len(found) + 0.5))
-            for at, count in found:
-                scores[at] += idf * count / (count + norms[at])
+            if found := self._postings.get(stem):
+                scores[found[0]] += found[1]
         return scores
 
     def candidates(self, claim: Reading) -> list[int]:
@@ -114,6 +116,18 @@ class Source:
         scores = {at: float(self.states[at].sentence @ vector + scale * lexical[at])
                   for at in chosen}  # fmt: skip
         return sorted(chosen, key=lambda at: -scores[at])[:k]
+
+
+def _weighed(
+    found: Sequence[tuple[int, int]], norms: Vectors, sentences: int
+) -> tuple[NDArray[np.int64], Vectors]:
+    """Places of a stem, and what it adds to the score of each."""
+    import numpy as np
+
+    places = np.array([at for at, _ in found])
+    counts = np.array([count for _, count in found], np.float32)
+    idf = np.log(1 + (sentences - len(found) + 0.5) / (len(found) + 0.5))
+    return places, (idf * counts / (counts + norms[places])).astype(np.float32)
 
 
 def open_source(text: str) -> Source | None:

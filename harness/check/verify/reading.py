@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from harness.check.verify.stems import WORD, stem
@@ -78,8 +78,9 @@ class Reading:
         return sum(one in RISING for one in self.stems), sum(one in FALLING for one in self.stems)
 
 
+@lru_cache(maxsize=1 << 12)
 def read(text: str) -> Reading:
-    """The words of a sentence."""
+    """The words of a sentence; those of the last few thousand texts are kept."""
     words = tuple(WORD.findall(text))
     return Reading(words, tuple(stem(word) for word in words))
 

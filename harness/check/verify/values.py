@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.check.numbers import Agreement, Mention, Quantity, agreement, read
 
+Sizes = dict[tuple[object, ...], Mention]
 _DIGIT = re.compile(r"\d")
 
 
-def sizes(text: str) -> tuple[Mention, ...]:
-    """Values of a text without sign and bound, each once."""
-    found: dict[tuple[object, ...], Mention] = {}
+def sizes(text: str) -> Sizes:
+    """Values of a text without sign and bound, each once, by what makes them the same."""
+    found: Sizes = {}
     for one in map(_size, read(text)):
-        key = (one.value, one.high, one.unit) if isinstance(one, Quantity) else (one.text,)
-        found.setdefault(key, one)
-    return tuple(found.values())
+        found.setdefault(_key(one), one)
+    return found
 
 
-def missing_values(claim: str, known: Sequence[Mention]) -> list[Mention]:
+def missing_values(claim: str, known: Sizes) -> list[Mention]:
     """Values written in digits that agree with none of a document's, by size alone.
 
     Signs and bounds are left out: "reduced to below 5" and "under 5" are the same number, and
@@ -31,12 +30,17 @@ def missing_values(claim: str, known: Sequence[Mention]) -> list[Mention]:
         claim: its text.
         known: :func:`sizes` of the document.
     """
-    return [
-        one
-        for one in read(claim)
-        if _DIGIT.search(one.text)
-        and all(agreement(_size(one), other) is not Agreement.SAME for other in known)
-    ]
+    return [one for one in read(claim) if _DIGIT.search(one.text) and _missing(_size(one), known)]
+
+
+def _missing(size: Mention, known: Sizes) -> bool:
+    if _key(size) in known:  # comparing with hundreds of others takes a while
+        return False
+    return all(agreement(size, other) is not Agreement.SAME for other in known.values())
+
+
+def _key(size: Mention) -> tuple[object, ...]:
+    return (size.value, size.high, size.unit) if isinstance(size, Quantity) else (size.text,)
 
 
 def _size(mention: Mention) -> Mention:

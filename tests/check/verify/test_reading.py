@@ -55,7 +55,7 @@ def test_missing_values(claim: str, missing: list[str]) -> None:
 
 
 def test_without_values_every_number_is_missing() -> None:
-    assert [one.text for one in missing_values("It cost $40.", [])] == ["$40"]
+    assert [one.text for one in missing_values("It cost $40.", {})] == ["$40"]
 
 
 def test_source_finds_sentences_by_words() -> None:
