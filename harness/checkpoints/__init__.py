@@ -1,7 +1,12 @@
-"""Graph state on disk."""
+"""Graph state on disk: a LangGraph checkpoint saver that keeps each value once."""
 
 from __future__ import annotations
 
-from harness.checkpoints.sqlite import open_saver
+from typing import TYPE_CHECKING
 
-__all__ = ["open_saver"]
+from harness.checkpoints.opening import open_saver, open_store
+
+if TYPE_CHECKING:
+    from harness.checkpoints.store import CheckpointStore as CheckpointStore
+
+__all__ = ["open_saver", "open_store"]

@@ -1,0 +1,128 @@
+"""The SQLite file behind the checkpoint store: its tables and its transactions.
+
+Tables:
+    blobs: serialised values, one row per content (`digest` covers type and bytes).
+    nodes: lists as a prefix tree. A node is its parent list plus one blob; 0 is the empty list.
+    heads: the identity of a checkpoint (thread, namespace, id) under a small number.
+    checkpoints: what LangGraph saves per step, channel values replaced by references.
+    writes: what a task wrote, each value a reference.
+    threads: what is known about a thread besides its checkpoints (a JSON object).
+
+A reference is twice the number of a blob, or twice the number of a node plus one. Numbers of blobs
+and nodes are never given twice, so what a process has read under one stays true.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.core import BadInput
+
+VERSION = 1
+"""Of the layout, in the file's `user_version`."""
+
+_TABLES = """
+CREATE TABLE blobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE,
+    type TEXT NOT NULL, packed INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, parent INTEGER NOT NULL, blob INTEGER NOT NULL,
+    UNIQUE (parent, blob));
+CREATE TABLE heads (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, ns TEXT NOT NULL,
+    checkpoint TEXT NOT NULL, UNIQUE (thread, ns, checkpoint));
+CREATE TABLE checkpoints (
+    head INTEGER PRIMARY KEY, parent TEXT, header BLOB NOT NULL, refs BLOB NOT NULL,
+    metadata TEXT NOT NULL);
+CREATE TABLE writes (
+    head INTEGER NOT NULL, task TEXT NOT NULL, idx INTEGER NOT NULL, path TEXT NOT NULL,
+    channel TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (head, task, idx)) WITHOUT ROWID;
+CREATE TABLE threads (thread TEXT PRIMARY KEY, info TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sweeps (count INTEGER NOT NULL);
+INSERT INTO sweeps VALUES (0);
+"""
+
+
+class Database:
+    """One connection, used by one thread at a time.
+
+    Every transaction is on disk when it returns (WAL, `synchronous = FULL`): a kill loses nothing
+    that was committed, and a half-written transaction is gone when the file is opened again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the store in `path`.
+
+        Raises:
+            BadInput: if the file is not a store, or one of a newer layout.
+        """
+        self.path = path
+        self.lock = threading.RLock()
+        self._connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, timeout=60
+        )
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise BadInput(
+                f"expected a checkpoint store (SQLite) in {str(path)!r}, found: {error}; "
+                "name another file"
+            ) from error
+        except BadInput:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA journal_size_limit = 0")
+        if run("PRAGMA user_version").fetchone()[0] == 0:
+            with self.transaction():
+                if run("PRAGMA user_version").fetchone()[0] == 0:
+                    for statement in _TABLES.split(";\n"):
+                        run(statement)
+                    run(f"PRAGMA user_version = {VERSION}")
+        found = run("PRAGMA user_version").fetchone()[0]
+        if found != VERSION:
+            raise BadInput(
+                f"expected a checkpoint store of layout {VERSION} in {str(self.path)!r}, "
+                f"found {found!r}; open it with the version of harness that wrote it"
+            )
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection]:
+        """All of the block is written, or nothing of it."""
+        with self.lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Generator[sqlite3.Connection]:
+        """One state of the file for the whole block."""
+        with self.lock:
+            self._connection.execute("BEGIN")
+            try:
+                yield self._connection
+            finally:
+                self._connection.execute("COMMIT")
+
+    def vacuum(self) -> None:
+        """Give free pages back to the file system."""
+        with self.lock:
+            self._connection.execute("VACUUM")
+
+    def close(self) -> None:
+        """Close the file; its write-ahead log is folded in."""
+        with self.lock:
+            self._connection.close()

@@ -1,0 +1,78 @@
+"""Threads as a whole: what is in a store, what is known of them, how one moves to another file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any, cast
+
+import ormsgpack
+
+from harness.checkpoints.rows import head_of
+from harness.checkpoints.values import Values
+from harness.core import BadInput
+
+Side = tuple[sqlite3.Connection, Values]
+"""One end of a transfer: a connection inside a transaction, and the values behind it."""
+
+
+def known(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
+    """Thread ids, oldest first, each with its description."""
+    rows = db.execute("SELECT thread, min(id) FROM heads GROUP BY thread ORDER BY min(id)")
+    found: dict[str, dict[str, Any]] = {thread: {} for thread, _ in rows}
+    for thread, info in db.execute("SELECT thread, info FROM threads"):
+        found[thread] = json.loads(info)
+    return found
+
+
+def describe(db: sqlite3.Connection, thread: str, info: dict[str, Any]) -> None:
+    """Replace a thread's description."""
+    db.execute("INSERT OR REPLACE INTO threads VALUES (?, ?)", (thread, json.dumps(info)))
+
+
+def check_known(db: sqlite3.Connection, thread: str, path: Path) -> None:
+    """Raise unless the thread has a checkpoint."""
+    threads = known(db)
+    if thread not in threads:
+        raise BadInput(
+            f"expected a thread of {str(path)!r}, found {thread!r}; it has {sorted(threads)[:10]}"
+        )
+
+
+def check_export(path: Path) -> None:
+    """Raise if there is a file already."""
+    if path.exists():
+        raise BadInput(f"expected a new file, found {str(path)!r}; remove it or name another")
+
+
+def transfer(source: Side, target: Side, thread: str) -> None:
+    """Copy a thread from one store into another."""
+    db, values = source
+    heads = db.execute(
+        "SELECT id, thread, ns, checkpoint FROM heads WHERE thread = ? ORDER BY id", (thread,)
+    ).fetchall()
+    moved: dict[int, int] = {}
+
+    def move(ref: int) -> int:
+        if ref not in moved:
+            items = values.raw(db, ref)
+            moved[ref] = target[1].put_raw(target[0], items, split=bool(ref % 2))
+        return moved[ref]
+
+    for head, *key in heads:
+        number = head_of(target[0], (key[0], key[1], key[2]))
+        for row in db.execute("SELECT * FROM checkpoints WHERE head = ?", (head,)):
+            refs = cast("dict[str, int]", ormsgpack.unpackb(row[3]))
+            packed = ormsgpack.packb({channel: move(ref) for channel, ref in refs.items()})
+            target[0].execute(
+                "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+                (number, row[1], row[2], packed, row[4]),
+            )
+        for row in db.execute("SELECT * FROM writes WHERE head = ?", (head,)):
+            target[0].execute(
+                "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?)",
+                (number, row[1], row[2], row[3], row[4], move(row[5])),
+            )
+    for row in db.execute("SELECT info FROM threads WHERE thread = ?", (thread,)):
+        describe(target[0], thread, json.loads(row[0]))

@@ -1,0 +1,142 @@
+"""Values in the store: each content once, each list as a path in a tree of prefixes.
+
+A list that grows by an item costs one node and the item, however long the list is. The list's
+serialised bytes are compared with those of the list saved before it: what follows a common start
+is all that is packed and written.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import sqlite3
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from harness.checkpoints.lists import LastList, Lists
+from harness.checkpoints.packing import pack, unpack
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
+ITEM_BYTES = 64
+"""Lists whose items are smaller than this on average are one blob: a row costs more than it."""
+CACHE_BYTES = 32 * 1024 * 1024
+"""Of blobs kept in memory."""
+
+
+def _array_header(data: bytes) -> int:
+    """Bytes before the first item of a msgpack array (msgpack specification, array family)."""
+    return {0xDC: 3, 0xDD: 5}.get(data[0], 1)
+
+
+class Values:
+    """Put values in, get references; put references in, get values."""
+
+    def __init__(self, serde: SerializerProtocol, *, split_lists: bool) -> None:
+        """Use `serde` for the bytes; `split_lists` is for serialisers that write msgpack."""
+        self._serde = serde
+        self._split = split_lists
+        self._lists = Lists()
+        self._blobs: dict[int, tuple[str, bytes]] = {}
+        self._held = 0
+        self._sweeps = 0
+
+    def refresh(self, db: sqlite3.Connection) -> None:
+        """Forget what is cached if another connection has swept since."""
+        (sweeps,) = db.execute("SELECT count FROM sweeps").fetchone()
+        if sweeps != self._sweeps:
+            self._sweeps = sweeps
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget everything cached: a transaction that was rolled back may have filled it."""
+        self._lists.clear()
+        self._blobs.clear()
+        self._held = 0
+
+    def with_serde(self, serde: SerializerProtocol) -> Values:
+        """The same values, read by another serialiser."""
+        clone = copy.copy(self)
+        clone._serde = serde
+        return clone
+
+    def put(self, db: sqlite3.Connection, value: Any, place: Hashable = None) -> int:
+        """Store `value` and return its reference.
+
+        Args:
+            db: inside a transaction.
+            value: anything the serialiser takes.
+            place: where the value belongs (thread, namespace, channel); the list saved for the
+                same place before is the one it is compared with.
+        """
+        kind, data = self._serde.dumps_typed(value)
+        if not (self._split and kind == "msgpack" and type(value) is list and value):
+            return 2 * self._put_blob(db, kind, data)
+        items = cast("list[Any]", value)
+        body = data[_array_header(data) :]
+        if len(body) < ITEM_BYTES * len(items):
+            return 2 * self._put_blob(db, kind, data)
+        node, new = self._lists.known_start(place, body, items)
+        for item in new:
+            node = self._lists.child(db, node, self._put_blob(db, *self._serde.dumps_typed(item)))
+        self._lists.remember(place, LastList(body, len(items), node))
+        return 2 * node + 1
+
+    def get(self, db: sqlite3.Connection, refs: Sequence[int]) -> list[Any]:
+        """The values of `refs`, in their order, every one an object of its own."""
+        paths = [self._lists.path(db, ref // 2) if ref % 2 else [ref // 2] for ref in refs]
+        found = self._load(db, {blob for path in paths for blob in path})
+        loads = self._serde.loads_typed
+        return [
+            [loads(found[blob]) for blob in path] if ref % 2 else loads(found[path[0]])
+            for ref, path in zip(refs, paths, strict=True)
+        ]
+
+    def raw(self, db: sqlite3.Connection, ref: int) -> list[tuple[str, bytes]]:
+        """The serialised items of a list, or the one item of another value."""
+        blobs = self._lists.path(db, ref // 2) if ref % 2 else [ref // 2]
+        found = self._load(db, set(blobs))
+        return [found[blob] for blob in blobs]
+
+    def put_raw(
+        self, db: sqlite3.Connection, items: list[tuple[str, bytes]], *, split: bool
+    ) -> int:
+        """Store what :meth:`raw` of another store gave."""
+        if not split:
+            return 2 * self._put_blob(db, *items[0])
+        node = 0
+        for item in items:
+            node = self._lists.child(db, node, self._put_blob(db, *item))
+        return 2 * node + 1
+
+    def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes | bytearray) -> int:
+        digest = hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).digest()
+        row = db.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
+        if row is not None:
+            return row[0]
+        packed, stored = pack(bytes(data))
+        added = db.execute(
+            "INSERT INTO blobs (digest, type, packed, data) VALUES (?, ?, ?, ?)",
+            (digest, kind, packed, stored),
+        )
+        return cast("int", added.lastrowid)
+
+    def _load(self, db: sqlite3.Connection, blobs: set[int]) -> dict[int, tuple[str, bytes]]:
+        found = {blob: self._blobs[blob] for blob in blobs if blob in self._blobs}
+        missing = sorted(blobs - found.keys())
+        for start in range(0, len(missing), 500):
+            some = missing[start : start + 500]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT id, type, packed, data FROM blobs WHERE id IN ({marks})"
+            for blob, kind, packed, data in db.execute(query, some):
+                found[blob] = (kind, unpack(data) if packed else data)
+                self._hold(blob, found[blob])
+        return found
+
+    def _hold(self, blob: int, content: tuple[str, bytes]) -> None:
+        if self._held > CACHE_BYTES:
+            self._blobs.clear()
+            self._held = 0
+        self._blobs[blob] = content
+        self._held += len(content[1])
