@@ -92,7 +92,7 @@ async def propose(state: ProposerInput, runtime: Context) -> Update:
     for seed in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": seed})
         reply = await context.proposer.complete(messages, sampling=sampling)
-        context.tell({"type": "reply", "role": "proposer", "reply": reply})
+        context.tell({"type": "reply", "role": "proposer", "reply": reply, "again": seed > 0})
         pairs = read_pairs(reply.text)
         if pairs:
             break

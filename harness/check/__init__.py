@@ -6,8 +6,9 @@ from harness.check.batch import BatchReport, Row, check_batch, read_batch
 from harness.check.checking import Documents, check
 from harness.check.claims import coverage, extract
 from harness.check.gathering import gather
-from harness.check.output import as_junit, as_text, write_html
+from harness.check.output import as_junit, as_text, repair_text, write_html
 from harness.check.policies import Decision, decide
+from harness.check.repairs import Edit, Repair, repair, repair_answer
 from harness.check.types import (
     Checked,
     Claim,
@@ -29,10 +30,12 @@ __all__ = [
     "ClaimType",
     "Decision",
     "Documents",
+    "Edit",
     "Evidence",
     "Finding",
     "Outcome",
     "PolicyName",
+    "Repair",
     "Report",
     "Row",
     "Verdict",
@@ -47,5 +50,8 @@ __all__ = [
     "gather",
     "open_verifier",
     "read_batch",
+    "repair",
+    "repair_answer",
+    "repair_text",
     "write_html",
 ]

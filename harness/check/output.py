@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from harness.check.policies import is_fault
+from harness.check.repairs.types import Edit, Repair
 from harness.check.types import Checked, Outcome, Report, Verdict
 from harness.core import write_atomic
 from harness.core.pages import render_page
@@ -29,6 +30,24 @@ def as_text(report: Report, answer: str) -> str:
                       for one in claim.evidence[:2]]  # fmt: skip
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(report).items())
     lines.append(f"{counts or 'no claims'}; coverage {report.coverage:.0%}; {report.verifier}")
+    return "\n".join(lines)
+
+
+def repair_text(repair: Repair) -> str:
+    """What was wrong, what was rewritten, and the report on the answer as it is now."""
+    faults = [sum(is_fault(one) for one in each.claims) for each in (repair.before, repair.after)]
+    lines = [f"before: {repair.before.verdict}: {repair.before.reason}"]
+    for edit in repair.edits:
+        place = f"[{edit.start}:{edit.end}]"
+        lines += [f"  {place} {edit.reason}", f"    - {edit.before}", f"    + {edit.after}"]
+    calls = ", ".join(f"{count} {name}" for name, count in repair.calls.items())
+    lines += [
+        f"{repair.rounds} rounds, {repair.discarded} without gain; faults {faults[0]} -> "
+        f"{faults[1]}; calls: {calls}",
+        f"after: {as_text(repair.after, repair.answer)}",
+        "",
+        repair.answer,
+    ]
     return "\n".join(lines)
 
 
@@ -75,8 +94,12 @@ def _clean(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
+def write_html(
+    reports: Sequence[tuple[str, str, Report]], out: Path, edits: Sequence[Edit] = ()
+) -> None:
     """Write (name, answer, report) as one page, claims highlighted where they stand.
+
+    `edits` are shown above them: what a repair rewrote.
 
     Raises:
         BadInput: if `out` cannot be written.
@@ -90,7 +113,7 @@ def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
         }
         for name, answer, report in reports
     ]
-    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown))
+    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown, edits=edits))
 
 
 def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:

@@ -138,6 +138,7 @@ class Report(Value):
         reason: why, in one sentence.
         verifier: what gave the verdicts.
         warnings: what a reader must know.
+        calls: sent to models, by role; `again` those that follow a reply nobody could read.
     """
 
     verdict: Outcome
@@ -147,6 +148,7 @@ class Report(Value):
     reason: str
     verifier: str
     warnings: tuple[str, ...] = ()
+    calls: dict[str, int] = {}
 
 
 class Verifier(Protocol):

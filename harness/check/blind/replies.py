@@ -44,7 +44,7 @@ class Answered(NamedTuple):
 def read_pairs(reply: str) -> list[Pair]:
     """Question and answer pairs of a Proposer: JSON, cut JSON, or lines; [] without any."""
     found = [
-        Pair(_text(one, "question", "q"), _text(one, "answer", "a")) for one in _objects(reply)
+        Pair(_text(one, "question", "q"), _text(one, "answer", "a")) for one in json_objects(reply)
     ] or [Pair(match["question"], match["answer"]) for match in _PAIR.finditer(_plain(reply))]
     return [Pair(_clean(one.question), _clean(one.answer)) for one in found if _is_pair(one)]
 
@@ -59,7 +59,7 @@ def read_answers(reply: str, questions: int) -> list[Answered | None]:
     Items are taken in order, or by the number they bear, where they bear one.
     """
     found: list[Answered | None] = [None] * questions
-    objects = _objects(reply)
+    objects = json_objects(reply)
     if objects:
         for at, one in enumerate(objects[:questions]):
             found[at] = _answered(_text(one, "evidence", "quote"), _text(one, "answer", "a"))
@@ -82,7 +82,7 @@ def _plain(reply: str) -> str:
     return _FENCE.sub("", _THINKING.sub("", reply)).strip()
 
 
-def _objects(reply: str) -> list[dict[str, Any]]:
+def json_objects(reply: str) -> list[dict[str, Any]]:
     """The JSON objects of a reply, those in front of a cut or a fault as well."""
     text = _plain(reply)
     decoder, found, at = json.JSONDecoder(), list[dict[str, Any]](), 0

@@ -1,15 +1,70 @@
-"""The MARCH graph on one answer, with models by spec: what `harness check --model` does."""
+"""Blind checking with models by spec: what `harness check --model` does."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from harness.check.blind.session import MarchContext, march
 from harness.check.checking import Documents, read_documents
 from harness.check.types import PolicyName, Report
 from harness.core import BadInput
-from harness.models import Budget, CallStore, Role, open_model, parse_roles
+from harness.models import Budget, CallStore, ChatModel, Role, open_model, parse_roles
+from harness.retrieve.document import Document
+
+_ROLES: tuple[Role, ...] = ("agent", "proposer", "checker")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The open models of a check; they may be of different families."""
+
+    solver: ChatModel
+    proposer: ChatModel
+    checker: ChatModel
+
+    def context(
+        self, documents: Sequence[Document], policy: PolicyName, votes: int
+    ) -> MarchContext:
+        """What the graph needs for one answer, with a vault of its own."""
+        return MarchContext(
+            self.solver, self.proposer, self.checker, tuple(documents), policy=policy, votes=votes
+        )  # fmt: skip
+
+
+@asynccontextmanager
+async def open_roles(
+    models: Sequence[str],
+    *,
+    base_url: str | None = None,
+    budget: Budget | None = None,
+    calls: CallStore | None = None,
+) -> AsyncGenerator[Roles]:
+    """The models of `[ROLE=]SPEC` strings, roles `agent`, `proposer` and `checker`.
+
+    Args:
+        models: the strings.
+        base_url: endpoint of `openai/` and `vllm/` models.
+        budget: limits over all roles.
+        calls: where calls are recorded and answered from; default in memory.
+
+    Raises:
+        BadInput: for an unknown role or spec.
+    """
+    specs, limits, store = parse_roles(models), budget or Budget(), calls or CallStore()
+    opened: list[ChatModel] = []
+    try:
+        for role in _ROLES:
+            model = open_model(
+                specs[role], base_url=base_url, calls=store, budget=limits, role=role
+            )
+            opened.append(model)
+        yield Roles(*opened)
+    finally:
+        for model in opened:
+            await model.aclose()
 
 
 def check_blind(
@@ -29,13 +84,10 @@ def check_blind(
     Args:
         answer: the text to check; empty to let the Solver (role `agent`) answer `question`.
         documents: as :func:`harness.check.check` takes them.
-        models: `[ROLE=]SPEC`, roles `agent`, `proposer` and `checker`.
+        models: as :func:`open_roles` takes them, with the three arguments at the end.
         question: what the user asked.
         policy: how verdicts become an outcome.
         votes: samples of the Checker.
-        base_url: endpoint of `openai/` and `vllm/` models.
-        budget: limits over all roles.
-        calls: where calls are recorded and answered from; default in memory.
 
     Raises:
         BadInput: for an unknown role or spec, a path that cannot be read, or nothing to check.
@@ -45,21 +97,10 @@ def check_blind(
     if not answer.strip() and not question.strip():
         raise BadInput("expected an answer to check, found no visible character in it")
     read, _ = read_documents(documents)
-    specs, limits, store = parse_roles(models), budget or Budget(), calls or CallStore()
 
     async def run() -> Report:
-        roles: tuple[Role, ...] = ("agent", "proposer", "checker")
-        solver, proposer, checker = (
-            open_model(specs[role], base_url=base_url, calls=store, budget=limits, role=role)
-            for role in roles
-        )
-        try:
-            context = MarchContext(
-                solver, proposer, checker, tuple(read), policy=policy, votes=votes
-            )  # fmt: skip
+        async with open_roles(models, base_url=base_url, budget=budget, calls=calls) as roles:
+            context = roles.context(read, policy, votes)
             return await march(context, asked=question, response=answer)
-        finally:
-            for model in (solver, proposer, checker):
-                await model.aclose()
 
     return asyncio.run(run())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.check.blind.comparing import compare
@@ -83,7 +84,7 @@ async def _ask(
     for attempt in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": seed + 1000 * attempt})
         reply = await ask_blind(context.checker, blind, context.vault, request, sampling)
-        context.tell({"type": "reply", "role": "checker", "reply": reply})
+        context.tell({"type": "reply", "role": "checker", "reply": reply, "again": attempt > 0})
         found = read_answers(reply.text, len(questions))
         if any(one is not None for one in found):
             break
@@ -151,6 +152,14 @@ async def march(context: MarchContext, *, asked: str = "", response: str = "") -
         raise BadInput("expected a response to check, or a question for the Solver")
     if context.votes < 1:
         raise BadInput(f"votes: expected 1 or more, got {context.votes!r}")
+    calls: Counter[str] = Counter()
+
+    def count(event: dict[str, Any]) -> None:
+        if event["type"] == "reply" and not event["reply"].cached:
+            calls["again" if event.get("again") else event["role"]] += 1
+        context.tell(event)
+
     graph = assets.load_graph("march")
-    state = await graph.ainvoke({"asked": asked, "response": response}, context=context)
-    return Report.model_validate(state["report"])
+    counting = replace(context, on_event=count)
+    state = await graph.ainvoke({"asked": asked, "response": response}, context=counting)
+    return Report.model_validate(state["report"]).model_copy(update={"calls": dict(calls)})
