@@ -29,6 +29,7 @@ from harness.check.numbers.judging import judge
 from harness.check.numbers.sources import open_sources
 from harness.check.numbers.tables import Cell, cells
 from harness.check.types import Claim, Verdict
+from harness.evals.statistics import ratio_interval
 from harness.retrieve.document import Document
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "tatqa.jsonl"
@@ -197,14 +198,10 @@ def occurs(document: Document, statement: Statement) -> bool:
 
 
 def interval(rates: dict[str, list[bool]]) -> tuple[float, float]:
-    """95 % of 1,000 bootstrap samples of sources."""
-    draw, keys = random.Random(41), sorted(rates)
-    found: list[float] = []
-    for _ in range(1000):
-        chosen = [one for key in draw.choices(keys, k=len(keys)) for one in rates[key]]
-        found.append(sum(chosen) / len(chosen))
-    found.sort()
-    return found[25], found[974]
+    """95 % interval of a share, sources resampled."""
+    found = ratio_interval([(sum(flags), len(flags)) for flags in rates.values()])
+    assert found is not None  # or there is one source
+    return found
 
 
 def main() -> None:

@@ -48,6 +48,7 @@ from harness.check.training.sets import Labelled, evaluation_sets
 from harness.check.verify.evidence import Source
 from harness.check.verify.reading import read
 from harness.core import write_atomic
+from harness.evals.statistics import cluster_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 SIMPLE = ("cover_document.mean", "cosine.mean", "numbers_missing.most")
 LAYER = "values_missing.most"
 BASELINES = {"word overlap": SIMPLE[0], "embedding": SIMPLE[1]}
-DRAWS = 2000
 BAR = 0.03
 
 
@@ -179,20 +179,14 @@ def _simple(found: Sequence[Featured]) -> dict[str, Flags]:
 
 def interval(said: Flags, other: Flags, rows: Rows) -> tuple[float, float]:
     """95 % interval of the difference in balanced accuracy, drawn by documents."""
-    draw = np.random.default_rng(0)
-    names, index = np.unique(rows.sources, return_inverse=True)
-    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
-    found: list[float] = []
-    for _ in range(DRAWS):
-        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
-        chosen = np.concatenate([places[at] for at in drawn])
+
+    def difference(chosen: NDArray[np.int64]) -> float | None:
         labels = rows.supported[chosen]
         if labels.all() or not labels.any():
-            continue
-        found.append(
-            balanced_accuracy(said[chosen], labels) - balanced_accuracy(other[chosen], labels)
-        )
-    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
+            return None
+        return balanced_accuracy(said[chosen], labels) - balanced_accuracy(other[chosen], labels)
+
+    return cluster_interval(difference, rows.sources)
 
 
 def numeric_layer(found: Sequence[Featured]) -> dict[str, dict[str, Any]]:

@@ -27,12 +27,12 @@ from harness.check.training.sets import is_tuning, rows_of
 from harness.check.types import Claim, Outcome, Verdict
 from harness.check.verify import TrainedVerifier
 from harness.core import write_atomic
+from harness.evals.statistics import cluster_interval
 from harness.retrieve.document import Document
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DRAWS = 2000
 RIGHT_F1 = 0.5
 
 
@@ -138,15 +138,8 @@ def interval(
     scores: NDArray[np.float64], wrong: NDArray[np.bool_], questions: NDArray[np.str_]
 ) -> list[float]:
     """95 % interval of the area, drawn by questions."""
-    draw = np.random.default_rng(0)
-    names, index = np.unique(questions, return_inverse=True)
-    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
-    found: list[float] = []
-    for _ in range(DRAWS):
-        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
-        chosen = np.concatenate([places[at] for at in drawn])
-        found.append(auc(scores[chosen], wrong[chosen]))
-    return [round(float(np.quantile(found, one)), 4) for one in (0.025, 0.975)]
+    found = cluster_interval(lambda at: auc(scores[at], wrong[at]), questions)
+    return [round(one, 4) for one in found]
 
 
 if __name__ == "__main__":

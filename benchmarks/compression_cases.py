@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.compress.training.questions import in_turn
 from harness.compress.types import Query, Unit
 from harness.retrieve.sentences import sentence_spans
 
@@ -95,16 +96,7 @@ def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
         clusters.setdefault(case.cluster, []).append(case)
     for members in clusters.values():
         rng.shuffle(members)
-    names = sorted(clusters)
-    rng.shuffle(names)
-    deepest = max(map(len, clusters.values()), default=0)
-    drawn = [
-        clusters[name][depth]
-        for depth in range(deepest)
-        for name in names
-        if depth < len(clusters[name])
-    ]
-    return drawn[:size]
+    return in_turn(clusters, rng)[:size]
 
 
 def touched(units: Sequence[Unit], spans: Iterable[Sequence[int]]) -> frozenset[int]:

@@ -13,6 +13,7 @@ from harness.core.assets import load_object
 from harness.core.jsonl import read_models
 from harness.evals.retrieval_metrics import Measures, measure
 from harness.evals.retrieval_types import Ablation, ArmReport, Case
+from harness.evals.statistics import ratio_interval
 from harness.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
 from harness.skills.tokens import TOKENIZER, count_tokens
 
@@ -196,12 +197,5 @@ def _mean(values: Sequence[float]) -> float:
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float]:
     """95 % percentile bootstrap of a mean; a single value is its own interval."""
-    if len(values) < 2:
-        return (_mean(values), _mean(values))
-    import numpy as np
-
-    rng = np.random.default_rng(20260325)
-    size = len(values)
-    weights = rng.multinomial(size, np.full(size, 1 / size), _SAMPLES)
-    low, high = np.quantile(weights @ np.asarray(values, dtype=float) / size, [0.025, 0.975])
-    return float(low), float(high)
+    found = ratio_interval([(value, 1.0) for value in values], _SAMPLES)
+    return found or (_mean(values), _mean(values))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from harness.core import Value
 from harness.evals.types import ItemRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BOOTSTRAP_SAMPLES = 10_000
 
@@ -36,7 +41,7 @@ def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | Non
             groups[item.task_id].append(float(item.outcome == "pass"))
     if all(len(values) == 1 for values in groups.values()):
         return wilson(sum(int(values[0]) for values in groups.values()), len(groups))
-    return _bootstrap([(sum(values), len(values)) for values in groups.values()])
+    return ratio_interval([(sum(values), len(values)) for values in groups.values()])
 
 
 class PairedComparison(Value):
@@ -85,7 +90,7 @@ def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) ->
         before=sum(first[task] for task in common) / n,
         after=sum(second[task] for task in common) / n,
         difference=sum(changes) / n,
-        ci95=_bootstrap([(change, 1) for change in changes]) if n > 1 else None,
+        ci95=ratio_interval([(change, 1) for change in changes]) if n > 1 else None,
         p=_sign_flip_p(changes),
         discordance=sum(change != 0 for change in changes) / n,
         broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
@@ -141,8 +146,18 @@ def _rates(items: Iterable[ItemRecord]) -> dict[str, float]:
     return {task: sum(values) / len(values) for task, values in groups.items()}
 
 
-def _bootstrap(pairs: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """Percentile interval of sum(first) / sum(second) over resampled rows; fixed seed."""
+def ratio_interval(
+    pairs: Sequence[tuple[float, float]], samples: int = BOOTSTRAP_SAMPLES
+) -> tuple[float, float] | None:
+    """95 % percentile interval of sum(first) / sum(second), rows resampled with a fixed seed.
+
+    Args:
+        pairs: one row a cluster: sum of its values, and their number.
+        samples: how often rows are resampled.
+
+    Returns:
+        Lower and upper end; None below two clusters.
+    """
     if len(pairs) < 2:
         return None
     import numpy as np
@@ -150,10 +165,36 @@ def _bootstrap(pairs: list[tuple[float, float]]) -> tuple[float, float] | None:
     rng = np.random.default_rng(20260325)
     table = np.asarray(pairs, dtype=float)
     # Counts per row are multinomial, which needs no table of indices.
-    weights = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), BOOTSTRAP_SAMPLES)
+    weights = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
     sums = weights @ table
     low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
     return float(low), float(high)
+
+
+def cluster_interval(
+    statistic: Callable[[NDArray[np.int64]], float | None],
+    clusters: NDArray[np.str_],
+    samples: int = 2000,
+) -> tuple[float, float]:
+    """95 % percentile interval of any statistic of rows, their clusters resampled; fixed seed.
+
+    Args:
+        statistic: of the rows at these places; None where it has no value for them.
+        clusters: shape (rows,): what a row belongs to.
+        samples: how often clusters are resampled.
+    """
+    import numpy as np
+
+    draw = np.random.default_rng(0)
+    names, index = np.unique(clusters, return_inverse=True)
+    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
+    found: list[float] = []
+    for _ in range(samples):
+        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
+        value = statistic(np.concatenate([places[at] for at in drawn]))
+        if value is not None:
+            found.append(value)
+    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
 
 
 def _sign_flip_p(changes: list[float]) -> float:

@@ -1,7 +1,7 @@
 """Evidence that tells failures apart: what a quote shows must be rarer where runs passed.
 
 Trace2Skill hands an error analyst one failed run, and any line of it can be quoted for a lesson.
-Runs that passed are at hand and cost no call: a line that they hold as often explains nothing.
+Runs that passed are at hand and cost no call: a line that they hold more often explains nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.core import Trajectory, digest
-from harness.evolve.evidence import transcript
+from harness.evolve.evidence import flat, transcript
 from harness.evolve.runs import Run, load
 from harness.evolve.shelf import Shelf
 from harness.evolve.types import AnalystRecord, Loss, MemoryItem
@@ -31,13 +31,12 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 def pattern(quote: str) -> str:
     """A quote without what belongs to one task: numbers are `#`, case and white space are even."""
-    return " ".join(_NUMBER.sub("#", quote.casefold()).split()).strip(" \"'`")
+    return flat(_NUMBER.sub("#", quote)).strip(" \"'`")
 
 
 @dataclass(frozen=True)
 class _Text:
     trajectory_id: str
-    task_id: str
     text: str
 
 
@@ -124,7 +123,7 @@ def _sample(runs: Sequence[Run], outcome: str) -> list[Run]:
 
 def _texts(runs: Sequence[Run], shelf: Shelf) -> list[_Text]:
     return [
-        _Text(run.id, run.task_id, _text(trajectory))
+        _Text(run.id, _text(trajectory))
         for run, trajectory in zip(runs, load(runs, shelf), strict=True)
     ]
 

@@ -114,6 +114,7 @@ def _dissenting(
 
     step = -(-len(lessons) // CHUNK)
     place = {at: number for number, at in enumerate(range(0, len(lessons), step))}
+    everything = set(place.values())
     alike = by.similarities([lessons[at].wording for at in place])
     families = signs.families()
     found: list[int] = []
@@ -124,7 +125,7 @@ def _dissenting(
             inside = [place[at] for at in members if at in place and sign in signs.of[at]]
             family = {place[at] for at in families[sign] if at in place}
             group = {place[at] for at in members if at in place}
-            rest, others = sorted(family - group), sorted(set(place.values()) - family - group)
+            rest, others = sorted(family - group), sorted(everything - family - group)
             if not inside or len(rest) < OPINIONS or not others:
                 continue
             if alike[np.ix_(inside, rest)].mean() <= alike[np.ix_(inside, others)].mean():

@@ -82,24 +82,25 @@ def task_id(trajectory: Trajectory) -> str:
 
 def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
     """Quotes that do not stand in the transcript (white space and outer quotes aside)."""
-    text = _flat(transcript_text)
+    text = flat(transcript_text)
     return [quote for quote in quotes if not _quoted(quote, text)]
 
 
 def step_of(quote: str, trajectory: Trajectory) -> int | None:
     """Id of the first step that holds the quote; None if it spans steps or stands in none."""
     for step, text in zip(trajectory.steps, _steps(trajectory), strict=True):
-        if _quoted(quote, _flat(text)):
+        if _quoted(quote, flat(text)):
             return step.step_id
     return None
 
 
 def _quoted(quote: str, text: str) -> bool:
-    flat = _flat(quote).strip(" \"'`")
-    return len(flat) >= MIN_QUOTE and flat in text
+    wanted = flat(quote).strip(" \"'`")
+    return len(wanted) >= MIN_QUOTE and wanted in text
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """A text with even white space, in one case: quotes are compared so."""
     return " ".join(text.split()).casefold()
 
 

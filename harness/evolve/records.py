@@ -50,7 +50,7 @@ def to_patch(record: AnalystRecord, index: int) -> Patch:
         seen |= {lesson.text.casefold() for lesson in found}
     for item in record.items[:MAX_ITEMS]:
         if item.lesson.strip().casefold() not in seen:
-            lesson = Lesson(title=item.title, text=" ".join(item.lesson.split()), sources=sources)
+            lesson = Lesson(title=item.title, text=item.line, sources=sources)
             edits.append(_as_edit(lesson, ""))
     changes = tuple(item.title for item in record.items[:MAX_ITEMS])
     return Patch(

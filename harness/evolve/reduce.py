@@ -90,18 +90,14 @@ def tasks_of(evolution: Evolution, state: State) -> Mapping[str, str]:
 def _scopes(evolution: Evolution, state: State) -> dict[str, str]:
     """Text of a lesson -> when it applies, by the analysts' records."""
     records = evolution.shelf.hold(state["collected"], Collected).records
-    return {
-        " ".join(item.lesson.split()): item.generalization
-        for record in records
-        for item in record.items
-    }
+    return {item.line: item.generalization for record in records for item in record.items}
 
 
 def _citations(evolution: Evolution, state: State) -> Citations:
     """What every lesson quotes, by the analysts' records."""
     records = evolution.shelf.hold(state["collected"], Collected).records
     return {
-        (record.trajectory_id, " ".join(item.lesson.split())): item.evidence
+        (record.trajectory_id, item.line): item.evidence
         for record in records
         for item in record.items
     }

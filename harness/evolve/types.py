@@ -34,6 +34,11 @@ class MemoryItem(Value):
     generalization: str = ""
     evidence: tuple[str, ...] = ()
 
+    @property
+    def line(self) -> str:
+        """The lesson in one line, as a patch holds it."""
+        return " ".join(self.lesson.split())
+
 
 class ProofRun(Value):
     """One run of a fix script by the harness.

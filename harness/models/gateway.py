@@ -6,22 +6,20 @@ agent imports nothing of ours. Cache and budget of the run apply.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import secrets
-import socket
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
+from harness.core import HarnessError, LimitReached, Unreachable, Usage
+from harness.models.serving import serving
 from harness.models.types import Model, Reply, Sampling
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-HOST = "127.0.0.1"
 _SAMPLING = (
     "temperature",
     "top_p",
@@ -50,11 +48,11 @@ class Account:
 class Gateway:
     """The endpoint of one run. Made by :func:`open_gateway`."""
 
-    def __init__(self, model: Model, port: int, seed: int | None) -> None:
+    def __init__(self, model: Model, seed: int | None) -> None:
         self._model = model
         self._seed = seed
         self._accounts: dict[str, Account] = {}
-        self.url = f"http://{HOST}:{port}/v1"
+        self.url = ""
 
     def open_account(self) -> tuple[str, dict[str, str]]:
         """A new key, and the variables that tell an agent where to ask and with what key."""
@@ -118,37 +116,14 @@ async def open_gateway(model: Model, seed: int | None = None) -> AsyncGenerator[
     Raises:
         BadInput: if no port can be had.
     """
-    import uvicorn
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    class Server(uvicorn.Server):
-        @contextlib.contextmanager
-        def capture_signals(self) -> Generator[None]:
-            yield  # Ctrl-C belongs to the run, not to this server
-
-    with _listener() as listener:
-        gateway = Gateway(model, listener.getsockname()[1], seed)
-        routes = [Route("/v1/chat/completions", gateway.chat, methods=["POST"])]
-        config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off")
-        server = Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            yield gateway
-        finally:
-            server.should_exit = True
-            await serving
-
-
-def _listener() -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.bind((HOST, 0))
-        listener.listen(256)
-    except OSError as error:
-        listener.close()
-        raise BadInput(f"cannot listen on {HOST}: {error.strerror}") from error
-    return listener
+    gateway = Gateway(model, seed)
+    routes = [Route("/v1/chat/completions", gateway.chat, methods=["POST"])]
+    async with serving(Starlette(routes=routes)) as origin:
+        gateway.url = f"{origin}/v1"
+        yield gateway
 
 
 def _completion(reply: Reply) -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""Put a model of ours on a port: the app that is reached in process, over HTTP on loopback."""
+"""Applications on a loopback port, and a model of ours as one of them."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
 
@@ -45,6 +47,39 @@ def bind(port: int) -> socket.socket:
         listener.close()
         raise BadInput(f"cannot listen on {HOST}:{port}: {error}; choose another --port") from error
     return listener
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGenerator[str]:
+    """Serve an ASGI `app` on 127.0.0.1 while a block runs; gives `http://127.0.0.1:<port>`.
+
+    Args:
+        app: the application.
+        port: TCP port; 0 takes a free one.
+        grace: seconds that requests under way have when the block ends; None waits for them.
+
+    Raises:
+        BadInput: if the port cannot be had.
+    """
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield  # Ctrl-C belongs to the run or the command that is served
+
+    with bind(port) as listener:
+        listener.listen(256)
+        config = uvicorn.Config(
+            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=grace
+        )
+        server = Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield f"http://{HOST}:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running
 
 
 def serve(

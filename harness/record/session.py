@@ -17,6 +17,7 @@ from harness.compress import Store
 from harness.core import BadInput, Value
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
+from harness.models.serving import serving
 from harness.record.context import Compressions, Context, Kept, Settings
 from harness.record.line import Line
 from harness.record.log import LogWriter
@@ -24,9 +25,10 @@ from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of
 from harness.record.recording import Recording, session_event
 from harness.record.secrets import Secrets
-from harness.record.server import serving
 from harness.record.upstream import Upstream
 
+GRACE = 5
+"""Seconds that requests under way have when the command ends."""
 PLACEHOLDER = "recorded"
 """Key of a client that has none: its library refuses to start without one."""
 
@@ -128,7 +130,7 @@ async def _proxy(
         known = recording.exchanges if plan.cache or line is None else []
         library = answers_of(known, replay=line is None)
         proxy = Proxy(library, line, hidden, token=token, first=recording.next)
-        origin = await stack.enter_async_context(serving(proxy.app(), plan.port))
+        origin = await stack.enter_async_context(serving(proxy.app(), plan.port, GRACE))
         yield proxy, f"{origin}/{token}", dropped
 
 

@@ -13,6 +13,7 @@ import httpx
 
 from harness.compress import Store
 from harness.models.budget import Budget
+from harness.models.serving import serving
 from harness.record.context import Compressions, Context, Settings
 from harness.record.line import Line
 from harness.record.log import LogWriter
@@ -20,7 +21,6 @@ from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of
 from harness.record.recording import Recording
 from harness.record.secrets import Secrets
-from harness.record.server import serving
 from harness.record.upstream import find_upstream
 
 

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from harness.compress import Store
+from harness.models.serving import serving
 from harness.record import Settings, shortening
 from harness.record.inprocess import InProcess
-from harness.record.server import serving
 from tests.record.provider import Json
 from tests.record.test_context import OUTPUT, QUESTION, SECRET_PLACE
 

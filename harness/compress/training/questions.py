@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.compress.training.examples import Example
 from harness.compress.types import Query, Unit
 
+T = TypeVar("T")
 SHORT = 20
 """Sentences below which a passage is stacked."""
 FEW, MANY, POOL = 4, 40, 300
@@ -93,20 +95,25 @@ def _whole(label: str, examples: Sequence[Example], count: int, rng: random.Rand
     groups: dict[str, list[Example]] = {}
     for one in examples:
         groups.setdefault(one.passage.group, []).append(one)
-    names = sorted(groups)
-    rng.shuffle(names)
-    deepest = max(map(len, groups.values()), default=0)
-    ordered = [
-        groups[name][depth]
-        for depth in range(deepest)
-        for name in names
-        if depth < len(groups[name])
-    ][:count]
+    ordered = in_turn(groups, rng)[:count]
     return [
         Asked(label, one.passage.group, Query("", one.query),
               tuple(units_of([one.passage.sentences], joined=True)), one.gold)
         for one in ordered
     ]  # fmt: skip
+
+
+def in_turn(groups: Mapping[str, Sequence[T]], rng: random.Random) -> list[T]:
+    """Members of all groups: the first of each, groups in random order, then every second …"""
+    names = sorted(groups)
+    rng.shuffle(names)
+    deepest = max(map(len, groups.values()), default=0)
+    return [
+        groups[name][depth]
+        for depth in range(deepest)
+        for name in names
+        if depth < len(groups[name])
+    ]
 
 
 def units_of(passages: Sequence[Sequence[str]], *, joined: bool) -> list[Unit]:
