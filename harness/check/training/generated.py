@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from harness.check.training.corruptions import CHANGING, KEEPING, Context, Rule
+from harness.check.training.corruptions import CHANGING, KEEPING, Context
 from harness.check.training.sets import Labelled, rows_of
 from harness.check.training.wordnet import Replacements
 from harness.retrieve.sentences import sentence_spans
@@ -55,8 +55,3 @@ def _claim(sentence: str, context: Context, *, changing: bool) -> tuple[str, str
         if found and found != text:
             return name, found
     return None
-
-
-def rule_names(rules: Sequence[tuple[str, Rule]]) -> list[str]:
-    """Names of rules, for the report."""
-    return [name for name, _ in rules]

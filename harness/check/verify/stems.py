@@ -31,11 +31,6 @@ _BASE = {
 }
 
 
-def words_of(text: str) -> list[str]:
-    """Words and numbers of a text, verbatim, in order."""
-    return WORD.findall(text)
-
-
 @lru_cache(maxsize=1 << 18)
 def stem(word: str) -> str:
     """Stem of one word, in lower case; a number or sign stays as it is."""
