@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core import BadInput, write_atomic
+from harness.retrieve.coded import Coded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ _LEAST_PROBES = 128
 _REFINED = {"ivf-sq8": 3, "ivf-rabitq": 30}  # candidates compared exactly for every result
 _FEW = 0.05  # below this share of allowed rows an exact search is faster and surer
 _BLOCK = 64  # queries that are refined together
+_CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
 _PER_CELL = 64  # training vectors of a cell
 
 
@@ -65,6 +67,8 @@ class DenseIndex:
         self.kind: DenseKind = kind
         self._vectors = vectors
         self._index = index
+        self._coded: Coded | None = None
+        self._asked = 0
         if kind == "flat" and len(vectors) and gpu_count():
             self._index = on_gpu(_flat(vectors))
 
@@ -123,15 +127,24 @@ class DenseIndex:
             return np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64)
         if allowed is not None and (self.kind == "flat" or allowed.mean() < _FEW):
             return _exact(self._vectors, np.flatnonzero(allowed), queries, k)
-        faiss = load_faiss()
         if self._index is None:
-            scores, rows = faiss.knn(queries, self._vectors, min(k, len(self._vectors)), 0)
-            return _padded(scores, rows, k)
+            return _padded(*self._scanned(queries, min(k, len(self._vectors))), k)
         wanted = min(k * _REFINED.get(self.kind, 1), len(self._vectors))
         scores, rows = self._index.search(queries, wanted, params=self._parameters(wanted, allowed))
         if self.kind in _REFINED:
             return _refined(self._vectors, queries, rows, k)
         return _padded(scores, rows, k)
+
+    def _scanned(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
+        """Exact search. Codes are made for the second single query: one does not pay for them."""
+        if len(queries) == 1 and len(self._vectors) >= _CODED_FROM:
+            self._asked += 1
+            if self._coded is None and self._asked > 1:
+                self._coded = Coded(self._vectors)
+            found = self._coded.search(queries, k) if self._coded else None
+            if found is not None:
+                return found
+        return load_faiss().knn(queries, self._vectors, k, 0)
 
     def _parameters(self, k: int, allowed: Mask | None) -> Any:
         faiss = load_faiss()
