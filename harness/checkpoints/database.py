@@ -42,8 +42,6 @@ CREATE TABLE writes (
     head INTEGER NOT NULL, task TEXT NOT NULL, idx INTEGER NOT NULL, path TEXT NOT NULL,
     channel TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (head, task, idx)) WITHOUT ROWID;
 CREATE TABLE threads (thread TEXT PRIMARY KEY, info TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sweeps (count INTEGER NOT NULL);
-INSERT INTO sweeps VALUES (0);
 """
 
 
@@ -62,6 +60,7 @@ class Database:
         """
         self.path = path
         self.lock = threading.RLock()
+        self._version = -1
         self._connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=60
         )
@@ -94,6 +93,13 @@ class Database:
                 f"expected a checkpoint store of layout {VERSION} in {str(self.path)!r}, "
                 f"found {found!r}; open it with the version of harness that wrote it"
             )
+
+    def changed(self) -> bool:
+        """Whether another connection has written since the last call (or none was made yet)."""
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        changed = version != self._version
+        self._version = version
+        return changed
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 PLACES = 32
 """Lists whose last bytes are kept for comparison."""
@@ -29,24 +29,27 @@ class LastList(NamedTuple):
     node: int
 
 
+EMPTY = LastList(b"", 0, 0)
+
+
 class Lists:
     """The tree of lists. Equal lists have the same node."""
 
     def __init__(self) -> None:
         self._nodes: dict[int, tuple[int, int]] = {}
+        self._children: dict[tuple[int, int], int] = {}
         self._last: OrderedDict[Hashable, LastList] = OrderedDict()
 
     def clear(self) -> None:
         """Forget everything that is on disk anyway."""
         self._nodes.clear()
+        self._children.clear()
         self._last.clear()
 
-    def known_start(self, place: Hashable, body: bytes, items: list[Any]) -> tuple[int, list[Any]]:
-        """The node of the longest known start of `items`, and the items behind it."""
+    def known_start(self, place: Hashable, body: bytes) -> LastList:
+        """The list saved last for `place` if `body` begins with it, else the empty list."""
         last = self._last.get(place)
-        if last is not None and body.startswith(last.body):
-            return last.node, items[last.length :]
-        return 0, items
+        return last if last is not None and body.startswith(last.body) else EMPTY
 
     def remember(self, place: Hashable, last: LastList) -> None:
         """Compare the next list of `place` with this one."""
@@ -59,23 +62,34 @@ class Lists:
 
     def child(self, db: sqlite3.Connection, parent: int, blob: int) -> int:
         """The node of the list `parent` with `blob` appended."""
+        node = self._children.get((parent, blob))
+        if node is not None:
+            return node
         row = db.execute(
             "SELECT id FROM nodes WHERE parent = ? AND blob = ?", (parent, blob)
         ).fetchone()
-        if row is not None:
-            return row[0]
-        added = db.execute("INSERT INTO nodes (parent, blob) VALUES (?, ?)", (parent, blob))
-        return cast("int", added.lastrowid)
+        if row is None:
+            added = db.execute("INSERT INTO nodes (parent, blob) VALUES (?, ?)", (parent, blob))
+            node = cast("int", added.lastrowid)
+        else:
+            node = cast("int", row[0])
+        self._learn(node, parent, blob)
+        return node
+
+    def _learn(self, node: int, parent: int, blob: int) -> None:
+        if len(self._nodes) > NODES:
+            self._nodes.clear()
+            self._children.clear()
+        self._nodes[node] = (parent, blob)
+        self._children[(parent, blob)] = node
 
     def path(self, db: sqlite3.Connection, node: int) -> list[int]:
         """The blobs of a list, first item first."""
         blobs: list[int] = []
         while node:
             if node not in self._nodes:
-                if len(self._nodes) > NODES:
-                    self._nodes.clear()
-                for number, parent, blob in db.execute(_PATH, (node,)):
-                    self._nodes[number] = (parent, blob)
+                for row in db.execute(_PATH, (node,)):
+                    self._learn(*row)
             node, blob = self._nodes[node]
             blobs.append(blob)
         blobs.reverse()

@@ -66,14 +66,24 @@ class Task(NamedTuple):
 
 
 class Recent:
-    """Versions and references of the latest checkpoints."""
+    """Numbers, versions and references of the latest checkpoints."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Key, tuple[dict[str, Any], dict[str, int]]] = OrderedDict()
+        self._heads: OrderedDict[Key, int] = OrderedDict()
 
     def clear(self) -> None:
         """Forget them."""
         self._known.clear()
+        self._heads.clear()
+
+    def head(self, db: sqlite3.Connection, key: Key) -> int:
+        """The number of a checkpoint (:func:`head_of`)."""
+        if key not in self._heads:
+            self._heads[key] = head_of(db, key)
+            if len(self._heads) > RECENT:
+                self._heads.popitem(last=False)
+        return self._heads[key]
 
     def get(self, key: Key) -> tuple[dict[str, Any], dict[str, int]]:
         """Channel versions and references of a checkpoint; empty if it is not among them."""
@@ -104,8 +114,8 @@ def head_of(db: sqlite3.Connection, key: Key) -> int:
 def save(
     db: sqlite3.Connection,
     values: Values,
-    serde: SerializerProtocol,
     recent: Recent,
+    serde: SerializerProtocol,
     step: Step,
 ) -> RunnableConfig:
     """Write one checkpoint; the config that names it."""
@@ -129,7 +139,7 @@ def save(
     db.execute(
         "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
         (
-            head_of(db, key),
+            recent.head(db, key),
             parent,
             (b"\1" if packed else b"\0") + stored,
             ormsgpack.packb(refs),
@@ -143,12 +153,14 @@ def save(
 def save_writes(
     db: sqlite3.Connection,
     values: Values,
+    recent: Recent,
     config: RunnableConfig,
     task: Task,
     writes: Sequence[tuple[int, str, Any]],
 ) -> None:
     """Write what a task wrote; a write that is there already stays, unless `task.replace`."""
-    head = head_of(db, _key(config, str(config.get("configurable", {})["checkpoint_id"])))
+    key = _key(config, str(config.get("configurable", {})["checkpoint_id"]))
+    head = recent.head(db, key)
     clause = "REPLACE" if task.replace else "IGNORE"
     db.executemany(
         f"INSERT OR {clause} INTO writes VALUES (?, ?, ?, ?, ?, ?)",

@@ -90,7 +90,7 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest."""
         with self._database.reading() as db:
-            self._values.refresh(db)
+            self._check()
             row = rows.find(db, config)
             return None if row is None else rows.load(db, self._values, self.serde, row)
 
@@ -104,10 +104,12 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints, newest first; each is read when it is asked for."""
         with self._database.reading() as db:
-            found = rows.search(db, config, filter, before and get_checkpoint_id(before), limit)
+            found = rows.search(
+                db, config, filter, get_checkpoint_id(before) if before else None, limit
+            )
         for row in found:
             with self._database.reading() as db:
-                self._values.refresh(db)
+                self._check()
                 if rows.exists(db, row):
                     yield rows.load(db, self._values, self.serde, row)
 
@@ -122,7 +124,7 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Save one checkpoint; on disk when it returns."""
         step = rows.Step(config, checkpoint, metadata, new_versions)
-        return self._write(lambda db: rows.save(db, self._values, self.serde, self._recent, step))
+        return self._write(lambda db: rows.save(db, *self._caches, self.serde, step))
 
     def put_writes(
         self,
@@ -138,30 +140,41 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
             for index, (channel, value) in enumerate(writes)
         ]
         task = rows.Task(task_id, task_path, replace=special)
-        self._write(lambda db: rows.save_writes(db, self._values, config, task, numbered))
+        self._write(lambda db: rows.save_writes(db, *self._caches, config, task, numbered))
 
     def _write(self, action: Callable[[Any], T]) -> T:
         with self._database.lock:
             try:
                 with self._database.transaction() as db:
-                    self._values.refresh(db)
+                    self._check()
                     return action(db)
             except BaseException:
-                self._values.forget()
-                self._recent.clear()
+                self._forget()
                 raise
+
+    @property
+    def _caches(self) -> tuple[Values, rows.Recent]:
+        return self._values, self._recent
+
+    def _check(self) -> None:
+        if self._database.changed():
+            self._forget()
+
+    def _forget(self) -> None:
+        self._values.forget()
+        self._recent.clear()
 
     # Threads
 
     def delete_thread(self, thread_id: str) -> None:
         """Forget a thread; its values stay until :meth:`vacuum` or :meth:`prune`."""
         self._write(lambda db: upkeep.delete_thread(db, str(thread_id)))
-        self._recent.clear()
+        self._forget()
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Forget the checkpoints of runs and their writes."""
         self._write(lambda db: upkeep.delete_for_runs(db, run_ids))
-        self._recent.clear()
+        self._forget()
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its namespaces, ids and writes; values are shared."""
@@ -173,12 +186,12 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         What a kept checkpoint's delta channels are rebuilt from is kept too.
         """
         self._write(lambda db: upkeep.prune(db, thread_ids, strategy))
-        self._recent.clear()
         self.vacuum()
 
     def vacuum(self) -> None:
         """Drop values that no checkpoint names and give the space back to the file system."""
         self._write(upkeep.sweep)
+        self._forget()
         self._database.vacuum()
 
     def export_thread(self, thread_id: str, path: Path) -> None:

@@ -116,7 +116,6 @@ def sweep(db: sqlite3.Connection) -> None:
             blobs.add(blob)
     _keep_only(db, "nodes", nodes)
     _keep_only(db, "blobs", blobs)
-    db.execute("UPDATE sweeps SET count = count + 1")
 
 
 def _keep_only(db: sqlite3.Connection, table: str, keep: set[int]) -> None:

@@ -23,6 +23,8 @@ ITEM_BYTES = 64
 """Lists whose items are smaller than this on average are one blob: a row costs more than it."""
 CACHE_BYTES = 32 * 1024 * 1024
 """Of blobs kept in memory."""
+CACHE_DIGESTS = 50_000
+"""Digests kept in memory."""
 
 
 def _array_header(data: bytes) -> int:
@@ -39,20 +41,14 @@ class Values:
         self._split = split_lists
         self._lists = Lists()
         self._blobs: dict[int, tuple[str, bytes]] = {}
+        self._known: dict[bytes, int] = {}
         self._held = 0
-        self._sweeps = 0
-
-    def refresh(self, db: sqlite3.Connection) -> None:
-        """Forget what is cached if another connection has swept since."""
-        (sweeps,) = db.execute("SELECT count FROM sweeps").fetchone()
-        if sweeps != self._sweeps:
-            self._sweeps = sweeps
-            self.forget()
 
     def forget(self) -> None:
-        """Forget everything cached: a transaction that was rolled back may have filled it."""
+        """Forget everything cached: a transaction was rolled back, or another process wrote."""
         self._lists.clear()
         self._blobs.clear()
+        self._known.clear()
         self._held = 0
 
     def with_serde(self, serde: SerializerProtocol) -> Values:
@@ -77,9 +73,15 @@ class Values:
         body = data[_array_header(data) :]
         if len(body) < ITEM_BYTES * len(items):
             return 2 * self._put_blob(db, kind, data)
-        node, new = self._lists.known_start(place, body, items)
-        for item in new:
-            node = self._lists.child(db, node, self._put_blob(db, *self._serde.dumps_typed(item)))
+        start = self._lists.known_start(place, body)
+        new = items[start.length :]
+        node = start.node
+        if len(new) == 1:
+            node = self._lists.child(db, node, self._put_blob(db, kind, body[len(start.body) :]))
+        else:
+            for item in new:
+                blob = self._put_blob(db, *self._serde.dumps_typed(item))
+                node = self._lists.child(db, node, blob)
         self._lists.remember(place, LastList(body, len(items), node))
         return 2 * node + 1
 
@@ -112,10 +114,17 @@ class Values:
 
     def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes | bytearray) -> int:
         digest = hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).digest()
-        row = db.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
-        if row is not None:
-            return row[0]
-        packed, stored = pack(bytes(data))
+        blob = self._known.get(digest)
+        if blob is None:
+            row = db.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
+            blob = self._add_blob(db, digest, kind, bytes(data)) if row is None else row[0]
+            if len(self._known) > CACHE_DIGESTS:
+                self._known.clear()
+            self._known[digest] = blob
+        return blob
+
+    def _add_blob(self, db: sqlite3.Connection, digest: bytes, kind: str, data: bytes) -> int:
+        packed, stored = pack(data)
         added = db.execute(
             "INSERT INTO blobs (digest, type, packed, data) VALUES (?, ?, ?, ?)",
             (digest, kind, packed, stored),

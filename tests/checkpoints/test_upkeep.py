@@ -1,0 +1,117 @@
+"""Pruning, copying, sweeping and moving threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.channels.delta import DeltaChannel  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+
+from harness.checkpoints import open_store
+from harness.checkpoints.store import CheckpointStore
+from harness.core import BadInput
+from tests.checkpoints.graphs import size, talk, thread
+
+
+def run(store: CheckpointStore, name: str, turns: int = 30, seed: int = 0) -> dict[str, Any]:
+    graph = talk(turns, seed).compile(checkpointer=store)
+    return graph.invoke({"messages": [], "turn": 0}, thread(name))
+
+
+def state(store: CheckpointStore, name: str) -> dict[str, Any]:
+    return dict(talk(0).compile(checkpointer=store).get_state(thread(name)).values)
+
+
+def test_a_copy_has_the_same_history_and_costs_next_to_nothing(tmp_path: Path) -> None:
+    with open_store(tmp_path / "c.sqlite") as store:
+        run(store, "a")
+        before = size(store.path)
+        store.copy_thread("a", "b")
+        graph = talk(0).compile(checkpointer=store)
+        first, second = (list(graph.get_state_history(thread(name))) for name in "ab")
+    assert [item.values for item in first] == [item.values for item in second]
+    assert [item.next for item in first] == [item.next for item in second]
+    assert size(tmp_path / "c.sqlite") < before
+
+
+def test_prune_keeps_the_latest_state_and_frees_the_rest(tmp_path: Path) -> None:
+    with open_store(tmp_path / "c.sqlite") as store:
+        latest = run(store, "a")
+        run(store, "b", seed=1)
+        store.prune(["a"])
+        assert len(list(store.list(thread("a")))) == 1
+        assert state(store, "a") == latest
+        store.prune(["b"], strategy="delete")
+        assert list(store.threads()) == ["a"]
+        latest = run(store, "a", 35)
+    assert latest["turn"] == 35
+    assert size(tmp_path / "c.sqlite") < 150_000
+
+
+def test_a_deleted_thread_leaves_its_space_after_vacuum(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    with open_store(path) as store:
+        run(store, "a", 60)
+        kept = run(store, "b", 2, seed=1)
+        store.delete_thread("a")
+        store.vacuum()
+        assert state(store, "b") == kept
+    assert size(path) < 90_000
+
+
+def test_another_process_may_sweep_between_two_steps(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    with open_store(path) as store, open_store(path) as other:
+        run(store, "a", 10)
+        run(store, "a", 12)
+        other.prune(["a"], strategy="delete")
+        assert run(store, "a", 10) == state(other, "a")
+
+
+def test_an_exported_thread_is_a_store_of_its_own(tmp_path: Path) -> None:
+    out = tmp_path / "a.sqlite"
+    with open_store(tmp_path / "c.sqlite") as store:
+        run(store, "b", seed=1)
+        expected = run(store, "a")
+        store.describe("a", {"name": "first"})
+        store.export_thread("a", out)
+        with pytest.raises(BadInput, match="expected a new file"):
+            store.export_thread("a", out)
+        with pytest.raises(BadInput, match="found 'z'; it has"):
+            store.export_thread("z", tmp_path / "z.sqlite")
+        history = list(talk(0).compile(checkpointer=store).get_state_history(thread("a")))
+    with open_store(out) as moved:
+        assert moved.threads() == {"a": {"name": "first"}}
+        assert state(moved, "a") == expected
+        again = list(talk(0).compile(checkpointer=moved).get_state_history(thread("a")))
+    assert again == history
+
+
+def join(state: list[str], writes: Sequence[Any]) -> list[str]:
+    return [*state, *(item for write in writes for item in write)]
+
+
+class Log(TypedDict):
+    lines: Annotated[list[str], DeltaChannel(join, snapshot_frequency=5)]
+
+
+def test_prune_keeps_what_a_delta_channel_is_rebuilt_from(tmp_path: Path) -> None:
+    def node(log: Log) -> dict[str, Any]:
+        return {"lines": [f"line {len(log['lines'])}"]}
+
+    def route(log: Log) -> str:
+        return END if len(log["lines"]) > 12 else "node"
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_conditional_edges("node", route)
+    with open_store(tmp_path / "c.sqlite") as store:
+        graph = builder.compile(checkpointer=store)
+        expected = graph.invoke({"lines": []}, thread("t"))
+        store.prune(["t"])
+        assert len(list(store.list(thread("t")))) <= 6
+        assert graph.get_state(thread("t")).values == expected
