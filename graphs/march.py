@@ -78,7 +78,7 @@ async def solve(state: State, runtime: Context) -> Update:
     )
     messages = [{"role": "user", "content": prompt}]
     reply = await context.solver.complete(messages, sampling=context.sampling)
-    context.tell({"type": "reply", "role": "solver", "reply": reply})
+    context.tell({"type": "reply", "role": "solver", "messages": messages, "reply": reply})
     return {"response": reply.text.rpartition("</think>")[2].strip()}
 
 
@@ -92,7 +92,8 @@ async def propose(state: ProposerInput, runtime: Context) -> Update:
     for seed in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": seed})
         reply = await context.proposer.complete(messages, sampling=sampling)
-        context.tell({"type": "reply", "role": "proposer", "reply": reply, "again": seed > 0})
+        said = {"role": "proposer", "messages": messages, "reply": reply}
+        context.tell({"type": "reply", **said, "again": seed > 0})
         pairs = read_pairs(reply.text)
         if pairs:
             break

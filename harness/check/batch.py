@@ -103,13 +103,27 @@ def check_batch(
 
 
 def _one(row: Row, policy: PolicyName, verifier: str | Verifier) -> Report:
+    return unusable(row, policy) or check(
+        row.answer, documents_of(row), question=row.question, policy=policy, verifier=verifier
+    )
+
+
+def unusable(row: Row, policy: PolicyName) -> Report | None:
+    """The `INVALID` report of a row without an answer or a context; None for any other."""
     if not row.answer.strip() or not any(one.strip() for one in row.contexts):
         missing = "answer" if not row.answer.strip() else "context"
-        return Report(
-            verdict=Outcome.INVALID, claims=(), coverage=0.0, policy=policy,
-            reason=f"the row has no {missing}", verifier="none",
-        )  # fmt: skip
-    documents = [
-        Document(f"context-{number}", text) for number, text in enumerate(row.contexts, start=1)
-    ]
-    return check(row.answer, documents, question=row.question, policy=policy, verifier=verifier)
+        return no_verdict(f"the row has no {missing}", policy)
+    return None
+
+
+def no_verdict(reason: str, policy: PolicyName) -> Report:
+    """The report of an answer that could not be checked."""
+    return Report(
+        verdict=Outcome.INVALID, claims=(), coverage=0.0, policy=policy, reason=reason,
+        verifier="none",
+    )  # fmt: skip
+
+
+def documents_of(row: Row) -> list[Document]:
+    """The contexts of a row as documents `context-1`, `context-2`, ..."""
+    return [Document(f"context-{at}", text) for at, text in enumerate(row.contexts, start=1)]

@@ -1,22 +1,46 @@
-"""`harness check --answer FILE --documents PATH...` and `harness check --batch FILE`."""
+"""`harness check --answer FILE --documents PATH...`, `check --batch FILE`, `check train`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
-    from harness.check import BatchReport, Documents, PolicyName, Report
+    from harness.check import Documents, Edit, Report
     from harness.retrieve import Document
 
 _FILE = click.Path(path_type=Path)
 POLICIES = ("zero-tolerance", "error-rate", "severity", "review-on-single")
 EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
+
+
+@click.group(
+    cls=DefaultGroup,
+    intents={
+        "Commands": {
+            "run": ("harness.cli.check:run", "What is done where no command is named."),
+            "train": ("harness.cli.check_train:train", "Train the classifier of `trained`."),
+        }
+    },
+    subcommand_metavar="[run] [OPTIONS] [PATH]... | train",
+)
+def check() -> None:
+    """Check what an answer claims against documents, claim by claim.
+
+    Without --model by rules and a small classifier. With it, a Proposer takes the answer apart and
+    a Checker that never sees it answers the questions from the documents. --repair lets the model
+    of role agent rewrite what fails, and checks again.
+
+    Exits with 0 if it passes, 5 if it fails or a person should look, 2 if no verdict is possible.
+    PATHs behind the options are further documents.
+
+    Example: harness check --answer answer.txt --documents report.md
+    """
 
 
 @click.command()
@@ -32,95 +56,148 @@ EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
     "models",
     multiple=True,
     metavar="[ROLE=]SPEC",
-    help="Check blindly with models; roles: proposer, checker. May repeat.",
+    help="Check blindly with models; roles: proposer, checker, and agent for --repair (agent= "
+    "alone leaves the check without a model). May repeat.",
 )
 @click.option("--votes", type=int, default=1, show_default=True, help="Samples of the checker.")
+@click.option("--repair", is_flag=True, help="Rewrite what fails, and check again.")
+@click.option("--rounds", type=int, default=2, show_default=True, help="Most rewritings.")
 @click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
+@click.option("--budget-usd", type=float, help="Stop before more money than this is spent.")
+@click.option("--budget-tokens", type=int, help="Stop before more tokens are used.")
 @click.option("--budget-calls", type=int, help="Stop before more calls are sent.")
+@click.option("--calls", type=_FILE, help="Record the calls here; answered ones are not repeated.")
+@click.option("--concurrency", type=int, default=8, show_default=True, help="Rows at a time.")
 @click.option("--junit", type=_FILE, help="Write JUnit XML, one case a claim.")
 @click.option("--html", type=_FILE, help="Write a page with the claims highlighted.")
+@click.option("--export", type=_FILE, help="Write what every role said, with rewards (parquet).")
+@click.option(
+    "--reward", type=click.Choice(("ztr", "err", "scaled")), default="ztr", show_default=True
+)
 @click.argument("more", nargs=-1, type=_FILE, metavar="[PATH...]")
 @json_option
 @click.pass_context
-def check(
-    context: click.Context,
-    answer: Path | None,
-    documents: tuple[Path, ...],
-    folder: Path | None,
-    batch: Path | None,
-    question: str,
-    policy: PolicyName,
-    verifier: str,
-    models: tuple[str, ...],
-    votes: int,
-    base_url: str | None,
-    budget_calls: int | None,
-    junit: Path | None,
-    html: Path | None,
-    more: tuple[Path, ...],
-    as_json: bool,
-) -> None:
-    """Check what an answer claims against documents, claim by claim.
+def run(context: click.Context, **options: Any) -> None:
+    """Check one answer, or those of a batch.
 
-    Without --model by rules and a small classifier. With it, a Proposer takes the answer apart and
-    a Checker that never sees it answers the questions from the documents.
-
-    Exits with 0 if it passes, 5 if it fails or a person should look, 2 if no verdict is possible.
-    PATHs behind the options are further documents.
-
-    Example: harness check --answer answer.txt --documents report.md
+    Example: harness check run --batch rows.jsonl --model openai/NAME --junit checked.xml
     """
-    paths = (*documents, *more)
-    if batch is not None:
-        if answer is not None or paths or folder is not None or models:
-            raise click.UsageError("--batch takes no --answer, --documents, --index or --model")
-        named = _batch(batch, policy, verifier, as_json)
+    from harness.cli.check_batch import batch
+
+    _refuse(options)
+    edits: tuple[Edit, ...] = ()
+    if options["batch"] is not None:
+        named = batch(options)
     else:
-        text, given = _given(answer, paths, folder, question)
-        if models:
-            report = _blind(text, given, models, question, policy, votes, base_url, budget_calls)
-        else:
-            report = _plain(text, given, question, policy, verifier)
-        _show(text, report, as_json)
-        named = [(answer.name if answer else "answer", text, report)]
-    _write(named, junit, html)
-    context.exit(max(EXIT_CODES[report.verdict] for _, _, report in named) if named else 0)
+        named, edits = _single(options)
+    counted = named[:1] if edits else named  # of a repair, the answer as it is now
+    if options["junit"] is not None:
+        from harness.check import as_junit
+        from harness.core import write_atomic
+
+        write_atomic(options["junit"], as_junit([(name, one) for name, _, one in counted]))
+    if options["html"] is not None:
+        from harness.check import write_html
+
+        write_html(named, options["html"], edits)
+    context.exit(max((EXIT_CODES[report.verdict] for _, _, report in counted), default=0))
 
 
-def _given(
-    answer: Path | None, paths: tuple[Path, ...], folder: Path | None, question: str
-) -> tuple[str, list[Path] | list[Document]]:
-    if answer is None or (not paths) == (folder is None):
+def _refuse(options: dict[str, Any]) -> None:
+    """Options that mean nothing together."""
+    single = ("answer", "documents", "folder", "more", "repair")
+    if options["batch"] is not None and any(options[name] for name in single):
+        raise click.UsageError("--batch takes no --answer, --documents, --index or --repair")
+    if options["export"] is not None and (not options["models"] or options["repair"]):
+        raise click.UsageError("--export needs --model, and takes no --repair")
+
+
+def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+    """What all ways of checking with models take."""
+    from harness.models import Budget, CallStore
+
+    names = ("usd", "tokens", "calls")
+    return {
+        "policy": options["policy"],
+        "votes": options["votes"],
+        "base_url": options["base_url"],
+        "budget": Budget(**{name: options[f"budget_{name}"] for name in names}),
+        "calls": CallStore(options["calls"]),
+    }
+
+
+def _single(options: dict[str, Any]) -> tuple[list[tuple[str, str, Report]], tuple[Edit, ...]]:
+    answer: Path | None = options["answer"]
+    paths = (*options["documents"], *options["more"])
+    if answer is None or (not paths) == (options["folder"] is None):
         raise click.UsageError("expected --answer FILE with --documents PATH or --index DIR")
+    text = _read(answer)
+    given = _given(text, paths, options)
+    if options["repair"]:
+        return _repaired(answer.name, text, given, options)
+    if options["models"]:
+        report = _blind(answer.name, text, given, options)
+    else:
+        report = _plain(text, given, options)
+    _show(text, report, options["as_json"])
+    return [(answer.name, text, report)], ()
+
+
+def _given(text: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Documents:
     from harness.check import gather
 
-    text = _read(answer)
-    return text, gather(folder, text, question) if folder is not None else list(paths)
+    folder: Path | None = options["folder"]
+    return list(paths) if folder is None else gather(folder, text, options["question"])
 
 
-def _plain(text: str, given: Documents, question: str, policy: PolicyName, verifier: str) -> Report:
-    from harness.check import check as run
+def _plain(text: str, given: Documents, options: dict[str, Any]) -> Report:
+    from harness.check import check as checked
 
-    return run(text, given, question=question, policy=policy, verifier=verifier)
+    names = ("question", "policy", "verifier")
+    return checked(text, given, **{name: options[name] for name in names})
 
 
-def _blind(
-    text: str,
-    given: Documents,
-    models: tuple[str, ...],
-    question: str,
-    policy: PolicyName,
-    votes: int,
-    base_url: str | None,
-    budget_calls: int | None,
-) -> Report:
+def _blind(name: str, text: str, given: Documents, options: dict[str, Any]) -> Report:
     from harness.check.blind import check_blind
-    from harness.models import Budget
+    from harness.check.rollouts import Recorder
 
-    return check_blind(
-        text, given, models, question=question, policy=policy, votes=votes, base_url=base_url,
-        budget=Budget(calls=budget_calls),
+    read, recorder = _documents(given), Recorder()
+    report = check_blind(
+        text, read, options["models"], question=options["question"], on_event=recorder.tell,
+        **asked_of(options),
     )  # fmt: skip
+    if options["export"] is not None:
+        from harness.check.rollouts import rows, with_solver, write_parquet
+
+        rollouts = with_solver(recorder.rollouts, options["question"], text, read)
+        found = rows(name, options["question"], read, rollouts, report, options["reward"])
+        write_parquet(found, options["export"])
+    return report
+
+
+def _documents(given: Documents) -> list[Document]:
+    from harness.check.checking import read_documents
+
+    read, warnings = read_documents(given)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return read
+
+
+def _repaired(
+    name: str, text: str, given: Documents, options: dict[str, Any]
+) -> tuple[list[tuple[str, str, Report]], tuple[Edit, ...]]:
+    from harness.check import repair_answer, repair_text
+
+    found = repair_answer(
+        text, _documents(given), options["models"], question=options["question"],
+        verifier=options["verifier"], rounds=options["rounds"], **asked_of(options),
+    )  # fmt: skip
+    whole = found.after.model_dump(mode="json") | {"repair": found.model_dump(mode="json")}
+    emit(whole, options["as_json"], repair_text(found))
+    after = (f"{name}, repaired", found.answer, found.after)
+    before = (f"{name}, as given", text, found.before)
+    return ([after, before] if found.edits else [after]), found.edits
 
 
 def _show(text: str, report: Report, as_json: bool) -> None:
@@ -138,46 +215,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"expected an answer as UTF-8 text in {str(path)!r}: {error}") from error
-
-
-def _batch(
-    batch: Path, policy: PolicyName, verifier: str, as_json: bool
-) -> list[tuple[str, str, Report]]:
-    from harness.check import check_batch, read_batch
-
-    rows = read_batch(batch)
-    found: list[BatchReport] = []
-    for one in check_batch(rows, policy, verifier):
-        found.append(one)
-        if not as_json:
-            click.echo(f"{one.id}\t{one.report.verdict}\t{one.report.reason}")
-    if as_json:
-        click.echo(json.dumps(_summary(found), ensure_ascii=False))
-    else:
-        counts = _summary(found)["outcomes"]
-        click.echo(f"{len(found)} answers: {counts}", err=True)
-    return [(one.id, one.answer, one.report) for one in found]
-
-
-def _summary(found: list[BatchReport]) -> dict[str, object]:
-    outcomes = [one.report.verdict.value for one in found]
-    return {
-        "items": len(found),
-        "outcomes": {name: outcomes.count(name) for name in EXIT_CODES},
-        "reports": [
-            {"id": one.id, "question": one.question, **one.report.model_dump(mode="json")}
-            for one in found
-        ],
-    }
-
-
-def _write(named: list[tuple[str, str, Report]], junit: Path | None, html: Path | None) -> None:
-    if junit is not None:
-        from harness.check import as_junit
-        from harness.core import write_atomic
-
-        write_atomic(junit, as_junit([(name, report) for name, _, report in named]))
-    if html is not None:
-        from harness.check import write_html
-
-        write_html(named, html)

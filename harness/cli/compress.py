@@ -7,37 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.lazy import LazyGroup
+from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
     from harness.compress import Choice, Style
 
 GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code")
-_KEEP = "keep"
-
-
-class KeepGroup(LazyGroup):
-    """A group whose first command may be left out: `compress --query ...` is `compress keep`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `keep` before arguments that name no command."""
-        named = bool(args) and (args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help"))
-        return super().parse_args(ctx, args if named else [_KEEP, *args])
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Options of `keep`, then the other commands."""
-        keep = self.get_command(ctx, _KEEP)
-        if keep is not None:
-            keep.format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
 
 
 @click.group(
-    cls=KeepGroup,
+    cls=DefaultGroup,
     intents={
         "Commands": {
-            _KEEP: ("harness.cli.compress:keep", "What is done where no command is named."),
+            "keep": ("harness.cli.compress:keep", "What is done where no command is named."),
             "expand": ("harness.cli.compress:expand", "Print what a marker stands for."),
             "train": ("harness.cli.compress_train:train", "Train the token critic."),
         }

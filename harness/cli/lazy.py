@@ -35,3 +35,24 @@ class LazyGroup(click.Group):
         for intent, entries in self.intents.items():
             with formatter.section(intent):
                 formatter.write_dl([(name, help_) for name, (_, help_) in entries.items()])
+
+
+class DefaultGroup(LazyGroup):
+    """A group whose first command may be left out: `compress --query ...` is `compress keep`."""
+
+    @property
+    def default(self) -> str:
+        """The command that is meant where none is named: the first of the table."""
+        return next(name for group in self.intents.values() for name in group)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the first command before arguments that name none."""
+        named = bool(args) and (args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if named else [self.default, *args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options of the first command, then the others."""
+        first = self.get_command(ctx, self.default)
+        if first is not None:
+            first.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)

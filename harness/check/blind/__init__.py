@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from harness.check.blind.batching import BlindRow, calls_of, check_batch_blind
 from harness.check.blind.leaks import Leak, holds_value, is_polar, leaks_of
 from harness.check.blind.neutral import Blinded, Group, blinded, neutral
 from harness.check.blind.proposing import proposed
 from harness.check.blind.replies import Answered, Pair, read_answers, read_pairs
 from harness.check.blind.request import BlindRequest, ask_blind, windows
-from harness.check.blind.running import check_blind
+from harness.check.blind.running import Roles, check_blind, open_roles
 from harness.check.blind.session import (
     MarchContext,
     ask_windows,
@@ -21,17 +22,21 @@ from harness.check.blind.voting import best_support, vote
 __all__ = [
     "Answered",
     "BlindRequest",
+    "BlindRow",
     "Blinded",
     "Group",
     "Leak",
     "Leaked",
     "MarchContext",
     "Pair",
+    "Roles",
     "Vault",
     "ask_blind",
     "ask_windows",
     "best_support",
     "blinded",
+    "calls_of",
+    "check_batch_blind",
     "check_blind",
     "holds_value",
     "is_polar",
@@ -39,6 +44,7 @@ __all__ = [
     "leaks_of",
     "march",
     "neutral",
+    "open_roles",
     "proposed",
     "read_answers",
     "read_pairs",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from harness.check.blind.session import MarchContext, march
 from harness.check.checking import Documents, read_documents
@@ -26,12 +27,22 @@ class Roles:
     checker: ChatModel
 
     def context(
-        self, documents: Sequence[Document], policy: PolicyName, votes: int
+        self,
+        documents: Sequence[Document],
+        policy: PolicyName,
+        votes: int,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
     ) -> MarchContext:
         """What the graph needs for one answer, with a vault of its own."""
         return MarchContext(
-            self.solver, self.proposer, self.checker, tuple(documents), policy=policy, votes=votes
-        )  # fmt: skip
+            self.solver,
+            self.proposer,
+            self.checker,
+            tuple(documents),
+            policy=policy,
+            votes=votes,
+            on_event=on_event,
+        )
 
 
 @asynccontextmanager
@@ -78,6 +89,7 @@ def check_blind(
     base_url: str | None = None,
     budget: Budget | None = None,
     calls: CallStore | None = None,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Report:
     """Check an answer with models that are kept apart; blocking.
 
@@ -88,6 +100,7 @@ def check_blind(
         question: what the user asked.
         policy: how verdicts become an outcome.
         votes: samples of the Checker.
+        on_event: told of every reply and of the report (:class:`harness.check.rollouts.Recorder`).
 
     Raises:
         BadInput: for an unknown role or spec, a path that cannot be read, or nothing to check.
@@ -100,7 +113,7 @@ def check_blind(
 
     async def run() -> Report:
         async with open_roles(models, base_url=base_url, budget=budget, calls=calls) as roles:
-            context = roles.context(read, policy, votes)
+            context = roles.context(read, policy, votes, on_event)
             return await march(context, asked=question, response=answer)
 
     return asyncio.run(run())

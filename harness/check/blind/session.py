@@ -84,7 +84,16 @@ async def _ask(
     for attempt in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": seed + 1000 * attempt})
         reply = await ask_blind(context.checker, blind, context.vault, request, sampling)
-        context.tell({"type": "reply", "role": "checker", "reply": reply, "again": attempt > 0})
+        context.tell(
+            {
+                "type": "reply",
+                "role": "checker",
+                "messages": blind.messages(),
+                "reply": reply,
+                "again": attempt > 0,
+                "sample": seed,
+            }
+        )
         found = read_answers(reply.text, len(questions))
         if any(one is not None for one in found):
             break
