@@ -89,6 +89,8 @@ def answer_text(answer: Answer) -> str:
     if answer.simulated:
         head = f"SIMULATED model\n{head}"
     lines = [head]
+    if answer.uncited:
+        lines += ["", f"{answer.model} wrote, without support: {' '.join(answer.uncited.split())}"]
     if answer.answered and not answer.citations:
         lines += ["", "It cites none of the passages that were read:"]
     for one in answer.citations or answer.passages:
@@ -113,9 +115,10 @@ def facts(answer: Answer) -> str:
     )
     usage = answer.usage
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    asked = f"{answer.model}: {usage.tokens:,} tokens, {cost}"
     by = {
-        "model": f"{answer.model}: {usage.tokens:,} tokens, {cost}",
-        "extract": "best sentences, no model",
+        "model": asked,
+        "extract": f"best sentences; {asked}" if answer.model else "best sentences, no model",
         "none": "no model was asked" if not answer.error else f"{answer.model} did not answer",
     }[answer.method]
     return f"{read}; {by}; {answer.seconds['total']:.1f} s"

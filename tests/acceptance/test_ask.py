@@ -96,10 +96,16 @@ def test_an_answer_without_citations_gets_one_by_its_words_or_a_warning(
     assert citation["text"] == text[citation["start"] : citation["end"]]
     says("After nineteen years of service.")
     invented = answered(*lexical(library, "--model", "openai/x"))
-    assert invented["citations"] == []
+    assert (invented["method"], invented["uncited"]) == (
+        "extract",
+        "After nineteen years of service.",
+    )
+    assert invented["citations"][0]["text"] in (library / "pumps.md").read_text()
     assert any("cites nothing" in one for one in invented["warnings"])
-    shown = typed(*lexical(library, "--model", "openai/x"))
-    assert "It cites none of the passages" in shown.stdout
+    page = library.parent / "answer.html"
+    shown = typed(*lexical(library, "--model", "openai/x", "--out", str(page)))
+    assert "openai/x wrote, without support: After nineteen years of service." in shown.stdout
+    assert "without support: After nineteen years" in page.read_text()
 
 
 def test_a_model_that_finds_no_answer_has_not_answered(library: Path, says: Says) -> None:

@@ -29,7 +29,7 @@ def extracted(found: Found, warnings: Sequence[str] = (), checker: Checker | Non
     """The best sentences, as they stand."""
     began = time.perf_counter()
     sentences = extract(found.question, found.passages)
-    text = " ".join(f"{' '.join(one.text.split())} [{one.number}]" for one in sentences)
+    text = _joined(sentences)
     if not sentences:
         warnings = (*warnings, "no sentence of the passages comes near the question")
     return _answer(
@@ -48,6 +48,9 @@ async def written(
 ) -> Answer:
     """What the model says, with citations that exist.
 
+    Where nothing of it is cited or stands in a passage, the best sentences are the answer, and
+    what the model wrote stands beside them.
+
     Raises:
         Unreachable: if the model does not answer.
         LimitReached: if the budget cannot hold the call.
@@ -57,6 +60,20 @@ async def written(
     messages = [{"role": "user", "content": prompt}]
     reply = await model.complete(messages, sampling=settings.sampling)
     text, cited, warnings = check_citations(reply.text, found)
+    sentences = [] if cited or _declined(text) else extract(found.question, found.passages)
+    if sentences:
+        return _answer(
+            found,
+            text=_joined(sentences),
+            method="extract",
+            citations=tuple(sentences),
+            warnings=(*warnings, "these are the best sentences instead"),
+            spent=time.perf_counter() - began,
+            checker=checker,
+            model=model,
+            usage=reply.usage,
+            uncited=text,
+        )
     return _answer(
         found,
         text=text or None,
@@ -98,7 +115,7 @@ def check_citations(reply: str, found: Found) -> tuple[str, tuple[Citation, ...]
         warnings.append(f"cited {wrong}, which are none of the passages: dropped")
     if not text:
         return "", (), (*warnings, "the model said nothing")
-    if _NO_ANSWER.search(text):
+    if _declined(text):
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
         return text, tuple(cited[number] for number in sorted(cited)), tuple(warnings)
@@ -108,6 +125,14 @@ def check_citations(reply: str, found: Found) -> tuple[str, tuple[Citation, ...]
         return text, (), tuple(warnings)
     warnings.append("the model cited nothing: the citation was found by the answer's words")
     return f"{text} [{behind.number}]", (behind,), tuple(warnings)
+
+
+def _declined(text: str) -> bool:
+    return _NO_ANSWER.search(text) is not None
+
+
+def _joined(sentences: Sequence[Citation]) -> str:
+    return " ".join(f"{' '.join(one.text.split())} [{one.number}]" for one in sentences)
 
 
 def _attributed(text: str, found: Found) -> Citation | None:
@@ -135,13 +160,14 @@ def _answer(
     spec: str = "",
     usage: Usage | None = None,
     error: str = "",
+    uncited: str = "",
 ) -> Answer:
     checked = text is not None and checker is not None
     return Answer.model_validate(
         {
             **found.model_dump(exclude={"seconds", "warnings"}),
             "answer": text,
-            "answered": text is not None and not _NO_ANSWER.search(text),
+            "answered": text is not None and not _declined(text),
             "method": method,
             "model": model.spec if model is not None else spec,
             "simulated": model.simulated if model is not None else False,
@@ -155,5 +181,6 @@ def _answer(
             "warnings": (*found.warnings, *warnings),
             "verdict": checker(found.question, text, found.passages) if checked else None,  # pyright: ignore[reportOptionalCall, reportArgumentType]  # both are there where checked
             "error": error,
+            "uncited": uncited,
         }
     )

@@ -103,6 +103,7 @@ class Answer(Value):
         warnings: what a reader must know.
         verdict: of a checker, where one was given.
         error: why no model answered, where one was asked for.
+        uncited: what a model wrote that no passage says; the best sentences are the answer then.
     """
 
     question: str
@@ -123,6 +124,7 @@ class Answer(Value):
     warnings: tuple[str, ...] = ()
     verdict: JsonValue = None
     error: str = ""
+    uncited: str = ""
 
 
 Checker = Callable[[str, str, Sequence[Citation]], JsonValue]
