@@ -215,6 +215,28 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         with self._database.reading() as db:
             return threads.known(db)
 
+    def outline(self, thread_id: str) -> list[threads.Outline]:
+        """A thread's checkpoints in all namespaces without their values, oldest first."""
+        with self._database.reading() as db:
+            return threads.outline(db, thread_id)
+
+    def copy_checkpoints(
+        self, source: str, target: str, wanted: Collection[tuple[str, str]]
+    ) -> None:
+        """Copy some checkpoints (namespace, id), with their writes, to another thread."""
+        self._write(lambda db: threads.copy_some(db, source, target, wanted))
+
+    def drop_writes(
+        self,
+        thread_id: str,
+        place: tuple[str, str],
+        task: str | None = None,
+        channels: Collection[str] = (),
+    ) -> None:
+        """Drop the writes at a checkpoint (namespace, id), all or those of a task or channels."""
+        key = (thread_id, *place)
+        self._write(lambda db: threads.drop_writes(db, key, task, channels))
+
     def describe(self, thread_id: str, info: dict[str, Any]) -> None:
         """Keep `info` (JSON) with a thread."""
         self._write(lambda db: threads.describe(db, thread_id, info))

@@ -4,17 +4,62 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import ormsgpack
 
 from harness.checkpoints.rows import head_of
+from harness.checkpoints.upkeep import copy_checkpoint
 from harness.checkpoints.values import Values
 from harness.core import BadInput
 
 Side = tuple[sqlite3.Connection, Values]
 """One end of a transfer: a connection inside a transaction, and the values behind it."""
+
+
+class Outline(NamedTuple):
+    """A checkpoint without its values."""
+
+    ns: str
+    checkpoint: str
+    parent: str | None
+    metadata: dict[str, Any]
+
+
+def outline(db: sqlite3.Connection, thread: str) -> list[Outline]:
+    """Every checkpoint of a thread in all namespaces, oldest first."""
+    rows = db.execute(
+        "SELECT ns, checkpoint, parent, metadata FROM checkpoints "
+        "JOIN heads ON heads.id = checkpoints.head WHERE thread = ? ORDER BY checkpoint",
+        (thread,),
+    )
+    return [Outline(ns, name, parent, json.loads(data)) for ns, name, parent, data in rows]
+
+
+def copy_some(
+    db: sqlite3.Connection, source: str, target: str, wanted: Collection[tuple[str, str]]
+) -> None:
+    """Copy the checkpoints of `wanted` (namespace, id) with their writes to another thread."""
+    query = "SELECT id, ns, checkpoint FROM heads WHERE thread = ?"
+    for head, ns, checkpoint in db.execute(query, (source,)).fetchall():
+        if (ns, checkpoint) in wanted:
+            copy_checkpoint(db, head, (target, ns, checkpoint))
+
+
+def drop_writes(
+    db: sqlite3.Connection, key: tuple[str, str, str], task: str | None, channels: Collection[str]
+) -> None:
+    """Drop writes at a checkpoint: of one task or of all, to some channels or (empty) to all."""
+    head = head_of(db, key)
+    query = "SELECT task, idx, channel FROM writes WHERE head = ?"
+    unwanted = [
+        (head, found, index)
+        for found, index, channel in db.execute(query, (head,)).fetchall()
+        if task in (None, found) and (not channels or channel in channels)
+    ]
+    db.executemany("DELETE FROM writes WHERE head = ? AND task = ? AND idx = ?", unwanted)
 
 
 def known(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,79 @@
+"""Where the debugger stands between LangGraph and a node.
+
+Every task of every graph, at any depth, goes through two functions of LangGraph's runner:
+`run_with_retry` and `arun_with_retry`. They are wrapped once per process; a task whose config
+carries no hook is passed on untouched, so other graphs in the process notice nothing. Callbacks
+would be LangChain's public way, but a callback cannot hand a node's recorded writes to LangGraph
+in its place, and sees no tasks of the functional interface
+(docs/decisions/0005-debugger.md).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from harness.core import BadInput
+
+KEY = "__harness_debug"
+"""The hook's place in `config["configurable"]`; LangGraph keeps such keys out of metadata."""
+
+
+class Hook(Protocol):
+    """What is called around every task."""
+
+    def around(self, task: Any, call: Callable[[], Any]) -> Any:
+        """Run a task of a synchronous graph: `call` does it."""
+        ...
+
+    async def around_async(self, task: Any, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a task of an asynchronous graph."""
+        ...
+
+
+def _hook(task: Any) -> Hook | None:
+    return cast("Hook | None", task.config.get("configurable", {}).get(KEY))
+
+
+def install() -> None:
+    """Wrap LangGraph's two functions, if that was not done yet.
+
+    Raises:
+        BadInput: if this version of LangGraph has them no more.
+    """
+    runner = import_module("langgraph.pregel._runner")
+    for name, wrap in (("run_with_retry", _wrap), ("arun_with_retry", _wrap_async)):
+        function = getattr(runner, name, None)
+        if function is None or next(iter(inspect.signature(function).parameters)) != "task":
+            from importlib.metadata import version
+
+            raise BadInput(
+                f"the debugger knows LangGraph 1.2, found {version('langgraph')} without "
+                f"{name!r}; install langgraph>=1.2,<1.3"
+            )
+        if not hasattr(function, KEY):
+            setattr(runner, name, wrap(function))
+
+
+def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
+        hook = _hook(task)
+        if hook is None:
+            return function(task, *args, **kwargs)
+        return hook.around(task, lambda: function(task, *args, **kwargs))
+
+    setattr(run_with_retry, KEY, True)
+    return run_with_retry
+
+
+def _wrap_async(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def arun_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
+        hook = _hook(task)
+        if hook is None:
+            return await function(task, *args, **kwargs)
+        return await hook.around_async(task, lambda: function(task, *args, **kwargs))
+
+    setattr(arun_with_retry, KEY, True)
+    return arun_with_retry

@@ -1,0 +1,56 @@
+"""The graph that a user names: compiled, not yet compiled, or made by a function."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, cast
+
+from harness.core import BadInput, assets
+
+
+def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
+    """The compiled graph behind `path/to/file.py:name`.
+
+    The name may hold a compiled graph (`StateGraph.compile()`, `create_agent`, `@entrypoint`), a
+    graph that is still to be compiled, or a function that makes one, with or without the config
+    as its argument, synchronous or asynchronous (as `langgraph.json` allows). The file's folder
+    is importable while it is loaded.
+
+    Raises:
+        BadInput: if the file or the name is missing, or holds something else.
+    """
+    folder = str(Path(reference.rpartition(":")[0]).resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        return compiled(assets.load_object(reference), reference, config)
+    finally:
+        sys.path.remove(folder)
+
+
+def compiled(found: Any, reference: str, config: dict[str, Any] | None = None) -> Any:
+    """`found` as a compiled graph (see :func:`load_graph`)."""
+    from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+    from langgraph.pregel import Pregel
+
+    if isinstance(found, Pregel):
+        return cast("Any", found)
+    if isinstance(found, StateGraph):
+        return cast("Any", found).compile()
+    if callable(found):
+        takes = len(inspect.signature(found).parameters)
+        made = found(config or {"configurable": {}}) if takes else found()
+        if inspect.isawaitable(made):
+            made = asyncio.run(_wait(made))
+        return compiled(made, reference, config)
+    raise BadInput(
+        f"expected a LangGraph graph or a function that makes one in {reference!r}, "
+        f"found a {type(found).__name__}"
+    )
+
+
+async def _wait(made: Awaitable[Any]) -> Any:
+    return await made

@@ -1,0 +1,90 @@
+"""What nodes wrote in a recorded run, served instead of running them again.
+
+A node's writes hold what its models and tools answered, whatever client it used, so a replay makes
+no call. A record is found by the place in the graph and the digest of the node's input; equal
+inputs at one place are served in the order in which they were recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.debug.graphs import is_subgraph_node
+from harness.debug.history import History, outputs, written
+from harness.debug.types import TaskInfo
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
+Beyond = Literal["stop", "live"]
+"""What to do where the recording has nothing: stand still in front of the node, or run it."""
+
+Key = tuple[tuple[str, ...], str, str]
+
+
+def digest_of(serde: SerializerProtocol, value: Any) -> str:
+    """Digest of a value by its serialised bytes; by its `repr` if it cannot be serialised."""
+    try:
+        kind, data = serde.dumps_typed(value)
+    except Exception:  # noqa: BLE001  # a user's type may fail to serialise in any way
+        kind, data = "repr", repr(value).encode()
+    return hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).hexdigest()
+
+
+class Recording:
+    """The writes of every finished task of a thread.
+
+    Attributes:
+        served: how many nodes were not run.
+        left_at: the first node that was not recorded, and the input that it had there.
+    """
+
+    def __init__(
+        self, graph: Any, history: History, serde: SerializerProtocol, beyond: Beyond = "stop"
+    ) -> None:
+        """Read the records of `history`, a run of `graph`."""
+        self.served = 0
+        self.left_at: TaskInfo | None = None
+        self._beyond = beyond
+        self._serde = serde
+        self._lock = threading.Lock()
+        self._records: dict[Key, deque[list[tuple[str, Any]]]] = {}
+        for moment in history.trail():
+            saved = history.load(moment)
+            by_task = written(saved)
+            for task in history.tasks(graph, moment, saved) if by_task else []:
+                writes = outputs(by_task.get(task.id, []))
+                if writes:
+                    key = (moment.names, task.name, digest_of(serde, task.input))
+                    self._records.setdefault(key, deque()).append(writes)
+
+    def take(self, info: TaskInfo, task: Any) -> list[tuple[str, Any]] | None:
+        """The recorded writes of a task, or None to run it.
+
+        A node that is a sub-graph is run: its own nodes are served.
+        """
+        if is_subgraph_node(task):
+            return None
+        key = (info.names, info.node, digest_of(self._serde, task.input))
+        with self._lock:
+            records = self._records.get(key)
+            if not records:
+                self._miss(info)
+                return None
+            self.served += 1
+            return records.popleft()
+
+    def leaves(self, info: TaskInfo) -> bool:
+        """Whether to stand still in front of this task: it is where the recording is left."""
+        with self._lock:
+            if self._beyond == "live" or self.left_at is None or self.left_at != info:
+                return False
+            self._beyond = "live"
+            return True
+
+    def _miss(self, info: TaskInfo) -> None:
+        if self.left_at is None:
+            self.left_at = info

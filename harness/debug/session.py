@@ -1,0 +1,396 @@
+"""A debugging session: one graph, one store, the branch that runs now."""
+
+from __future__ import annotations
+
+import queue
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput
+from harness.debug import branches
+from harness.debug.branches import Branch, Kind
+from harness.debug.breakpoints import Breakpoints
+from harness.debug.controller import Controller, Mode
+from harness.debug.forks import Point, cut, overwrite
+from harness.debug.gatekeeper import Gatekeeper
+from harness.debug.graphs import subgraph, with_store
+from harness.debug.history import History, prepare, replace_writes, shown
+from harness.debug.recording import Beyond, Recording
+from harness.debug.schema import checked
+from harness.debug.tasks import state_names
+from harness.debug.types import Breakpoint, Stop, TaskInfo
+from harness.debug.worker import Worker
+
+if TYPE_CHECKING:
+    from harness.checkpoints.store import CheckpointStore
+
+FREE = Mode(free=True)
+
+
+class Debugger:
+    """Runs a graph under control. One thread commands; every command returns the next stop.
+
+    Attributes:
+        breakpoints: where to stop and what to watch; shared by all branches.
+        branch: the branch that runs, or ran last.
+        recording: what is served in a replay, else None.
+
+    Example:
+        with open_store(path) as store:
+            debugger = Debugger(graph, store)
+            stop = debugger.start({"question": "…"})
+            while not stop.ended:
+                stop = debugger.step()
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        store: CheckpointStore,
+        *,
+        config: dict[str, Any] | None = None,
+        context: Any = None,
+        stop_on_exception: bool = True,
+    ) -> None:
+        """Prepare a session.
+
+        Args:
+            graph: a compiled graph; it is copied, not changed.
+            store: where its state goes, and where its branches are.
+            config: LangGraph's config for every run (`configurable`, `recursion_limit`, …).
+            context: the graph's runtime context.
+            stop_on_exception: stop in the node that raises instead of ending the run.
+        """
+        self.store = store
+        self.breakpoints = Breakpoints()
+        self.branch: Branch | None = None
+        self.recording: Recording | None = None
+        self._config = config or {}
+        self._context = context
+        self._stop_on_exception = stop_on_exception
+        self._graph = with_store(graph, store)
+        self._controller: Controller | None = None
+        self._worker: Worker | None = None
+        self._last: Stop | None = None
+
+    # Running
+
+    def start(self, values: Any, *, thread: str = "main", hold: bool = True) -> Stop:
+        """Run the graph on an input, from its beginning or as the thread's next turn.
+
+        With `hold`, the first stop is in front of the first node; else at a breakpoint or the end.
+        """
+        self.quit()
+        if thread not in self.store.threads():
+            self.branch = Branch(thread, thread)
+        else:
+            self.branch = branches.found(self.store, thread)
+        return self._run(values, Mode() if hold else FREE)
+
+    def resume(self, thread: str | None = None, *, hold: bool = True) -> Stop:
+        """Go on with a thread that was left unfinished, by this process or another."""
+        self.quit()
+        self.branch = branches.found(self.store, thread or self._now.thread)
+        return self._run(None, Mode() if hold else FREE)
+
+    def answer(self, value: Any, *, hold: bool = False) -> Stop:
+        """Answer an interrupt: a value, or values by interrupt id where several wait."""
+        from langgraph.types import Command
+
+        if self._last is None or self._last.reason != "interrupt":
+            raise BadInput("expected a run that waits for an answer; this one does not")
+        return self._run(Command(resume=value), Mode() if hold else FREE)
+
+    def step(self) -> Stop:
+        """Run the current node, its sub-graph included, and stop in front of the next one."""
+        return self._go(Mode(target=self._standing.own_ns))
+
+    def step_into(self) -> Stop:
+        """Run the current node; if it is or calls a graph, stop in front of that one's first."""
+        return self._go(Mode(target=self._standing.own_ns, into=True))
+
+    def step_out(self) -> Stop:
+        """Run the rest of the current graph and stop in the one around it."""
+        task = self._standing
+        return self._go(Mode(target=task.ns) if task.ns else FREE)
+
+    def go(self) -> Stop:
+        """Run to the next breakpoint, exception, interrupt or the end."""
+        _ = self._standing
+        return self._go(FREE)
+
+    def until(self, node: str) -> Stop:
+        """Run to the next visit of a node."""
+        number = self.breakpoints.add(Breakpoint(node))
+        try:
+            return self.go()
+        finally:
+            self.breakpoints.remove(number)
+
+    def pause(self, timeout: float | None = None) -> Stop:
+        """Stop a running graph at its next node."""
+        if self._controller is not None:
+            self._controller.pause()
+        return self.wait(timeout)
+
+    def wait(self, timeout: float | None = None) -> Stop:
+        """The next stop of a run that goes on.
+
+        Raises:
+            TimeoutError: if there is none within `timeout` seconds.
+        """
+        if self._controller is None:
+            raise BadInput("nothing runs; start a run first")
+        if self._controller.current is not None and self._last is not None:
+            return self._last
+        try:
+            self._last = self._controller.stops.get(timeout=timeout)
+        except queue.Empty as error:
+            raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
+        return self._last
+
+    def quit(self) -> None:
+        """Let nothing more begin and wait for what runs. The thread can be resumed."""
+        if self._controller is not None and self._worker is not None and self._worker.alive:
+            self._controller.suspend()
+            self._worker.join()
+        self._controller = self._worker = None
+
+    # Exceptions
+
+    def retry(self) -> Stop:
+        """Run the node that raised once more."""
+        self._failed().answer("retry")
+        return self.go()
+
+    def serve(self, values: Any) -> Stop:
+        """Go on as if the current node had returned `values`, without running it."""
+        controller = self._at()
+        if controller.current is not None:
+            controller.answer("serve", replace_writes(controller.current.task, values))
+        return self._go(Mode())
+
+    # Looking
+
+    @property
+    def last(self) -> Stop | None:
+        """The last stop."""
+        return self._last
+
+    def state(self, thread: str | None = None) -> dict[str, Any]:
+        """The state where the run stands (of the current task's graph), or a thread's latest."""
+        current = self._controller.current if self._controller is not None else None
+        if thread is None and current is not None:
+            names = state_names(current.task)
+            del names["input"]
+            return names
+        history = self.history(thread)
+        latest = history.latest()
+        return {} if latest is None else shown(history.load(latest))
+
+    def history(self, name: str | None = None) -> History:
+        """A branch's checkpoints."""
+        thread = branches.found(self.store, name).thread if name else self._now.thread
+        return History(self.store, thread)
+
+    @property
+    def graph(self) -> Any:
+        """The graph, saving in the session's store."""
+        return self._graph
+
+    # Changing
+
+    def fork(
+        self,
+        point: Point,
+        *,
+        of: str | None = None,
+        name: str | None = None,
+        values: dict[str, Any] | None = None,
+        graph: Any = None,
+        hold: bool = True,
+    ) -> Stop:
+        """Make a branch that goes on from `point`, with the state changed, and switch to it.
+
+        Args:
+            point: the last checkpoint that is kept.
+            of: the branch that has it; by default the current one.
+            name: of the new branch.
+            values: state keys to overwrite in the graph of `point`.
+            graph: the graph to go on with, if it is another (after an edit of its source).
+            hold: stop in front of the first node that runs.
+
+        Raises:
+            BadInput: if there is no such point or the values do not fit the state's schema;
+                nothing is stored then.
+        """
+        return self._fork(point, of, name, "state edit" if values else "fork", values, graph, hold)
+
+    def rewind(self, steps: int = 1, *, hold: bool = True) -> Stop:
+        """Go back by super-steps of the graph that the run stands in, into a new branch."""
+        current = self._controller.current if self._controller is not None else None
+        ns = "" if current is None else current.info.ns
+        history = self.history()
+        end = history.latest(ns)
+        line = [] if end is None else history.line(ns, end.id)
+        if not 0 < steps < len(line):
+            raise BadInput(f"expected 1 to {max(len(line) - 1, 0)} steps back, found {steps!r}")
+        return self.fork(Point(ns, line[steps]), hold=hold)
+
+    def edit(self, values: dict[str, Any], *, name: str | None = None) -> Stop:
+        """Change the state where the run stands; it stands there still, in a new branch."""
+        task = self._standing
+        point = Point(task.ns, task.checkpoint, task.id)
+        return self._fork(point, None, name, "state edit", values, None, True, goal=task.own_ns)
+
+    def edit_output(
+        self, point: Point, values: Any, *, of: str | None = None, name: str | None = None
+    ) -> Stop:
+        """Go on as if the task `point.task` had returned `values`, in a new branch.
+
+        Its writers and routes run on the new values; its neighbours' writes are kept.
+        """
+        if point.task is None:
+            raise BadInput("expected a point with the task whose output is edited")
+        source = branches.found(self.store, of) if of else self._now
+        history = History(self.store, source.thread)
+        moment = history.find(point.checkpoint, point.ns)
+        self.quit()
+        branch = self._cut(source, history, point, name, "output edit")
+        saved = History(self.store, branch.thread).load(moment)
+        inner = subgraph(self._graph, moment.names)
+        task = next((t for t in prepare(inner, self.store, saved) if t.id == point.task), None)
+        if task is None:
+            raise BadInput(f"checkpoint {moment.id!r} has no task {point.task!r}")
+        place = {
+            "thread_id": branch.thread,
+            "checkpoint_ns": moment.ns,
+            "checkpoint_id": moment.id,
+        }
+        self.store.put_writes({"configurable": place}, replace_writes(task, values), task.id)
+        self.branch = branch
+        return self._run(None, self._enter(point))
+
+    def reload(self, graph: Any) -> Stop:
+        """Go on with a changed graph from where the run stands; earlier nodes are not run again.
+
+        After an exception the node that raised runs anew; an ended run stays as it is.
+        """
+        graph = with_store(graph, self.store)
+        if self._controller is None or self._controller.current is None:
+            self._graph = graph
+            return self._run(None, Mode())
+        task = self._standing
+        self.quit()
+        self._graph = graph
+        return self._run(None, self._enter(Point(task.ns, task.checkpoint), task.own_ns))
+
+    def replay(self, of: str | None = None, *, beyond: Beyond = "stop", hold: bool = False) -> Stop:
+        """Run a branch's input again, every node served from its recorded writes.
+
+        Where a node or its input is not recorded (the graph was changed), the run stops with the
+        reason `left recording`; going on from there runs nodes live. With `beyond="live"` it does
+        not stop.
+        """
+        source = branches.found(self.store, of) if of else self._now
+        history = History(self.store, source.thread)
+        first = next((m for m in history.trail() if m.source == "input" and m.ns == ""), None)
+        if first is None:
+            raise BadInput(f"branch {source.name!r} has no input to replay")
+        self.quit()
+        thread = branches.fresh(self.store, source.thread)
+        self.branch = Branch(thread, thread, "replay", source.thread)
+        recording = Recording(self._graph, history, self.store.serde, beyond)
+        values = _input_of(history.load(first).checkpoint["channel_values"])
+        return self._run(values, Mode() if hold else FREE, recording)
+
+    # Inside
+
+    @property
+    def _now(self) -> Branch:
+        if self.branch is None:
+            raise BadInput("no branch is open; start or resume a run first")
+        return self.branch
+
+    def _at(self) -> Controller:
+        if self._controller is None or self._controller.current is None:
+            raise BadInput("the run does not stand in front of a node")
+        return self._controller
+
+    @property
+    def _standing(self) -> TaskInfo:
+        current = self._at().current
+        assert current is not None  # _at has seen it
+        return current.info
+
+    def _failed(self) -> Controller:
+        controller = self._at()
+        if controller.current is None or controller.current.failure is None:
+            raise BadInput("no exception to try again; `step` runs the node")
+        return controller
+
+    def _go(self, mode: Mode) -> Stop:
+        self._at().release(mode)
+        return self.wait()
+
+    def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
+        branch = self._now
+        if self._worker is not None:
+            self._worker.join()
+        self.recording = recording
+        self._controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
+        self._controller.release(mode)
+        self._worker = Worker(self._controller, Gatekeeper(self._controller, recording))
+        place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
+        config = {"recursion_limit": 1000, **self._config, "configurable": place}
+        branches.keep(self.store, branch)
+        self._worker.start(self._graph, values, config, self._context)
+        return self.wait()
+
+    def _fork(
+        self,
+        point: Point,
+        of: str | None,
+        name: str | None,
+        kind: Kind,
+        values: dict[str, Any] | None,
+        graph: Any,
+        hold: bool,
+        goal: str | None = None,
+    ) -> Stop:
+        source = branches.found(self.store, of) if of else self._now
+        history = History(self.store, source.thread)
+        moment = history.find(point.checkpoint, point.ns)
+        point = Point(moment.ns, moment.id, point.task)
+        if graph is not None:
+            graph = with_store(graph, self.store)
+        inner = subgraph(graph or self._graph, moment.names)
+        fitting = checked(inner, values) if values and inner is not None else values
+        self.quit()
+        self._graph = graph or self._graph
+        branch = self._cut(source, history, point, name, kind)
+        if fitting:
+            overwrite(self.store, branch.thread, moment, fitting)
+        self.branch = branch
+        return self._run(None, self._enter(point, goal) if hold else FREE)
+
+    def _cut(
+        self, source: Branch, history: History, point: Point, name: str | None, kind: Kind
+    ) -> Branch:
+        thread = branches.fresh(self.store, source.thread.partition(".")[0])
+        branch = Branch(thread, name or thread, kind, source.thread, point)
+        branches.keep(self.store, branch)
+        self.breakpoints.keep_visits(cut(self.store, self._graph, history, point, thread))
+        return branch
+
+    def _enter(self, point: Point, goal: str | None = None) -> Mode:
+        """Stop at the next task, but not on the way into the graph of `point`."""
+        parts = point.ns.split("|") if point.ns else []
+        outer = frozenset("|".join(parts[: end + 1]) for end in range(len(parts)))
+        return Mode(through=outer, goal=goal)
+
+
+def _input_of(channels: dict[str, Any]) -> Any:
+    """The input that a graph was started with, from its first checkpoint."""
+    if "__start__" in channels:
+        return channels["__start__"]
+    return {name: value for name, value in channels.items() if not name.startswith("__")}
