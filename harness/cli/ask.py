@@ -90,14 +90,17 @@ def answer_text(answer: Answer) -> str:
         head = f"SIMULATED model\n{head}"
     lines = [head]
     if answer.uncited:
-        lines += ["", f"{answer.model} wrote, without support: {' '.join(answer.uncited.split())}"]
+        lines += ["", f"{answer.model} wrote, without support: {_cut(answer.uncited)}"]
     if answer.answered and not answer.citations:
         lines += ["", "It cites none of the passages that were read:"]
     for one in answer.citations or answer.passages:
-        text = " ".join(one.text.split())
-        cut = f"{text[:_SHOWN]} …" if len(text) > _SHOWN else text
-        lines += ["", f"[{one.number}] {_link(one)}", f"    {cut}"]
+        lines += ["", f"[{one.number}] {_link(one)}", f"    {_cut(one.text)}"]
     return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return f"{line[:_SHOWN]} …" if len(line) > _SHOWN else line
 
 
 def _link(citation: Citation) -> str:
