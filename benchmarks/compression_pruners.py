@@ -1,51 +1,81 @@
-"""Pruning word by word without the question (`compactprompt`) against whole sentences by BM25.
+"""Pruners of words and tokens against whole sentences, at equal budgets, paired.
 
     pip install --no-deps compactprompt==0.5.2
-    python -m benchmarks.compression_pruners --size 120
+    python -m benchmarks.compression_pruners --cache CACHE --llmlingua PYTHON --gguf MODEL.gguf
 
-A pruner of words keeps no sentence, so that both are judged by what a reader needs at least: the
-share of questions of which one answer stands verbatim in the compressed text, and (kinder) of
-which all words of an answer stand anywhere in it. The same questions as in
-`compression_quality`; budgets count the pruner's own tokens for it, MiniLM word pieces for BM25.
+A pruner of words keeps no sentence, so that all are judged by what a reader needs at least: the
+share of questions of which one answer stands verbatim in the compressed text, and (kinder) of which
+all words of an answer stand anywhere in it. The same questions as in `compression_quality`.
 `compactprompt` runs as its bare package installs: static word information, no language model.
+LLMLingua-2's method is re-implemented (`compression_pruners_words`). LongLLMLingua is the package
+itself with SmolLM2-135M in an environment of its own; it does not hold a budget, so sentences get
+as many tokens as it left, question by question. Budgets count MiniLM word pieces.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from benchmarks.compression_cases import Case, covidqa, read_jsonl, sample, xquad
+from benchmarks.compression_memory import Remembered, remembering
+from benchmarks.compression_pruners_words import WordPruner
+from benchmarks.compression_quality import interval
+from harness.compress.critics.fused import FusedCritic
 from harness.compress.critics.lexical import LexicalCritic
+from harness.compress.critics.token import WEIGHTS, TokenCritic
 from harness.compress.tokens import open_tokenizer
-from harness.core import write_atomic
+from harness.compress.types import Critic
+from harness.core import digest_file, write_atomic
+from harness.retrieve.encoder import open_encoder
 
 BUDGETS = (0.05, 0.10, 0.20)
+DEFAULT = "mixture (default), sentences"
+LONG = "LongLLMLingua, SmolLM2-135M"
+RATES = ((0.05, "tight"), (0.10, "recommended"))
+"""What LongLLMLingua is asked for, and with which of its settings."""
+
+Arm = Callable[[Case, float], str]
+Judged = dict[str, bool]
 
 
-def pruned(case: Case, budget: float) -> str:
+def compactprompt(case: Case, budget: float) -> str:
     """What compactprompt leaves of the text."""
     compressor: Any = import_module("compactprompt").HardPromptCompressor()
-    text = " ".join(unit.text for unit in case.units)
-    return str(compressor.compress(text, ratio=1 - budget).compressed)
+    return str(compressor.compress(text_of(case), ratio=1 - budget).compressed)
 
 
-def best_sentences(case: Case, budget: float) -> str:
-    """The best sentences by BM25: the best one, then what fits."""
-    scores = LexicalCritic().score(case.query, case.units)
-    sizes = open_tokenizer("minilm").counts([unit.text for unit in case.units])
-    order = sorted(range(len(sizes)), key=lambda at: -scores[at])
-    room, kept = budget * sum(sizes) - sizes[order[0]], {order[0]}
-    for at in order[1:]:
-        if sizes[at] <= room:
-            kept.add(at)
-            room -= sizes[at]
-    return " ".join(case.units[at].text for at in sorted(kept))
+def text_of(case: Case) -> str:
+    """All sentences."""
+    return " ".join(unit.text for unit in case.units)
+
+
+def sentences_by(critic: Critic) -> Arm:
+    """The best sentences by a critic: the best one, then what fits."""
+    counts = open_tokenizer("minilm").counts
+    known: dict[str, tuple[Sequence[float], list[int]]] = {}
+
+    def compressed(case: Case, budget: float) -> str:
+        if case.id not in known:
+            sizes = counts([unit.text for unit in case.units])
+            known[case.id] = critic.score(case.query, case.units), sizes
+        scores, sizes = known[case.id]
+        order = sorted(range(len(sizes)), key=lambda at: -scores[at])
+        room, kept = budget * sum(sizes) - sizes[order[0]], {order[0]}
+        for at in order[1:]:
+            if sizes[at] <= room:
+                kept.add(at)
+                room -= sizes[at]
+        return " ".join(case.units[at].text for at in sorted(kept))
+
+    return compressed
 
 
 def answers_of(folder: Path, name: str) -> dict[str, list[str]]:
@@ -60,7 +90,7 @@ def answers_of(folder: Path, name: str) -> dict[str, list[str]]:
     }
 
 
-def judged(text: str, answers: list[str]) -> dict[str, bool]:
+def judged(text: str, answers: Sequence[str]) -> Judged:
     """Whether an answer stands verbatim in the text, and whether all of its words do."""
     words = set(re.findall(r"\w+", text.lower()))
     plain = " ".join(text.split())
@@ -70,30 +100,106 @@ def judged(text: str, answers: list[str]) -> dict[str, bool]:
     }
 
 
+def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
+    """Shares of every arm, and the gain of the default on each with its interval by document."""
+    table: dict[str, Any] = {}
+    for arm, found in rows.items():
+        table[arm] = {}
+        for rule in found[0]:
+            pairs = zip(rows[DEFAULT], found, strict=True)
+            gains = [float(ours[rule]) - float(other[rule]) for ours, other in pairs]
+            table[arm][rule] = {"share": _percent([float(one[rule]) for one in found])}
+            if arm != DEFAULT:
+                table[arm][rule] |= {
+                    "gain of the default": _percent(gains),
+                    "interval": interval(gains, clusters, seed),
+                }
+    return table
+
+
+def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict[str, Any]:
+    """(id, rate, way) -> what LongLLMLingua leaves; kept in a file beside the other caches."""
+    folder: Path = options.cache / "longllmlingua"
+    folder.mkdir(parents=True, exist_ok=True)
+    asked, out = folder / "cases.jsonl", folder / "out.jsonl"
+    lines: list[str] = []
+    for case in cases:
+        documents: dict[str, list[str]] = {}
+        for unit in case.units:
+            documents.setdefault(unit.doc, []).append(unit.text)
+        contexts = [" ".join(texts) for texts in documents.values()]
+        row = {"id": case.id, "query": case.query.query, "contexts": contexts, "rates": RATES}
+        lines.append(json.dumps(row, ensure_ascii=False))
+    write_atomic(asked, "\n".join(lines) + "\n")
+    worker = Path(__file__).with_name("compression_pruners_longllmlingua.py")
+    command = [str(options.llmlingua), str(worker), str(options.gguf), str(asked), str(out)]
+    subprocess.run(command, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    return {f"{row['id']}|{row['rate']}|{row['way']}": row["text"] for row in read_jsonl(out)}
+
+
+def against_tokens(
+    cases: Sequence[Case], arms: dict[str, Arm], answers: dict[str, list[str]],
+    options: argparse.Namespace,
+) -> dict[str, Any]:  # fmt: skip
+    """LongLLMLingua beside sentences that get as many tokens as it left."""
+    counts = open_tokenizer("minilm").counts
+    texts = pruned_by_tokens(cases, options)
+    report: dict[str, Any] = {"cases": len(cases)}
+    for rate, way in RATES:
+        rows: dict[str, list[Judged]] = {}
+        shares: list[float] = []
+        for case in cases:
+            text: str = texts[f"{case.id}|{rate}|{way}"]
+            left, whole = counts([text])[0], sum(counts([unit.text for unit in case.units]))
+            shares.append(left / whole)
+            rows.setdefault(LONG, []).append(judged(text, answers[case.id]))
+            for arm in ("BM25, sentences", DEFAULT):
+                kept = judged(arms[arm](case, left / whole), answers[case.id])
+                rows.setdefault(arm, []).append(kept)
+        table = beside(rows, [case.cluster for case in cases], options.seed)
+        report[f"asked for {rate:.0%}, {way}"] = {"tokens left": _percent(shares), **table}
+    return report
+
+
+def _percent(values: Sequence[float]) -> float:
+    return round(100 * sum(values) / len(values), 1)
+
+
 def main() -> None:
     """Measure, print and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--cache", type=Path, required=True, help="folder of scores and texts")
     parser.add_argument("--size", type=int, default=120)
+    parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
+    parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
+    parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--out", type=Path, default=Path("evals/results/compression_pruners.json"))
     options = parser.parse_args()
-    folder = options.shared / "data/compression/dev"
-    arms: dict[str, Callable[[Case, float], str]] = {
-        "compactprompt": pruned,
-        "BM25, sentences": best_sentences,
+    folder, train = (options.shared / "data/compression" / one for one in ("dev", "train"))
+    weights = digest_file(WEIGHTS / "critic.onnx")
+    token = Remembered(TokenCritic(), options.cache / f"critic-{weights[:12]}.jsonl")
+    encoder = remembering(open_encoder("encoder"), options.cache)
+    words = WordPruner(train, options.cache / "word_pruner.pt", options.seed)
+    arms: dict[str, Arm] = {
+        "compactprompt": compactprompt,
+        words.name: lambda case, budget: words.compress(text_of(case), budget),
+        "BM25, sentences": sentences_by(LexicalCritic()),
+        DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
     }
     report: dict[str, Any] = {"seed": options.seed, "sets": {}}
     for name, cases in (("xquad_en", xquad(folder, options.seed)), ("covidqa", covidqa(folder))):
         drawn, answers = sample(cases, options.size, options.seed), answers_of(folder, name)
         table: dict[str, Any] = {"cases": len(drawn)}
-        for arm, compressed in arms.items():
-            for budget in BUDGETS:
-                rows = [judged(compressed(case, budget), answers[case.id]) for case in drawn]
-                table.setdefault(arm, {})[f"{budget:.0%}"] = {
-                    rule: round(100 * sum(row[rule] for row in rows) / len(rows), 1)
-                    for rule in rows[0]
-                }
+        for budget in BUDGETS:
+            rows = {
+                arm: [judged(compressed(case, budget), answers[case.id]) for case in drawn]
+                for arm, compressed in arms.items()
+            }
+            table[f"{budget:.0%}"] = beside(rows, [case.cluster for case in drawn], options.seed)
+        if options.llmlingua and name == "xquad_en":
+            table[LONG] = against_tokens(drawn[: options.long_size], arms, answers, options)
         report["sets"][name] = table
         print(name, json.dumps(table, indent=1), flush=True)
         write_atomic(options.out, json.dumps(report, indent=1) + "\n")

@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--cache", type=Path, required=True, help="folder of scores")
     parser.add_argument("--out", type=Path, default=Path("evals/results/compression_quality.json"))
-    parser.add_argument("--size", type=int, default=10_000, help="cases of a set, at most")
+    parser.add_argument("--size", nargs="*", default=[], help="SET=COUNT: its cases, at most")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--sets", nargs="*", default=["xquad", "covidqa", "qmsum"])
     parser.add_argument("--learned", nargs="*", default=list(LEARNED))
@@ -207,13 +207,15 @@ def main() -> None:
     }
     if options.learned:
         critics |= learned(options.learned, encoder, options.weights, options.cache)
+    sizes = {name: int(count) for name, _, count in (one.partition("=") for one in options.size)}
     report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
     for name in options.sets:
         caches = {
             arm: (Scored(options.cache / name, arm, key), critic)
             for arm, (critic, key) in critics.items()
         }
-        cases = sample(readers[name](), options.size, options.seed)
+        cases = readers[name]()
+        cases = sample(cases, sizes.get(name, len(cases)), options.seed)
         report["sets"][name] = measure(cases, caches, options.seed)
         print(name, json.dumps(report["sets"][name], indent=1), flush=True)
     write_atomic(options.out, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
