@@ -1,0 +1,180 @@
+"""What models that see can take: image limits, context, thinking delimiters, how vLLM serves them.
+
+Figures are those of the published preprocessor configurations and model cards. A side of an image
+is cut into patches that are merged two by two, so one token is a square of `multiple` pixels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from harness.core import BadInput, Value
+
+
+class ImageLimits(Value):
+    """What a model takes of images.
+
+    Attributes:
+        images: most images of one request.
+        least_pixels: smaller ones are enlarged to this area.
+        most_pixels: larger ones are reduced to this area (the pixel budget).
+        longest_side: in pixels.
+        multiple: both sides are multiples of it, so that the server need not resize again and
+            coordinates that the model gives are coordinates of what was sent.
+        aspect: longest side by shortest side, at most.
+        most_bytes: of one encoded image.
+    """
+
+    images: int = Field(default=8, ge=1)
+    least_pixels: int = Field(default=784, ge=1)
+    most_pixels: int = Field(default=1_003_520, ge=1)
+    longest_side: int = Field(default=8192, ge=1)
+    multiple: int = Field(default=28, ge=1)
+    aspect: int = Field(default=100, ge=1)
+    most_bytes: int = Field(default=10_000_000, ge=20_000)
+
+    @model_validator(mode="after")
+    def _one_patch_fits(self) -> Self:
+        patch = self.multiple**2
+        if self.most_pixels < max(patch, self.least_pixels) or self.longest_side < self.multiple:
+            raise ValueError(
+                f"a square of {self.multiple} pixels, and {self.least_pixels} pixels, must fit "
+                f"into {self.most_pixels} pixels and a side of {self.longest_side}"
+            )
+        return self
+
+    def tokens(self, width: int, height: int) -> int:
+        """Tokens that an image of this size takes."""
+        return -(-width // self.multiple) * -(-height // self.multiple)
+
+
+class VisionProfile(Value):
+    """A family of models that see.
+
+    Attributes:
+        name: of the profile.
+        context: tokens.
+        images: image limits.
+        thinking: opening and closing delimiter of reasoning inside the text, or None.
+        temperature: as the model card recommends; None where it names none.
+        launch: further arguments of `vllm serve`.
+        served: tokens of context that the launch recipe asks for, less than `context` where the
+            whole would not fit on one common GPU.
+    """
+
+    name: str
+    context: int = Field(ge=1)
+    images: ImageLimits
+    thinking: tuple[str, str] | None = None
+    temperature: float | None = None
+    launch: tuple[str, ...] = ()
+    served: int = Field(default=32_768, ge=1)
+
+
+_THINK = ("<think>", "</think>")
+_KIMI_THINK = ("◁think▷", "◁/think▷")
+_QWEN2 = ImageLimits(images=16, least_pixels=3136, most_pixels=1280 * 28 * 28, aspect=200)
+_QWEN3 = ImageLimits(
+    images=16, least_pixels=65_536, most_pixels=1280 * 32 * 32, multiple=32, aspect=200
+)
+_KIMI = ImageLimits(images=256, most_pixels=4096 * 14 * 14)
+_PIXEL_FLAGS = ("--mm-processor-kwargs", '{"min_pixels": 3136, "max_pixels": 1003520}')
+
+_PROFILES: tuple[tuple[str, VisionProfile], ...] = (
+    (
+        r"kimi-vl.*thinking",
+        VisionProfile(
+            name="kimi-vl-thinking",
+            context=131_072,
+            # Thinking-2506 sees 3.2 megapixels an image, four times the first models.
+            images=_KIMI.model_copy(update={"most_pixels": 16_384 * 14 * 14}),
+            thinking=_KIMI_THINK,
+            temperature=0.8,
+            launch=("--trust-remote-code",),
+        ),
+    ),
+    (
+        r"kimi-vl",
+        VisionProfile(
+            name="kimi-vl-instruct",
+            context=131_072,
+            images=_KIMI,
+            temperature=0.2,
+            launch=("--trust-remote-code",),
+        ),
+    ),
+    (
+        r"qwen3(?:\.\d+)?-?vl.*thinking",
+        VisionProfile(name="qwen3-vl-thinking", context=262_144, images=_QWEN3, thinking=_THINK),
+    ),
+    (
+        r"qwen3(?:\.\d+)?-?vl",
+        VisionProfile(name="qwen3-vl-instruct", context=262_144, images=_QWEN3, temperature=0.7),
+    ),
+    (
+        r"qwen2(?:\.5)?-?vl",
+        VisionProfile(name="qwen2.5-vl", context=32_768, images=_QWEN2, launch=_PIXEL_FLAGS),
+    ),
+)
+_OTHER = VisionProfile(name="other", context=32_768, images=ImageLimits())
+
+
+def vision_profile(model: str) -> VisionProfile:
+    """The profile of a model by its name or spec; cautious limits for a model we do not know."""
+    for pattern, profile in _PROFILES:
+        if re.search(pattern, model, re.IGNORECASE):
+            return profile
+    return _OTHER
+
+
+def launch_command(model: str, images: int | None = None) -> list[str]:
+    """The arguments of `vllm serve` for a model that sees.
+
+    Args:
+        model: name on the model hub, or a folder.
+        images: most images of one request; None takes the profile's.
+
+    Raises:
+        BadInput: if `images` is below 1 or above what the model takes.
+    """
+    profile = vision_profile(model)
+    most = profile.images.images
+    count = most if images is None else images
+    if not 1 <= count <= most:
+        raise BadInput(f"expected 1 to {most} images a request for {model!r}, found {images!r}")
+    limit = json.dumps({"image": count, "video": 0})
+    return [
+        "vllm", "serve", model,
+        "--max-model-len", str(min(profile.served, profile.context)),
+        "--limit-mm-per-prompt", limit,
+        *profile.launch,
+    ]  # fmt: skip
+
+
+def split_thinking(text: str, thinking: tuple[str, str] | None) -> tuple[str, str]:
+    """Reasoning and answer of a reply, where the server left the reasoning in the text.
+
+    The opening delimiter may be missing, because chat templates often write it themselves. A
+    reply that was cut off inside its reasoning has no answer.
+
+    Args:
+        text: the reply.
+        thinking: opening and closing delimiter; None for a model that marks no reasoning.
+
+    Returns:
+        (reasoning, answer), both stripped; either may be "".
+    """
+    if thinking is None:
+        return "", text.strip()
+    opening, closing = thinking
+    before, found, after = text.rpartition(closing)
+    if found:
+        return before.replace(closing, "").replace(opening, "", 1).strip(), after.strip()
+    if opening in text:
+        lead, _, rest = text.partition(opening)
+        return rest.strip(), lead.strip()
+    return "", text.strip()
