@@ -26,6 +26,8 @@ _AGREE = re.compile(
     r"|(?:is|are|was|were|do|does|did)n't (?:it|they|he|she)\?$|or not\?$)",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _LITTLE = frozenset(("", "the", "a", "an", "yes", "no", "true", "false"))
 
@@ -63,18 +65,44 @@ def is_polar(question: str) -> bool:
 def holds_value(text: str, value: str) -> bool:
     """Whether `text` states `value` in any form.
 
-    Numbers, dates and periods are compared as values (2,500,000 in "2.5 million", "five" for 5),
-    other values by their words, whatever their case, accents of typography and punctuation.
+    Numbers, dates and periods are compared as values (2,500,000 in "2.5 million", "five" for 5) and
+    by their digits, other values by their words, whatever their case, accents of typography and
+    punctuation.
     """
     words = _words(value)
     if not words or " ".join(words) in _LITTLE:
         return False
-    if f" {' '.join(words)} " in f" {' '.join(_words(text))} ":
+    if f" {' '.join(words)} " in f" {' '.join(_words(text))} " or _within_words(value, text):
         return True
     claimed = _read(value)
     if len(claimed) != 1 or not _is_all(claimed[0].text, value):
         return False
-    return any(equal(claimed[0], one) for one in _read(text))
+    return _same_digits(value, text) or any(equal(claimed[0], one) for one in _read(text))
+
+
+def _same_digits(value: str, text: str) -> bool:
+    """Whether all digits of a value stand in a text, in a range, a fuller date or a name as well:
+    1987 in "1983-1987", August 1966 in "August 23, 1966". One digit alone says nothing."""
+    wanted = _digits(value)
+    return sum(map(len, wanted)) > 1 and wanted <= _digits(text)
+
+
+@lru_cache(maxsize=4096)
+def _digits(text: str) -> frozenset[str]:
+    found = _DIGITS.findall(normalise(text))
+    return frozenset(re.sub(r"[.,]", "", one) for one in found)
+
+
+def _within_words(value: str, text: str) -> bool:
+    """Whether a value with letters is a part of compounds: "Tim McGraw's", "COVID-19-related"."""
+    wanted = _plain(value).strip(" .,;:!?")
+    if not _LETTER.search(wanted):
+        return False
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalise(text).casefold().replace("\u2019", "'").split())
 
 
 @lru_cache(maxsize=4096)  # every question meets the values of every claim of its response

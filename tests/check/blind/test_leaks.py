@@ -131,6 +131,26 @@ def test_a_value_is_found_in_every_form(kind: str, forms: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize(
+    ("value", "keyword"),
+    [
+        ("1987", "played 1983-1987"),
+        ("August 1966", "August 23, 1966"),
+        ("1970", "in the 1970s"),
+        ("375 millimeters", "Convert 375"),
+        ("Tim McGraw", "Tim McGraw\u2019s 15th"),
+        ("COVID-19", "COVID-19-related"),
+    ],
+)  # found in recorded answers, by a search that shares no code with the detector
+def test_a_value_within_another_is_found(value: str, keyword: str) -> None:
+    assert holds_value(f"Which name do the documents state for: {keyword}, cases?", value)
+
+
+def test_a_digit_or_a_part_of_a_name_alone_is_no_leak() -> None:
+    assert not holds_value("What of 7, 12 and 1987?", "5 March 1987")
+    assert not holds_value("What of the tolvikers?", "Tolvik")
+
+
+@pytest.mark.parametrize(
     ("question", "polar"),
     [
         ("Is the pump blue?", True),

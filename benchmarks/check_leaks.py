@@ -1,0 +1,206 @@
+"""Does any request to a Checker give anything of a recorded answer away? And what does it cost?
+
+    python -m benchmarks.check_leaks --shared ../shared
+
+Every recorded answer of nine sets (systems' summaries, biographies, chat replies, agents' answers,
+gold answers of tables) is taken apart by rule, asked about blindly, and the requests are rendered
+as they would be sent: twice, with the rules' questions and with hostile ones (a Proposer that puts
+the value, a quote of the answer or a yes into each). A leak is what either detector finds: the one
+that guards the wall, or a plain search for the digits and words of the claimed values that shares
+no code with it. Calls: one of the Proposer, and one for each request and window, k = 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, NamedTuple, cast
+
+from harness.check.blind import BlindRequest, Vault, blinded, windows
+from harness.check.claims import extract
+from harness.check.training.sets import rows_of
+from harness.check.types import Claim
+from harness.core import write_atomic
+from harness.retrieve.document import Document
+
+HOSTILE = (
+    "Is it true that the answer is {value}?",
+    "{sentence} Is that what the documents state?",
+    "Which value, {value} or another, do the documents state?",
+    "{sentence}",
+)
+
+
+VALUES = ("number", "date", "entity", "cell", "derived")
+
+
+class Answer(NamedTuple):
+    """A recorded answer, what it answers and what it rests on."""
+
+    text: str
+    asked: str
+    documents: tuple[str, ...]
+
+
+def answers(folder: Path) -> dict[str, list[Answer]]:
+    """The recorded answers of every set."""
+    return {
+        "faithbench": [
+            Answer(row["summary"], "", (row["source"],))
+            for row in rows_of(folder / "faithbench.jsonl")
+        ],
+        "summedits": [
+            Answer(row["summary"], "", (row["doc"],)) for row in rows_of(folder / "summedits.jsonl")
+        ],
+        "qags": [
+            Answer(
+                " ".join(one["sentence"] for one in row["summary_sentences"]), "", (row["article"],)
+            )
+            for row in rows_of(folder / "qags.jsonl")
+        ],
+        "factscore_human": [
+            Answer(row["output"], row["input"], ())
+            for row in rows_of(folder / "factscore_human.jsonl")
+        ],
+        "refchecker_claims": [
+            Answer(row["response"], "", ()) for row in rows_of(folder / "refchecker_claims.jsonl")
+        ],
+        "halueval_general": [
+            Answer(row["chatgpt_response"], row["user_query"], ())
+            for row in rows_of(folder / "halueval_general.jsonl")
+        ],
+        "rgb_counterfactual": [
+            Answer(str(said), row["query"], (*row["positive"], *row["positive_wrong"]))
+            for row in rows_of(folder / "rgb_counterfactual.jsonl")
+            for said in (row["answer"], row["fakeanswer"])
+        ],
+        "tatqa": list(_tatqa(rows_of(folder / "tatqa.jsonl"))),
+        "hotpotqa_agent": list(_hotpot(rows_of(folder / "hotpotqa_agent.jsonl"))),
+    }
+
+
+def _tatqa(rows: list[dict[str, Any]]) -> Iterator[Answer]:
+    for row in rows:
+        table = "\n".join(" | ".join(line) for line in row["table"]["table"])
+        documents = (table, *(one["text"] for one in row["paragraphs"]))
+        for one in row["questions"]:
+            given = one["answer"]
+            parts = cast(list[Any], given if isinstance(given, list) else [given])
+            said = f"{', '.join(map(str, parts))} {one.get('scale', '')}".strip()
+            yield Answer(said, one["question"], documents)
+
+
+def _hotpot(rows: list[dict[str, Any]]) -> Iterator[Answer]:
+    for row in rows:
+        documents = tuple(f"{one['title']}. {one['text']}" for one in row["paragraphs"])
+        for reply in row["_recorded"].values():
+            said = str(reply.get("prediction") or "").strip()
+            if said:
+                yield Answer(said, row["question"], documents)
+
+
+def hostile(claims: list[Claim]) -> list[Claim]:
+    """The claims with questions that give them away."""
+    return [
+        one.model_copy(
+            update={
+                "question": HOSTILE[at % len(HOSTILE)].format(
+                    value=one.value, sentence=one.sentence
+                )
+            }
+        )
+        for at, one in enumerate(claims)
+    ]
+
+
+def plainly_in(question: str, claim: Claim) -> bool:
+    """Whether the digits or the words of a value stand in a question: a search of its own.
+
+    For claims of a value; the value of a claim about a sentence is the whole sentence, whose
+    wording the other detector looks for.
+    """
+    digits = re.sub(r"\D", "", claim.value)
+    if len(digits) > 1 and claim.type != "entity":
+        runs = [re.sub(r"\D", "", one) for one in re.findall(r"\d[\d.,]*", question)]
+        if digits in runs:
+            return True
+    wanted = claim.value.lower().strip(" .,;:!?")
+    if len(wanted) < 3:
+        return False
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", question.lower()) is not None
+
+
+def checked(one: Answer, claims: list[Claim]) -> dict[str, int]:
+    """Requests, leaks and calls for one answer."""
+    found = blinded(claims, one.text)
+    texts = [Document(f"d{at}", text) for at, text in enumerate(one.documents)]
+    views = windows(texts) or [()]
+    vault = Vault()
+    vault.seal(one.text, [group.values for group in found.groups])
+    leaks = 0
+    for at, group in enumerate(found.groups):
+        for passages in views:
+            sent = BlindRequest(group.questions, passages).messages()
+            leaks += len(vault.leaks(sent, passages, at))
+        claimed = [claim for claim in group.claims if claim.type in VALUES]
+        leaks += sum(plainly_in(asked, claim) for asked in group.questions for claim in claimed)
+    return {
+        "leaks": leaks,
+        "requests": len(found.groups) * len(views),
+        "questions": sum(len(group.questions) for group in found.groups),
+        "unaskable": len(found.unaskable),
+        "calls": 1 + len(found.groups) * len(views),
+    }
+
+
+def measured(given: list[Answer]) -> dict[str, Any]:
+    """One set, with the rules' questions and with hostile ones."""
+    result: dict[str, Any] = {"answers": len(given)}
+    for name in ("rules", "hostile"):
+        rows: list[dict[str, int]] = []
+        for one in given:
+            claims = extract(one.text, one.asked)
+            rows.append(checked(one, claims if name == "rules" else hostile(claims)))
+        asking = [row["calls"] for row in rows if row["questions"]]
+        result[name] = {
+            key: sum(row[key] for row in rows)
+            for key in ("leaks", "requests", "questions", "unaskable")
+        } | {
+            "calls_median": median(asking) if asking else None,
+            "calls_mean": round(mean(asking), 2) if asking else None,
+        }
+    return result
+
+
+def main() -> None:
+    """Measure every set and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--limit", type=int, help="answers of each set")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/check_leaks.json"))
+    given = parser.parse_args()
+    began = time.process_time()
+    sets: dict[str, Any] = {}
+    for name, found in answers(given.shared / "data" / "dev").items():
+        sets[name] = measured(found[: given.limit])
+        print(name, json.dumps(sets[name]), flush=True)
+    whole = {
+        "command": "python -m benchmarks.check_leaks --shared ../shared",
+        "answers": sum(one["answers"] for one in sets.values()),
+        "questions": sum(
+            one[way]["questions"] for one in sets.values() for way in ("rules", "hostile")
+        ),
+        "leaks": sum(one[way]["leaks"] for one in sets.values() for way in ("rules", "hostile")),
+        "cpu_seconds": round(time.process_time() - began, 1),
+        "sets": sets,
+    }
+    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
