@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.debug.controller import Controller, Gate
 from harness.debug.failures import describe_failure
 from harness.debug.recording import Recording
+from harness.debug.resumption import settle
+
+if TYPE_CHECKING:
+    from harness.checkpoints.store import CheckpointStore
 
 _SETTLE = 3
 """Turns of the event loop in which the branches of one super-step arrive."""
@@ -18,9 +22,12 @@ _SETTLE = 3
 class Gatekeeper:
     """One run's hook (:class:`harness.debug.hooks.Hook`)."""
 
-    def __init__(self, controller: Controller, recording: Recording | None = None) -> None:
+    def __init__(
+        self, controller: Controller, store: CheckpointStore, recording: Recording | None = None
+    ) -> None:
         """Ask `controller` before every task; serve what `recording` holds instead of running."""
         self._controller = controller
+        self._store = store
         self._recording = recording
         self._seen: dict[int, Exception] = {}
 
@@ -34,6 +41,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     self._wait(gate, woken)
                     continue
+                settle(self._store, task, gate.info)
                 try:
                     return call()
                 except Exception as error:
@@ -61,6 +69,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     await self._wait_async(gate, woken)
                     continue
+                settle(self._store, task, gate.info)
                 try:
                     return await call()
                 except Exception as error:

@@ -34,6 +34,8 @@ class Hook(Protocol):
 
 
 def _hook(task: Any) -> Hook | None:
+    if task.name.startswith("__"):
+        return None  # LangGraph's own nodes, such as the one that takes the input
     return cast("Hook | None", task.config.get("configurable", {}).get(KEY))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.debug.graphs import is_subgraph_node
 from harness.debug.history import History, outputs, written
@@ -23,6 +23,18 @@ Beyond = Literal["stop", "live"]
 """What to do where the recording has nothing: stand still in front of the node, or run it."""
 
 Key = tuple[tuple[str, ...], str, str]
+
+
+class Record(NamedTuple):
+    """What a task wrote, and whether its steps inside are on record as well."""
+
+    writes: list[tuple[str, Any]]
+    enter: bool
+
+
+def _homes(own: str) -> set[str]:
+    """Where a task's sub-graph may keep its checkpoints: under the task, or under its name."""
+    return {own, "|".join(part.partition(":")[0] for part in own.split("|"))}
 
 
 def digest_of(serde: SerializerProtocol, value: Any) -> str:
@@ -51,31 +63,38 @@ class Recording:
         self._beyond = beyond
         self._serde = serde
         self._lock = threading.Lock()
-        self._records: dict[Key, deque[list[tuple[str, Any]]]] = {}
-        for moment in history.trail():
+        self._records: dict[Key, deque[Record]] = {}
+        trail = history.trail()
+        ends = {moment.ns: moment for moment in trail}
+        complete = {ns for ns, end in ends.items() if not history.tasks(graph, end)}
+        for moment in trail:
             saved = history.load(moment)
             by_task = written(saved)
             for task in history.tasks(graph, moment, saved) if by_task else []:
                 writes = outputs(by_task.get(task.id, []))
                 if writes:
                     key = (moment.names, task.name, digest_of(serde, task.input))
-                    self._records.setdefault(key, deque()).append(writes)
+                    inside = task.config["configurable"]["checkpoint_ns"]
+                    enter = is_subgraph_node(task) and not complete.isdisjoint(_homes(inside))
+                    self._records.setdefault(key, deque()).append(Record(writes, enter))
 
     def take(self, info: TaskInfo, task: Any) -> list[tuple[str, Any]] | None:
         """The recorded writes of a task, or None to run it.
 
-        A node that is a sub-graph is run: its own nodes are served.
+        A node that is a sub-graph is run and its own nodes are served, so that its states are
+        there too; it is served itself if its own steps are not on record to their end.
         """
-        if is_subgraph_node(task):
-            return None
         key = (info.names, info.node, digest_of(self._serde, task.input))
         with self._lock:
             records = self._records.get(key)
             if not records:
                 self._miss(info)
                 return None
+            record = records.popleft()
+            if record.enter:
+                return None
             self.served += 1
-            return records.popleft()
+            return record.writes
 
     def leaves(self, info: TaskInfo) -> bool:
         """Whether to stand still in front of this task: it is where the recording is left."""

@@ -339,7 +339,7 @@ class Debugger:
         self.recording = recording
         self._controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
         self._controller.release(mode)
-        self._worker = Worker(self._controller, Gatekeeper(self._controller, recording))
+        self._worker = Worker(self._controller, Gatekeeper(self._controller, self.store, recording))
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         config = {"recursion_limit": 1000, **self._config, "configurable": place}
         branches.keep(self.store, branch)

@@ -1,0 +1,84 @@
+"""Forks and replays from every checkpoint of every shape, compared with a fresh run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.checkpoints import open_store
+from harness.checkpoints.store import CheckpointStore
+from harness.debug import Debugger, Point, Stop
+from tests.debug.shapes import Log, Shape
+from tests.debug.suite import SHAPES
+
+
+class Watched(CheckpointStore):
+    """The store, noting how much of the log was there when a checkpoint was saved."""
+
+    def __init__(self, path: Path, log: Log) -> None:
+        super().__init__(path)
+        self.log = log
+        self.seen: dict[str, int] = {}
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        self.seen.setdefault(checkpoint["id"], len(self.log))
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+def finish(debugger: Debugger, stop: Stop, answers: tuple[Any, ...]) -> Any:
+    """Run to the end; what was answered before is asked again if it lies behind the fork."""
+    while not stop.ended:
+        stop = debugger.go()
+    left = list(answers)
+    while stop.reason == "interrupt":
+        asked = str(next(iter(stop.interrupts.values())))
+        if asked == "second?":
+            left = left[-1:]
+        stop = debugger.answer(left.pop(0))
+    assert stop.reason == "done", stop
+    return stop.values
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_fork_runs_only_what_follows(shape: Shape, tmp_path: Path) -> None:
+    log: Log = []
+    graph = shape.build(log)
+    store = Watched(tmp_path / "c.sqlite", log)
+    debugger = Debugger(graph, store)
+    start = shape.start or {"path": []}
+    expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
+    whole, trail = list(log), debugger.history().trail()
+    for moment in trail:
+        log.clear()
+        stop = debugger.fork(Point(moment.ns, moment.id), of="main", hold=False)
+        again = finish(debugger, stop, shape.answers)
+        place = f"{moment.ns!r} step {moment.step}"
+        assert again == expected, place
+        rest = whole[store.seen[moment.id] :]
+        if shape.sequential:
+            assert log == rest, place
+        else:
+            assert not Counter(log) - Counter(rest), place
+    debugger.quit()
+    store.close()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_replay_runs_no_node_and_comes_to_the_same_states(shape: Shape, tmp_path: Path) -> None:
+    log: Log = []
+    with open_store(tmp_path / "c.sqlite") as store:
+        debugger = Debugger(shape.build(log), store)
+        start = shape.start or {"path": []}
+        expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
+        log.clear()
+        stop = debugger.replay("main")
+        assert (stop.reason, stop.values) == ("done", expected)
+        assert log == []
+        debugger.quit()
+
+
+def test_there_are_thirty_shapes_and_no_two_of_one_name() -> None:
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES) >= 30
