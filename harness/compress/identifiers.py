@@ -26,7 +26,7 @@ def asked_for(query: str) -> set[str]:
 
 
 def _is_identifier(token: str) -> bool:
-    if len(token) < 2:
+    if len(token) < 2 or (token.isalpha() and token[1:].islower()):  # nearly every word
         return False
     has_digit = any(map(str.isdigit, token))
     has_joint = any(joint in token for joint in "_-./\\:+@#$")

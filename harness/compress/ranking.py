@@ -12,14 +12,13 @@ from harness.compress.coverage import asks_for_whole, coverage_order
 from harness.compress.critics.lexical import LexicalCritic, weighted_terms
 from harness.compress.identifiers import Occurrences, asked_for
 from harness.compress.pool import Pool
+from harness.compress.prefilter import Meaning, by_meaning, passing
 from harness.compress.types import Calibrated, Critic, Query
 from harness.core import BadInput
 from harness.retrieve.tokens import words
 
 CASCADE_FROM = 24_000
-"""Tokens from which a critic other than BM25 reads only what BM25 lets through."""
-CASCADE_TO = 16_000
-"""Tokens that BM25 lets through."""
+"""Tokens from which a critic other than BM25 reads only what the pre-filter lets through."""
 BRIDGE_WEIGHT = 0.2
 """Of a bridge's score from 0 to 1, in three standard deviations of the critic's."""
 _CLOSURE_SHARE = 0.5
@@ -61,7 +60,7 @@ def rank(
             scores[at] = 1 - place / len(order)
         return Ranked(pool, scores, order, f"coverage ({whole})", [_whole_warning(whole)])
     lexical = bm25(weighted_terms(query), tokens)
-    scores = _scored(pool, query, critic, lexical, cascade=cascade)
+    scores = _scored(pool, query, critic, lexical, tokens, cascade=cascade)
     enough = _reaching(critic, recall, scores)
     warnings = [] if any(scores) else [f"nothing in the input shares a word with {query.query!r}"]
     first: set[int] = set()
@@ -79,13 +78,20 @@ def rank(
 
 
 def _scored(
-    pool: Pool, query: Query, critic: Critic, lexical: Sequence[float], *, cascade: bool
+    pool: Pool,
+    query: Query,
+    critic: Critic,
+    lexical: Sequence[float],
+    tokens: Sequence[Sequence[str]],
+    *,
+    cascade: bool,
 ) -> list[float]:
     if isinstance(critic, LexicalCritic):
         return list(lexical)
     if not cascade or sum(pool.tokens) <= CASCADE_FROM:
         return [float(score) for score in critic.score(query, pool.units)]
-    passed = _pass(pool, lexical)
+    meaning = Meaning(pool.units) if by_meaning(critic) else None
+    passed = passing(pool, query, tokens, meaning)
     scored = critic.score(query, [pool.units[at] for at in passed])
     floor, most = min(scored), max(lexical) or 1.0
     # What the critic did not read ranks behind all that it read, in the order of BM25.
@@ -106,22 +112,6 @@ def _reaching(critic: Critic, recall: float | None, scores: Sequence[float]) -> 
         )
     least = critic.threshold(recall, scores)
     return {at for at, score in enumerate(scores) if score >= least}
-
-
-def _pass(pool: Pool, lexical: Sequence[float]) -> list[int]:
-    """The best units by BM25 with their neighbours; where few match, others evenly spread."""
-    passed: set[int] = set()
-    room = CASCADE_TO
-    hits = sorted((at for at, score in enumerate(lexical) if score), key=lambda at: -lexical[at])
-    step = max(1, len(pool.units) * 40 // CASCADE_TO)
-    for at in [*hits, *range(0, len(pool.units), step)]:
-        for near in (at, at - 1, at + 1):
-            if 0 <= near < len(pool.units) and near not in passed:
-                room -= pool.tokens[near]
-                if room < 0:
-                    return sorted(passed) or [at]
-                passed.add(near)
-    return sorted(passed)
 
 
 def _combined(scores: Sequence[float], bridges: Sequence[float]) -> list[float]:

@@ -13,10 +13,14 @@ import harness.compress
 from harness.compress import Query, Unit, compress, open_critic
 from harness.compress.coverage import asks_for_whole
 from harness.compress.critics.llm import ModelCritic, read_needed
-from harness.compress.ranking import CASCADE_TO
+from harness.compress.pool import dense_pool
+from harness.compress.prefilter import ROOM, Meaning, passing
+from harness.compress.sources import TextSource
+from harness.compress.tokens import open_tokenizer
 from harness.core import BadInput
 from harness.models import open_model
 from harness.retrieve.document import Document
+from harness.retrieve.tokens import words
 from tests.models.http_server import Answer, completion, serve
 
 
@@ -34,15 +38,49 @@ class Counting:
         return [1.0 if query.query in unit.text else 0.1 for unit in units]
 
 
-def test_a_slow_critic_reads_what_bm25_lets_through() -> None:
+def test_a_slow_critic_reads_what_the_filter_lets_through() -> None:
     filler = " ".join(f"Line {number} speaks of weather and wind." for number in range(6000))
     text = f"{filler} The turbine number seven failed. {filler}"
     critic = Counting()
     found = compress(text, "turbine", budget=300, critic=critic, reversible=False)
     assert "The turbine number seven failed." in found.text
     assert 100 < len(critic.read) < 3000
-    assert sum(len(unit.text) for unit in critic.read) < 8 * CASCADE_TO
+    assert sum(len(unit.text) for unit in critic.read) < 8 * ROOM
     assert [unit.start for unit in critic.read] == sorted(unit.start for unit in critic.read)
+
+
+@pytest.mark.parametrize(
+    ("question", "meaning"),
+    [
+        ("Which turbines were failing?", False),  # the beginnings of the words
+        ("What happened in the engine room?", False),  # words of the sentence before
+        ("Whose motor broke?", True),  # other words for it
+    ],
+)
+def test_what_passes_shares_beginnings_paragraph_or_meaning(question: str, meaning: bool) -> None:
+    filler = [f"Line {number} speaks of weather and wind.\n\n" for number in range(2000)]
+    gold = "The turbine failed on the ninth."
+    filler[700] = f"We went down to the engine room. {gold}\n\n"
+    source = TextSource(Document("d", "".join(filler)))
+    pool = dense_pool([source], open_tokenizer("minilm"), "sentence", "en")
+    tokens = [words(unit.text) for unit in pool.units]
+    query = Query("", question)
+    vectors = Meaning(pool.units) if meaning else None
+    read = passing(pool, query, tokens, vectors, room=200)
+    assert gold in [pool.units[at].text for at in read]
+    assert sum(pool.tokens[at] for at in read) <= 200
+    assert read == sorted(read)
+    if meaning:
+        without = passing(pool, query, tokens, None, room=200)
+        assert gold not in [pool.units[at].text for at in without]
+
+
+def test_one_unit_passes_whatever_its_length() -> None:
+    source = TextSource(Document("d", "A wheel turns " * 50 + "slowly.\n\n12 ? 中 \u0377\n\nNo."))
+    pool = dense_pool([source], open_tokenizer("minilm"), "sentence", "en")
+    tokens = [words(unit.text) for unit in pool.units]
+    assert len(passing(pool, Query("", "wheel"), tokens, Meaning(pool.units), room=5)) >= 1
+    assert len(passing(pool, Query("", "nothing"), tokens, None, room=5)) >= 1
 
 
 def test_a_bridge_is_followed_to_another_document() -> None:
