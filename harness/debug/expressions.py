@@ -40,15 +40,23 @@ def _modulo(left: Any, right: Any) -> Any:
     return left % right
 
 
+def _type_name(value: Any) -> str:
+    return type(value).__name__
+
+
+def _last(items: Any) -> Any:
+    return items[-1]
+
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: _multiply,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: lambda left, right: left / right,
+    ast.FloorDiv: lambda left, right: left // right,
     ast.Mod: _modulo,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
+    ast.BitOr: lambda left, right: left | right,
+    ast.BitAnd: lambda left, right: left & right,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_,
@@ -80,8 +88,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "round": round,
     "sorted": sorted,
-    "type": lambda value: type(value).__name__,
-    "last": lambda items: items[-1],
+    "type": _type_name,
+    "last": _last,
 }
 
 
@@ -196,7 +204,7 @@ def _attribute(node: ast.Attribute, names: Mapping[str, Any]) -> Any:
     target = _value(node.value, names)
     if isinstance(target, Mapping):
         return cast("Mapping[str, Any]", target)[node.attr]
-    declared: set[str] = set(getattr(type(target), "model_fields", ()))
+    declared: set[str] = set(getattr(target.__class__, "model_fields", ()))
     if is_dataclass(target):
         declared |= {entry.name for entry in fields(target)}
     if node.attr not in declared:

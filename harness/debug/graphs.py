@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, cast
 
+from harness.debug import internals
+
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
 
@@ -19,10 +21,8 @@ def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
 
 def is_subgraph_node(task: Any) -> bool:
     """Whether the task's node is a graph itself, not a function that may call one."""
-    from langgraph.pregel import Pregel
-
     steps = cast("list[Any]", getattr(task.proc, "steps", None) or [task.proc])
-    return isinstance(steps[0], Pregel)
+    return isinstance(steps[0], internals.pregel())
 
 
 def with_store(graph: Any, store: CheckpointStore) -> Any:
@@ -37,8 +37,6 @@ def with_store(graph: Any, store: CheckpointStore) -> Any:
 
 def _allowed(graph: Any) -> set[tuple[str, ...]]:
     """Types named in the schemas of a graph, as LangGraph collects them in strict mode."""
-    from langgraph._internal._serde import build_serde_allowlist
-
     found: set[tuple[str, ...]] = set()
     for one in [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]:
         builder = getattr(one, "builder", None)
@@ -47,7 +45,7 @@ def _allowed(graph: Any) -> set[tuple[str, ...]]:
         schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
         schemas += [builder.context_schema] if builder.context_schema is not None else []
         schemas += [node.input_schema for node in builder.nodes.values()]
-        found |= build_serde_allowlist(schemas=schemas, channels=builder.channels)
+        found |= internals.serde().build_serde_allowlist(schemas=schemas, channels=builder.channels)
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput
+from harness.debug import internals
 from harness.debug.graphs import subgraph
 from harness.debug.tasks import split_ns
 
@@ -160,15 +161,12 @@ class History:
 
 def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[Any]:
     """LangGraph's tasks after a checkpoint (as its `get_state` prepares them)."""
-    from langgraph.pregel._algo import prepare_next_tasks
-    from langgraph.pregel._checkpoint import channels_from_checkpoint, copy_checkpoint
-
-    checkpoint = copy_checkpoint(saved.checkpoint)
+    checkpoint = internals.checkpoints().copy_checkpoint(saved.checkpoint)
     step = int(saved.metadata.get("step", -1)) + 1
-    channels, managed = channels_from_checkpoint(
+    channels, managed = internals.checkpoints().channels_from_checkpoint(
         graph.channels, checkpoint, saver=saver, config=saved.config
     )
-    tasks = prepare_next_tasks(
+    tasks = internals.algorithm().prepare_next_tasks(
         checkpoint,
         saved.pending_writes or [],
         graph.nodes,

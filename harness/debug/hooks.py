@@ -11,7 +11,7 @@ in its place, and sees no tasks of the functional interface
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -39,12 +39,29 @@ def _hook(task: Any) -> Hook | None:
     return cast("Hook | None", task.config.get("configurable", {}).get(KEY))
 
 
+class _Stored:
+    """The checkpoint of a graph that makes none: nothing to wait for."""
+
+    def result(self) -> None:
+        """Nothing, at once."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
 def install() -> None:
     """Wrap LangGraph's two functions, if that was not done yet.
+
+    The debugger runs graphs with `durability="sync"`, which sub-graphs inherit. One that is
+    compiled without checkpoints then waits for a checkpoint that it never makes and fails with an
+    AttributeError (LangGraph 1.2.22); its loops are given one that is stored already.
 
     Raises:
         BadInput: if this version of LangGraph has them no more.
     """
+    loop = import_module("langgraph.pregel._loop").PregelLoop
+    if not hasattr(loop, "_put_checkpoint_fut"):
+        loop._put_checkpoint_fut = _Stored()
     runner = import_module("langgraph.pregel._runner")
     for name, wrap in (("run_with_retry", _wrap), ("arun_with_retry", _wrap_async)):
         function = getattr(runner, name, None)

@@ -7,9 +7,10 @@ import inspect
 import sys
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from harness.core import BadInput, assets
+from harness.debug import internals
 
 
 def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
@@ -33,13 +34,10 @@ def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
 
 def compiled(found: Any, reference: str, config: dict[str, Any] | None = None) -> Any:
     """`found` as a compiled graph (see :func:`load_graph`)."""
-    from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
-    from langgraph.pregel import Pregel
-
-    if isinstance(found, Pregel):
-        return cast("Any", found)
-    if isinstance(found, StateGraph):
-        return cast("Any", found).compile()
+    if isinstance(found, internals.pregel()):
+        return found
+    if isinstance(found, internals.state_graph()):
+        return found.compile()
     if callable(found):
         takes = len(inspect.signature(found).parameters)
         made = found(config or {"configurable": {}}) if takes else found()

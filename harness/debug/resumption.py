@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.debug.tasks import is_inside, split_ns
 from harness.debug.types import TaskInfo
@@ -25,7 +25,7 @@ def settle(store: CheckpointStore, task: Any, info: TaskInfo) -> None:
         return
     inside = (*info.names, info.node)
     for line in store.outline(str(place["thread_id"])):
-        parents = line.metadata.get("parents") or {}
+        parents = cast("dict[str, str]", line.metadata.get("parents") or {})
         if parents.get(info.ns) == info.checkpoint and split_ns(line.ns)[: len(inside)] == inside:
             segment = line.ns.split("|")[info.ns.count("|") + 1 if info.ns else 0]
             if ":" not in segment or is_inside(line.ns, info.own_ns):

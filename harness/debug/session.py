@@ -128,9 +128,16 @@ class Debugger:
 
     def pause(self, timeout: float | None = None) -> Stop:
         """Stop a running graph at its next node."""
+        self.ask_to_pause()
+        return self.wait(timeout)
+
+    def ask_to_pause(self) -> None:
+        """Stop a running graph at its next node; the command that waits for it returns then.
+
+        May be called from any thread.
+        """
         if self._controller is not None:
             self._controller.pause()
-        return self.wait(timeout)
 
     def wait(self, timeout: float | None = None) -> Stop:
         """The next stop of a run that goes on.

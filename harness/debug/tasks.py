@@ -69,10 +69,11 @@ def state_names(task: Any) -> dict[str, Any]:
         for name in shown:
             found = read([name])
             names.update(found)
-    if isinstance(task.input, Mapping):
-        names.update(cast("Mapping[str, Any]", task.input))
+    given: Any = task.input
+    if isinstance(given, Mapping):
+        names.update(cast("Mapping[str, Any]", given))
     else:
-        declared: Mapping[str, Any] = getattr(type(task.input), "model_fields", {})
-        names.update({name: getattr(task.input, name) for name in declared})
-    names["input"] = task.input
+        declared = cast("Mapping[str, Any]", getattr(given.__class__, "model_fields", {}))
+        names.update({name: getattr(given, name) for name in declared})
+    names["input"] = given
     return names

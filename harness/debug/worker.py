@@ -51,20 +51,10 @@ class Worker:
 
 
 async def _invoke(graph: Any, start: Any, config: dict[str, Any], context: Any) -> Stop:
-    values = await graph.ainvoke(start, config, context=context, durability=_durability(graph))
+    values = await graph.ainvoke(start, config, context=context, durability="sync")
     place = {"thread_id": config["configurable"]["thread_id"]}
     state = await graph.aget_state({"configurable": place})
     if state.interrupts:
         asked = {interrupt.id: interrupt.value for interrupt in state.interrupts}
         return Stop("interrupt", interrupts=asked, values=values)
     return Stop("suspended" if state.next else "done", values=values)
-
-
-def _durability(graph: Any) -> str:
-    """`sync`: a state is stored before the next node begins.
-
-    A sub-graph without checkpoints inherits the mode and fails under it (LangGraph 1.2.22 waits
-    for a checkpoint that it never made); such graphs store behind the run.
-    """
-    inner = [one for _, one in graph.get_subgraphs(recurse=True)]
-    return "async" if any(one.checkpointer is False for one in inner) else "sync"

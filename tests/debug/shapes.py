@@ -26,7 +26,7 @@ class State(TypedDict, total=False):
     n: int
 
 
-class Path(TypedDict):
+class Part(TypedDict):
     """What parallel sub-graphs may return."""
 
     path: Annotated[list[str], operator.add]
@@ -119,12 +119,14 @@ def fan(before: Any, branches: dict[str, Any], after: Any) -> Any:
 
 def loop(body: Any, times: int, **options: Any) -> Any:
     """A node that is visited again until `n` is reached; the body counts."""
+
+    def again(state: State) -> str:
+        return END if state.get("n", 0) >= times else "body"
+
     graph = builder()
     graph.add_node("body", body)
     graph.add_edge(START, "body")
-    graph.add_conditional_edges(
-        "body", lambda state: END if state.get("n", 0) >= times else "body", [END, "body"]
-    )
+    graph.add_conditional_edges("body", again, [END, "body"])
     return graph.compile(**options)
 
 

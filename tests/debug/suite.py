@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.func import entrypoint, task
+from langgraph.func import entrypoint, task  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.graph import END, START  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.types import Command, Send, interrupt
 
 from tests.debug.shapes import (
+    Build,
     Log,
     Model,
-    Path,
+    Part,
     Shape,
+    State,
     asker,
     builder,
     calling,
@@ -35,26 +37,31 @@ def nested(log: Log, depth: int) -> Any:
     return chain({**here, f"b{depth}": leaf(log, f"b{depth}")})
 
 
+def to_the_right(state: State) -> str:
+    return "right"
+
+
 def conditional(log: Log) -> Any:
     graph = builder()
     for name in ("a", "left", "right", "z"):
         graph.add_node(name, leaf(log, name))
     graph.add_edge(START, "a")
-    graph.add_conditional_edges("a", lambda state: "right", ["left", "right"])
+    graph.add_conditional_edges("a", to_the_right, ["left", "right"])
     graph.add_edge(["right"], "z")
     graph.add_edge("left", "z")
     return graph.compile()
 
 
 def sending(log: Log, worker: Any, count: int = 3) -> Any:
+    def spread(state: State) -> list[Send]:
+        return [Send("work", {"path": [], "n": k}) for k in range(count)]
+
     graph = builder()
     graph.add_node("plan", leaf(log, "plan"))
     graph.add_node("work", worker)
     graph.add_node("join", leaf(log, "join"))
     graph.add_edge(START, "plan")
-    graph.add_conditional_edges(
-        "plan", lambda state: [Send("work", {"path": [], "n": k}) for k in range(count)], ["work"]
-    )
+    graph.add_conditional_edges("plan", spread, ["work"])
     graph.add_edge("work", "join")
     return graph.compile()
 
@@ -76,7 +83,7 @@ def worker_graph(log: Log) -> Any:
         log.append(f"second{state['n']}")
         return {"path": [f"second{state['n']}"]}
 
-    graph = builder(output_schema=Path)
+    graph = builder(output_schema=Part)
     graph.add_node("first", first)
     graph.add_node("second", second)
     graph.add_edge(START, "first")
@@ -102,7 +109,8 @@ def leaving(log: Log) -> Any:
 
     def leave(state: Any) -> Any:
         log.append("leave")
-        return Command(graph=Command.PARENT, update={"path": ["leave"]}, goto="z")
+        make: Any = Command
+        return make(graph=Command.PARENT, update={"path": ["leave"]}, goto="z")
 
     graph = builder()
     graph.add_node("a", leaf(log, "a"))
@@ -132,12 +140,13 @@ def functional(log: Log) -> Any:
         log.append(f"double{value}")
         return 2 * value
 
-    @entrypoint()
+    made: Any = entrypoint()
+
     def flow(state: dict[str, Any]) -> dict[str, Any]:
         first = double(state["n"] + 1).result()
         return {"n": double(first).result()}
 
-    return flow
+    return made(flow)
 
 
 def functional_in_graph(log: Log) -> Any:
@@ -245,11 +254,11 @@ def command_loop(log: Log) -> Any:
     return graph.compile()
 
 
-def _of(*names: str) -> Any:
+def _of(*names: str) -> Build:
     return lambda log: chain(leaves(log, *names))
 
 
-def _around(make: Any) -> Any:
+def _around(make: Build) -> Build:
     """`a`, the sub-graph that `make` builds, `z`."""
     return lambda log: chain({"a": leaf(log, "a"), "sub": make(log), "z": leaf(log, "z")})
 

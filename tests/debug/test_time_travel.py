@@ -48,7 +48,7 @@ def test_a_fork_runs_only_what_follows(shape: Shape, tmp_path: Path) -> None:
     graph = shape.build(log)
     store = Watched(tmp_path / "c.sqlite", log)
     debugger = Debugger(graph, store)
-    start = shape.start or {"path": []}
+    start: Any = shape.start or {"path": []}
     expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
     whole, trail = list(log), debugger.history().trail()
     for moment in trail:
@@ -71,7 +71,7 @@ def test_a_replay_runs_no_node_and_comes_to_the_same_states(shape: Shape, tmp_pa
     log: Log = []
     with open_store(tmp_path / "c.sqlite") as store:
         debugger = Debugger(shape.build(log), store)
-        start = shape.start or {"path": []}
+        start: Any = shape.start or {"path": []}
         expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
         log.clear()
         stop = debugger.replay("main")

@@ -1,0 +1,89 @@
+"""What a branch did, step by step, without reading its values: fast for thousands of steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from harness.core import HarnessError
+from harness.debug.history import CONTROL, History, Moment
+
+if TYPE_CHECKING:
+    from harness.checkpoints.store import CheckpointStore
+
+_PULLED = "~__pregel_pull, "
+_TICKS = 10_000_000
+_ERRORS = frozenset(("__error__",))
+
+
+def timeline(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
+    """Steps of a branch in order of time, and how often each node has run; JSON only.
+
+    Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
+    whether it is on the way to the latest state, `seconds` how long after the step before.
+    """
+    history = History(store, thread)
+    on = {(moment.ns, moment.id) for moment in history.trail()}
+    written = store.writers(thread)
+    steps: list[dict[str, Any]] = []
+    visits: Counter[str] = Counter()
+    before: float | None = None
+    for moment in history.moments:
+        at = seconds_of(moment.id)
+        here = (moment.ns, moment.id) in on
+        tasks = _tasks(graph, history, moment, written.get((moment.ns, moment.id), {}))
+        if here:
+            visits.update(task["where"] for task in tasks if task["node"] != "__start__")
+        steps.append(
+            {
+                "ns": moment.ns,
+                "checkpoint": moment.id,
+                "parent": moment.parent,
+                "names": list(moment.names),
+                "step": moment.step,
+                "source": moment.source,
+                "on": here,
+                "seconds": None if before is None or at is None else round(at - before, 4),
+                "tasks": tasks,
+            }
+        )
+        before = at
+    return {"steps": steps, "visits": dict(visits)}
+
+
+def seconds_of(checkpoint: str) -> float | None:
+    """When a checkpoint was made, by its id (UUID version 6, RFC 9562): seconds since 1582."""
+    try:
+        digits = UUID(checkpoint).hex
+    except ValueError:
+        return None
+    return (int(digits[:12], 16) << 12 | int(digits[13:16], 16)) / _TICKS
+
+
+def _tasks(
+    graph: Any, history: History, moment: Moment, written: dict[str, tuple[str, list[str]]]
+) -> list[dict[str, Any]]:
+    """Tasks with node and written keys; those of a `Send` are named by preparing the step anew."""
+    pushed = any(not path.startswith(_PULLED) for path, _ in written.values())
+    known: dict[str, str] = {}
+    if pushed:
+        try:
+            known = {task.id: task.name for task in history.tasks(graph, moment)}
+        except (HarnessError, KeyError, ValueError):
+            known = {}  # the graph was changed since
+    found: list[dict[str, Any]] = []
+    for task, (path, channels) in written.items():
+        node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else known.get(task, "Send")
+        keys = [one for one in channels if not one.startswith(("__", "branch:", "join:"))]
+        found.append(
+            {
+                "id": task,
+                "node": node,
+                "where": "/".join((*moment.names, node)),
+                "keys": sorted({key for key in keys if key not in CONTROL}),
+                "failed": not _ERRORS.isdisjoint(channels),
+                "asks": "__interrupt__" in channels and "__resume__" not in channels,
+            }
+        )
+    return found
