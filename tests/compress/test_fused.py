@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.compress.critics.features import NAMES, Scores, blocks_of, features
-from harness.compress.critics.fused import FUSION, FusedCritic
+from harness.compress.critics.fused import FUSION, READS, FusedCritic, worth_reading
 from harness.compress.training.examples import Example, Passage
 from harness.compress.training.fusion import Case, coefficients, fit, recall_at
 from harness.compress.training.questions import FEW, asked_of, units_of
@@ -188,3 +189,42 @@ def test_missing_and_foreign_coefficients_are_refused(tmp_path: Path) -> None:
         FusedCritic(tmp_path, "lexical")
     with pytest.raises(BadInput, match="expected the features"):
         FusedCritic(weights_folder(tmp_path, NAMES[1:]), "lexical")
+
+
+class Lengths:
+    """A critic that remembers what it read and scores by length."""
+
+    name = "lengths"
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        self.read = [unit.text for unit in units]
+        return [float(len(unit.text)) for unit in units]
+
+
+def test_of_a_long_input_the_token_critic_reads_the_best_part(tmp_path: Path) -> None:
+    folder = weights_folder(tmp_path)
+    facts = json.loads((folder / FUSION).read_text(encoding="utf-8"))
+    logit = [float(name == "critic logit") for name in NAMES]
+    facts["with critic"] = {"weights": logit, "margins": {"0.95": 1.0}}
+    (folder / FUSION).write_text(json.dumps(facts), encoding="utf-8")
+    filler = [[f"Line {number} says nothing of note, {'and so on ' * 9}."] for number in range(200)]
+    units = units_of([*filler, *PAGES], joined=True)
+    reader = Lengths()
+    ranked = FusedCritic(folder, "lexical", reader).score(Query("", "who painted a mural"), units)
+    assert PAGES[1][0] in reader.read
+    assert reader.read == [unit.text for unit in units if unit.text in reader.read]
+    assert READS - 200 < sum(map(len, reader.read)) <= READS
+    least = min(map(len, reader.read))
+    assert all(
+        score == (len(unit.text) if unit.text in reader.read else least)
+        for score, unit in zip(ranked, units, strict=True)
+    )
+
+
+def test_a_short_input_is_read_whole(tmp_path: Path) -> None:
+    units = units_of(PAGES, joined=True)
+    texts = [unit.text for unit in units]
+    assert worth_reading("mural", texts, np.zeros(len(units))) == list(range(len(units)))

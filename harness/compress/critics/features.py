@@ -25,6 +25,8 @@ BLOCK_UNITS = 12
 """Units of a block at most, where no blank line ends it."""
 STEM = 5
 """Letters that words of one family share."""
+LONG_QUESTION = 10
+"""Words, question words not counted, from which a question is long: it tells its words apart."""
 NEAR, WIDE, FAR = 1, 7, 20
 """Neighbours on each side that averages are taken over."""
 _SCORES = ("critic", "embedding", "lexical")
@@ -35,6 +37,7 @@ _PLAIN = (
     *(f"{name} block" for name in _SCORES),
     "critic logit", "cosine", "block cosine", "block lexical", "coverage", "block coverage",
     "stem coverage", "agreement", "answer type", "length",
+    "lexical, long question", "agreement squared", "coverage with next",
 )  # fmt: skip
 _GATED = (
     *_SCORES,
@@ -43,6 +46,12 @@ _GATED = (
     "stretch cosine", "stretch lexical", "stretch coverage",
 )  # fmt: skip
 NAMES = (*_PLAIN, *(f"talk: {name}" for name in _GATED))
+_ASKING = frozenset(
+    [
+        *("what", "when", "where", "who", "whom", "whose", "which", "why", "how", "did", "does"),
+        *("do", "were", "has", "have", "had", "can", "could", "would", "should", "many", "much"),
+    ]
+)
 _SPEAKER = re.compile(r"[A-Z][\w .'-]{0,40}:\s")
 _YEAR = re.compile(r"\b(?:1[5-9]\d\d|20\d\d)\b")
 _NUMBER = re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred)\b")
@@ -84,8 +93,11 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     terms = query_terms(query)
     raw = scores.critic if scores.critic is not None else np.zeros(len(units))
     cosine = (scores.vectors @ scores.query).astype(np.float64)
-    three = [_standard(one) for one in (raw, cosine, np.asarray(bm25(terms, tokens)))]
+    three = [standard(one) for one in (raw, cosine, np.asarray(bm25(terms, tokens)))]
     wide = [_around(one, documents, WIDE) for one in three]
+    stems = [_stems(one) for one in tokens]
+    asked = [term for term in terms if term not in _ASKING]
+    agreement = np.minimum(three[1], three[2])
     plain = [
         *three,
         *(_around(one, documents, NEAR) for one in three),
@@ -93,14 +105,17 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         *(_highest(one, blocks) for one in three),
         raw,
         cosine,
-        _standard(_block_cosine(scores, blocks)),
-        _standard(np.asarray(bm25(terms, joined))[blocks]),
+        standard(_block_cosine(scores, blocks)),
+        standard(np.asarray(bm25(terms, joined))[blocks]),
         _coverage(terms, tokens),
         _coverage(terms, joined)[blocks],
-        _coverage(dict.fromkeys(_stems(terms), 1.0), [_stems(one) for one in tokens]),
-        np.minimum(three[1], three[2]),
+        _coverage(dict.fromkeys(_stems(terms), 1.0), stems),
+        agreement,
         _answer_type(query, units),
-        _standard(np.log1p([len(unit.text) for unit in units])),
+        standard(np.log1p([len(unit.text) for unit in units])),
+        three[2] * min(1.0, len(asked) / LONG_QUESTION),
+        agreement * np.abs(agreement),
+        _coverage(dict.fromkeys(_stems(asked), 1.0), _with_next(stems, documents)),
     ]
     gated = [np.zeros(len(units))] * len(_GATED)
     if is_talk(units):
@@ -124,7 +139,7 @@ def blocks_of(units: Sequence[Unit]) -> NDArray[np.intp]:
     return np.asarray(numbers)
 
 
-def _standard(values: Vector) -> Vector:
+def standard(values: Vector) -> Vector:
     """Mean 0 and deviation 1; all zero where the values do not differ."""
     import numpy as np
 
@@ -187,13 +202,13 @@ def _stretch(
         [_around(column, documents, WIDE) for column in (scores.vectors * weight).T.astype(float)]
     ).T
     lengths = np.linalg.norm(sums, axis=1)
-    cosine = _standard((sums @ scores.query) / np.maximum(lengths, 1e-9))
+    cosine = standard((sums @ scores.query) / np.maximum(lengths, 1e-9))
     stretches = [
         [word for one in tokens[max(0, at - WIDE) : at + WIDE + 1] for word in one]
         for at in range(len(tokens))
     ]
     lexical = np.asarray(bm25(terms, stretches))
-    return cosine, _standard(lexical), _standard(_coverage(terms, stretches))
+    return cosine, standard(lexical), standard(_coverage(terms, stretches))
 
 
 def _joined(tokens: Sequence[list[str]], blocks: NDArray[np.intp]) -> list[list[str]]:
@@ -218,6 +233,15 @@ def _coverage(terms: dict[str, float], texts: Sequence[list[str]]) -> Vector:
 def _stems(tokens: Iterable[str]) -> list[str]:
     """Beginnings of words: `infected` and `infection` meet."""
     return [token[:STEM] for token in tokens]
+
+
+def _with_next(tokens: Sequence[list[str]], documents: NDArray[np.intp]) -> list[list[str]]:
+    """Of each unit and the one behind it: what is said of a thing follows its name."""
+    last = len(tokens) - 1
+    return [
+        [*one, *tokens[at + 1]] if at < last and documents[at] == documents[at + 1] else one
+        for at, one in enumerate(tokens)
+    ]
 
 
 def _answer_type(query: str, units: Sequence[Unit]) -> Vector:

@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.compress.critics.features import NAMES, Scores, features, is_talk
+from harness.compress.bm25 import bm25, query_terms
+from harness.compress.critics.features import NAMES, Scores, features, is_talk, standard
 from harness.compress.critics.token import WEIGHTS, TokenCritic
 from harness.compress.types import Critic, Query, Unit
 from harness.core import BadInput
 from harness.retrieve.encoder import Encoder, EncoderKind, open_encoder
+from harness.retrieve.tokens import words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
 
 FUSION = "fusion.json"
-READS = 32_000
-"""Characters up to which the token critic reads the units of a call: five seconds on one core. What
-it adds is not told from nothing on longer texts (benchmarks/compression_quality.py)."""
+READS = 8_000
+"""Characters that the token critic reads of a call, at most: a second on one core. Of longer inputs
+it reads what BM25 and the encoder together score best."""
 
 
 class FusedCritic:
@@ -99,11 +107,38 @@ class FusedCritic:
 
         texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
         vectors = self._encoder.encode([query.text, *texts])
-        critic = None
-        if self._critic and sum(map(len, texts)) <= READS and self._tells(units):
-            critic = np.asarray(self._critic.score(query, units), dtype=np.float64)
-        return Scores(critic, vectors[0], vectors[1:])
+        if self._critic is None or not self._tells(units):
+            return Scores(None, vectors[0], vectors[1:])
+        cosines = (vectors[1:] @ vectors[0]).astype(np.float64)
+        chosen = worth_reading(query.text, texts, cosines)
+        logits = self._critic.score(query, [units[at] for at in chosen])
+        # What is not read counts as the worst that is.
+        found = np.full(len(units), min(logits))
+        found[chosen] = logits
+        return Scores(found, vectors[0], vectors[1:])
 
     def _tells(self, units: Sequence[Unit]) -> bool:
         """Whether the coefficients use the token critic on these units."""
         return self._reads_talk or not is_talk(units)
+
+
+def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int]:
+    """Places of the texts that the token critic reads, in order: all that :data:`READS` allows.
+
+    Args:
+        query: what is asked.
+        texts: of the units.
+        cosines: of the query and each of them, shape (units,).
+    """
+    import numpy as np
+
+    if sum(map(len, texts)) <= READS:
+        return list(range(len(texts)))
+    lexical = np.asarray(bm25(query_terms(query), [words(text) for text in texts]))
+    room, chosen = READS, list[int]()
+    for place in np.argsort(-(standard(cosines) + standard(lexical)), kind="stable"):
+        at = int(place)
+        if len(texts[at]) <= room or not chosen:
+            chosen.append(at)
+            room -= len(texts[at])
+    return sorted(chosen)
