@@ -22,6 +22,7 @@ from langgraph.runtime import Runtime
 from harness.agents.limits import TurnLimit
 from harness.agents.protocol import FormatError, read_arguments
 from harness.agents.react import ReactContext
+from harness.agents.verdicts import cited_verdict
 from harness.core import digest
 from harness.core.prompts import render
 from harness.models.types import ModelCall
@@ -171,11 +172,13 @@ async def act(state: State, runtime: Context) -> Update:
 
 
 async def cite(state: State, runtime: Context) -> Update:
-    """Add the citation of a passage that says what the answer says, where it has none."""
+    """Add the citation of a passage that says what the answer says, where it has none; check it."""
     context = runtime.context
     said = state.get("answer", "")
     documents = await asyncio.to_thread(read_documents, context.bench.workdir)
     cited = await asyncio.to_thread(attribute, said, _question(state), documents)
+    verdict = await asyncio.to_thread(cited_verdict, _question(state), cited, documents)
+    context.tell({"type": "check", "verdict": verdict})
     context.tell({"type": "final", "answer": cited})
     return {"answer": cited}
 

@@ -2,7 +2,7 @@
 
     think ──► look ──► note ──► think …     a query or a document; evidence notes with citations
       │  └──► correct ──► think             a reply that cannot be read
-      └─────► finish ──► END                the answer with the citations of its evidence
+      └─────► finish ──► END                the answer with its citations, checked
 
 The model writes plain lines (`Search: …`, `Read: …`, `Answer: …`), so any model can take part.
 Notes replace the passages they were taken from, so that the prompt stays short over many hops
@@ -11,6 +11,7 @@ Notes replace the passages they were taken from, so that the prompt stays short 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from operator import add
 from typing import Annotated, Any, TypedDict
@@ -20,9 +21,11 @@ from langgraph.runtime import Runtime
 
 from harness.agents.limits import TooManyFormatErrors
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.agents.verdicts import cited_verdict
 from harness.core.prompts import render
 from harness.tasks.reading import bare_question
 from harness.tools import Tool, ToolArgumentError, get_tools
+from harness.tools.documents import read_documents
 
 MOST_LOOKS = 8
 """Searches and readings of one attempt, where the turns of the suite allow more."""
@@ -137,9 +140,14 @@ def correct(state: State, runtime: Context) -> Update:
     return {"messages": [{"role": "user", "content": f"[Format error] {text}"}]}
 
 
-def finish(state: State, runtime: Context) -> Update:
-    """End with the answer."""
-    runtime.context.tell({"type": "final", "answer": state.get("answer")})
+async def finish(state: State, runtime: Context) -> Update:
+    """End with the answer, and say whether the passages that it cites bear it out."""
+    context, said = runtime.context, state.get("answer", "")
+    documents = await asyncio.to_thread(read_documents, context.bench.workdir)
+    asked = bare_question(state["messages"][0]["content"])
+    verdict = await asyncio.to_thread(cited_verdict, asked, said, documents)
+    context.tell({"type": "check", "verdict": verdict})
+    context.tell({"type": "final", "answer": said})
     return {}
 
 

@@ -30,6 +30,7 @@ class Recorder:
         self._steps: list[Step] = []
         self.usage = Usage()
         self._turns = 0
+        self._check: JsonValue = None
 
     def message(self, source: str, text: str) -> None:
         """A system or user message."""
@@ -98,6 +99,8 @@ class Recorder:
                 self.message("user", f"[Format error] {event['text']}")
             case "reminder":
                 self.message("user", f"[System check] missing: {event['text']}")
+            case "check":
+                self._check = event["verdict"]
             case _:
                 pass
 
@@ -114,6 +117,8 @@ class Recorder:
             "turns": self._turns,
             "invalid": invalid,
         }
+        if self._check is not None:
+            extra["check"] = self._check
         trajectory = Trajectory(
             trajectory_id=self._sample.id,
             agent=AgentInfo(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,7 +12,11 @@ from harness.cli.index import reading, reading_options
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
-    from harness.agents.asking import Answer, Citation
+    from collections.abc import Sequence
+
+    from pydantic import JsonValue
+
+    from harness.agents.asking import Answer, Checker, Citation
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 400
@@ -35,6 +39,14 @@ _SHOWN = 400
     type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
     help="Of the search. Default: hybrid; for many files lexical.",
 )
+@click.option(
+    "--check",
+    "verifier",
+    type=click.Choice(["rules", "trained", "auto", "none"]),
+    default="rules",
+    show_default=True,
+    help="What gives the verdict on the answer; none of them calls a model.",
+)
 @click.option("--extract", is_flag=True, help="The best sentences as they stand, without a model.")
 @click.option("--model", help="A model spec. Default: local/smollm2-135m.")
 @click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
@@ -53,6 +65,7 @@ def ask(
     parser: str,
     max_file_mb: float,
     max_tokens: int,
+    verifier: str,
     **options: Any,
 ) -> None:
     """Answer QUESTION from files, folders or an index, with citations.
@@ -78,7 +91,18 @@ def ask(
             write_answer(answer, out)
             click.echo(f"page: {out}", err=True)
 
-    show(run(settings, on_failure=show))
+    show(run(settings, checker=_checker(verifier), on_failure=show))
+
+
+def _checker(verifier: str) -> Checker | None:
+    from harness.agents.verdicts import verdict_of
+    from harness.retrieve.document import Document
+
+    def checked(question: str, answer: str, passages: Sequence[Citation]) -> JsonValue:
+        texts = [Document(str(one.number), one.text) for one in passages]
+        return verdict_of(question, answer, texts, verifier)
+
+    return None if verifier == "none" else checked
 
 
 def answer_text(answer: Answer) -> str:
@@ -95,7 +119,18 @@ def answer_text(answer: Answer) -> str:
         lines += ["", "It cites none of the passages that were read:"]
     for one in answer.citations or answer.passages:
         lines += ["", f"[{one.number}] {_link(one)}", f"    {_cut(one.text)}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_verdict(answer)])
+
+
+def _verdict(answer: Answer) -> list[str]:
+    """What the checker says of it, in one line and one for each fault."""
+    if not isinstance(answer.verdict, dict):
+        return []
+    found = cast("dict[str, Any]", answer.verdict)
+    faults: list[dict[str, Any]] = found.get("faults", [])
+    head = f"Checked against the passages: {found['verdict']}: {found['reason']}"
+    lines = [f"    {one['verdict']} {_cut(one['text'])!r}: {one['reason']}" for one in faults]
+    return ["", head, *lines]
 
 
 def _cut(text: str) -> str:

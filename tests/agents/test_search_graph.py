@@ -64,6 +64,7 @@ def test_two_hops_with_notes_and_citations(work: Path) -> None:
     assert replies[3] in last[0]["content"]
     calls = [call for step in run.trajectory.steps for call in step.tool_calls or ()]
     assert [call.function_name for call in calls] == ["search", "read"]
+    assert run.trajectory.extra["harness"]["check"]["verifier"] == "rules"
 
 
 def test_a_reply_without_a_line_is_corrected(work: Path) -> None:
