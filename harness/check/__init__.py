@@ -6,6 +6,7 @@ from harness.check.batch import BatchReport, Row, check_batch, read_batch
 from harness.check.checking import Documents, check
 from harness.check.claims import coverage, extract
 from harness.check.gathering import gather
+from harness.check.node import check_node, outcome
 from harness.check.output import as_junit, as_text, repair_text, write_html
 from harness.check.policies import Decision, decide
 from harness.check.repairs import Edit, Repair, repair, repair_answer
@@ -44,11 +45,13 @@ __all__ = [
     "as_text",
     "check",
     "check_batch",
+    "check_node",
     "coverage",
     "decide",
     "extract",
     "gather",
     "open_verifier",
+    "outcome",
     "read_batch",
     "repair",
     "repair_answer",
