@@ -12,6 +12,7 @@ from harness.tasks.search import SearchFamily
 from harness.tasks.spreadsheet import SpreadsheetFamily
 from harness.tasks.spreadsheetbench import KNOWN_BAD, load_spreadsheetbench
 from harness.tasks.types import Family
+from harness.tasks.vqa import VqaFamily
 
 __all__ = [
     "KNOWN_BAD",
@@ -22,6 +23,7 @@ __all__ = [
     "LongDocFamily",
     "SearchFamily",
     "SpreadsheetFamily",
+    "VqaFamily",
     "compare_workbooks",
     "family",
     "find_soffice",
@@ -44,4 +46,6 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
         return SearchFamily()
     if task.check == "longdoc":
         return LongDocFamily()
+    if task.check == "vqa":
+        return VqaFamily()
     return GenericFamily(sandbox)

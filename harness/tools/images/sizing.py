@@ -32,13 +32,14 @@ def fit(width: int, height: int, limits: ImageLimits) -> tuple[int, int]:
         min(side, _cells(length * scale / limits.multiple, up=enlarged))
         for length in (width, height)
     )
-    across = min(across, down * limits.aspect, cells)
-    down = min(down, across * limits.aspect)
     if across * down > cells:
         if across >= down:
-            across = max(1, cells // down)
+            across = max(1, cells // min(down, cells))
+            down = min(down, cells)
         else:
-            down = max(1, cells // across)
+            down = max(1, cells // min(across, cells))
+            across = min(across, cells)
+    across, down = min(across, down * limits.aspect), min(down, across * limits.aspect)
     return across * limits.multiple, down * limits.multiple
 
 
