@@ -220,6 +220,11 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         with self._database.reading() as db:
             return threads.outline(db, thread_id)
 
+    def writers(self, thread_id: str) -> dict[tuple[str, str], dict[str, tuple[str, list[str]]]]:
+        """(namespace, checkpoint) -> id of each task that wrote -> its path and its channels."""
+        with self._database.reading() as db:
+            return threads.writers(db, thread_id)
+
     def copy_checkpoints(
         self, source: str, target: str, wanted: Collection[tuple[str, str]]
     ) -> None:

@@ -38,6 +38,21 @@ def outline(db: sqlite3.Connection, thread: str) -> list[Outline]:
     return [Outline(ns, name, parent, json.loads(data)) for ns, name, parent, data in rows]
 
 
+def writers(
+    db: sqlite3.Connection, thread: str
+) -> dict[tuple[str, str], dict[str, tuple[str, list[str]]]]:
+    """(namespace, checkpoint) -> task id -> its path, as LangGraph writes it, and its channels."""
+    rows = db.execute(
+        "SELECT ns, checkpoint, task, path, channel FROM writes "
+        "JOIN heads ON heads.id = writes.head WHERE thread = ? ORDER BY checkpoint, path, task, idx",
+        (thread,),
+    )
+    found: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
+    for ns, checkpoint, task, path, channel in rows:
+        found.setdefault((ns, checkpoint), {}).setdefault(task, (path, []))[1].append(channel)
+    return found
+
+
 def copy_some(
     db: sqlite3.Connection, source: str, target: str, wanted: Collection[tuple[str, str]]
 ) -> None:

@@ -57,6 +57,10 @@ class Breakpoints:
         """Show it no more."""
         self._watches.pop(text, None)
 
+    def watches(self) -> list[str]:
+        """Every watch expression."""
+        return list(self._watches)
+
     def watched(self, names: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
         """Every watch with its value; an error is shown as a text."""
         if not self._watches:

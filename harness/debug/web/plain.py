@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any, cast
 
 DEPTH, ITEMS, TEXT = 12, 500, 20_000
@@ -62,9 +63,10 @@ def _entries(kind: str, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    declared = getattr(type(value), "model_fields", None)
+    kind = cast("Any", type(value))
+    if dataclasses.is_dataclass(kind):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(kind)}
+    declared = getattr(kind, "model_fields", None)
     if isinstance(declared, Mapping):
         return {name: getattr(value, name) for name in cast("Mapping[str, Any]", declared)}
     return None
@@ -86,20 +88,21 @@ def _message(value: Any) -> dict[str, Any] | None:
 
 
 def _shown_message(role: str, content: Any, calls: Any, usage: Any) -> dict[str, Any]:
-    shown: list[dict[str, Any]] = []
-    for call in cast("list[Any]", calls) if isinstance(calls, list) else []:
-        inner = call.get("function", call) if isinstance(call, Mapping) else {}
-        arguments = inner.get("arguments", inner.get("args"))
-        shown.append({"name": str(inner.get("name")), "arguments": tree(_parsed(arguments))})
-    tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+    shown = [_call(one) for one in cast("list[Any]", calls)] if isinstance(calls, list) else []
+    tokens = _mapping(usage).get("total_tokens")
     return {"kind": "message", "role": role, "content": content, "calls": shown, "tokens": tokens}
 
 
-def _parsed(arguments: Any) -> Any:
-    """Arguments that came as JSON text, read where they can be."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments
+def _call(call: Any) -> dict[str, Any]:
+    """A tool call, of LangChain or in OpenAI's form, its arguments read where they are JSON."""
+    found = _mapping(call)
+    inner = _mapping(found.get("function", found))
+    arguments = inner.get("arguments", inner.get("args"))
+    if isinstance(arguments, str):
+        with suppress(ValueError):
+            arguments = json.loads(arguments)
+    return {"name": str(inner.get("name")), "arguments": tree(arguments)}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -17,7 +17,7 @@ _TICKS = 10_000_000
 _ERRORS = frozenset(("__error__",))
 
 
-def timeline(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
+def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     """Steps of a branch in order of time, and how often each node has run; JSON only.
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
@@ -26,7 +26,7 @@ def timeline(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     history = History(store, thread)
     on = {(moment.ns, moment.id) for moment in history.trail()}
     written = store.writers(thread)
-    steps: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     before: float | None = None
     for moment in history.moments:
@@ -35,7 +35,7 @@ def timeline(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
         tasks = _tasks(graph, history, moment, written.get((moment.ns, moment.id), {}))
         if here:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
-        steps.append(
+        found.append(
             {
                 "ns": moment.ns,
                 "checkpoint": moment.id,
@@ -49,7 +49,7 @@ def timeline(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
             }
         )
         before = at
-    return {"steps": steps, "visits": dict(visits)}
+    return {"steps": found, "visits": dict(visits)}
 
 
 def seconds_of(checkpoint: str) -> float | None:

@@ -1,0 +1,147 @@
+"""The page's routes: itself at `/`, what it asks under `/api`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput
+from harness.debug.web.desk import Desk
+from harness.debug.web.drawing import drawing
+from harness.debug.web.guard import POLICY, Guard
+from harness.debug.web.looking import compared, look
+from harness.debug.web.steps import steps
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+STATIC = Path(__file__).parent / "static"
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+WAIT_S = 25.0
+"""Longest time that a question for news is held."""
+Answer = Callable[["Request"], Awaitable[Any]]
+
+
+def app(desk: Desk, guard: Guard) -> Starlette:
+    """The application."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    answers = Answers(desk)
+    questions: dict[str, tuple[str, Answer]] = {
+        "graph": ("GET", answers.graph),
+        "session": ("GET", answers.session),
+        "timeline": ("GET", answers.timeline),
+        "state": ("GET", answers.state),
+        "compare": ("GET", answers.compare),
+        "news": ("GET", answers.news),
+        "command": ("POST", answers.command),
+    }
+    asked = [
+        Route(f"/api/{name}", _guarded(guard, answer), methods=[method])
+        for name, (method, answer) in questions.items()
+    ]
+    page = _page(guard)
+    return Starlette(routes=[*asked, Route("/", page), Route("/{name:str}", page)])
+
+
+class Answers:
+    """What is answered under `/api`, as JSON; long looks run in a thread."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._store = desk.debugger.store
+
+    async def graph(self, _: Request) -> Any:
+        """The drawing."""
+        return drawing(self._desk.debugger.graph)
+
+    async def session(self, _: Request) -> Any:
+        """Stop, branches, breakpoints."""
+        return await _in_thread(self._desk.session)
+
+    async def timeline(self, request: Request) -> Any:
+        """Steps of a `branch`."""
+        graph, branch = self._desk.debugger.graph, _named(request, "branch")
+        return await _in_thread(lambda: steps(graph, self._store, branch))
+
+    async def state(self, request: Request) -> Any:
+        """The state at a `checkpoint` of a `branch`."""
+        branch, checkpoint = _named(request, "branch"), _named(request, "checkpoint")
+        ns = request.query_params.get("ns", "")
+        return await _in_thread(lambda: look(self._store, branch, ns, checkpoint))
+
+    async def compare(self, request: Request) -> Any:
+        """Branches `a` and `b`."""
+        first, second = _named(request, "a"), _named(request, "b")
+        return await _in_thread(lambda: compared(self._store, first, second))
+
+    async def news(self, request: Request) -> Any:
+        """The version, as soon as it is not `version` any more."""
+        version = request.query_params.get("version", "")
+        await self._desk.wait(int(version) if version.isdecimal() else 0, WAIT_S)
+        return {"version": self._desk.version}
+
+    async def command(self, request: Request) -> Any:
+        """Do as the body says."""
+        try:
+            body = await request.json()
+            name, arguments = str(body["command"]), dict(body.get("arguments") or {})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput("expected JSON: a command, and its arguments as an object") from error
+        await self._desk.command(name, arguments)
+        return {"version": self._desk.version}
+
+
+def _guarded(guard: Guard, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    """An answer for those who may ask; bad input is status 400."""
+
+    async def route(request: Request) -> Response:
+        refused = guard.refusal(request.headers, token=True)
+        if refused is not None:
+            return _json({"error": refused}, 403)
+        try:
+            return _json(await answer(request))
+        except BadInput as error:
+            return _json({"error": str(error)}, 400)
+
+    return route
+
+
+def _page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
+    """The page and its files, which hold no secret."""
+
+    async def route(request: Request) -> Response:
+        from starlette.responses import Response
+
+        refused = guard.refusal(request.headers, token=False)
+        if refused is not None:
+            return _json({"error": refused}, 403)
+        path = STATIC / request.path_params.get("name", "index.html")
+        if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():
+            return _json({"error": "not found"}, 404)
+        return Response(path.read_bytes(), media_type=KINDS[path.suffix], headers=POLICY)
+
+    return route
+
+
+async def _in_thread(look_up: Callable[[], Any]) -> Any:
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(look_up)
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(content, status, headers=POLICY)
+
+
+def _named(request: Request, name: str) -> str:
+    value = request.query_params.get(name)
+    if not value:
+        raise BadInput(f"expected {name!r} in the address")
+    return value

@@ -1,0 +1,164 @@
+"""One debugger, many requests: commands one after the other, and a number that tells of changes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from harness.core import BadInput, HarnessError
+from harness.debug.branches import Branch, listed
+from harness.debug.session import Debugger
+from harness.debug.types import Stop, TaskInfo
+from harness.debug.web.commands import RUNNING, SETTING
+from harness.debug.web.looking import described
+from harness.debug.web.plain import tree
+
+
+class Desk:
+    """The session behind the page.
+
+    Args:
+        debugger: commanded from one thread of the desk's own.
+        title: what is debugged.
+        reload: loads the graph anew from its file; None where there is no file.
+    """
+
+    def __init__(
+        self, debugger: Debugger, title: str, reload: Callable[[], Any] | None = None
+    ) -> None:
+        self.debugger = debugger
+        self.title = title
+        self.version = 1
+        self._reload = reload
+        self._thread = ThreadPoolExecutor(1, "debugger")
+        self._busy: str | None = None
+        self._error: dict[str, str] | None = None
+        self._changed = asyncio.Condition()
+        self._lock = threading.Lock()
+
+    async def command(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Run a command; one that lets the graph run returns at once, its end changes `version`.
+
+        Raises:
+            BadInput: if there is no such command, its arguments are not as expected, or another
+                one still runs.
+        """
+        if name in SETTING:
+            SETTING[name](self.debugger, arguments)
+        elif name in RUNNING or (name == "reload" and self._reload is not None):
+            with self._lock:
+                if self._busy is not None:
+                    raise BadInput(f"{self._busy!r} still runs: pause it first")
+                self._busy = name
+            self._error = None
+            loop = asyncio.get_running_loop()
+            self._thread.submit(self._run, name, dict(arguments), loop)
+        else:
+            names = ", ".join(sorted({*RUNNING, *SETTING, "reload"}))
+            raise BadInput(f"expected a command ({names}), found {name!r}")
+        await self._tell()
+
+    async def wait(self, version: int, timeout_s: float) -> None:
+        """Return when the version is no longer this one, or after some seconds."""
+        async with self._changed:
+            try:
+                await asyncio.wait_for(
+                    self._changed.wait_for(lambda: self.version != version), timeout_s
+                )
+            except TimeoutError:
+                return
+
+    def session(self) -> dict[str, Any]:
+        """Everything that the page shows besides graph, timeline and states; JSON only."""
+        debugger = self.debugger
+        stop = debugger.last if self._busy is None else None
+        return {
+            "version": self.version,
+            "title": self.title,
+            "busy": self._busy,
+            "error": self._error,
+            "stop": None if stop is None else _stop(stop),
+            "state": self._state(stop),
+            "branch": None if debugger.branch is None else debugger.branch.thread,
+            "branches": [_branch(one) for one in listed(debugger.store)],
+            "breakpoints": [
+                {"number": number, **asdict(point)}
+                for number, point in debugger.breakpoints.listed().items()
+            ],
+            "watches": debugger.breakpoints.watches(),
+            "can_reload": self._reload is not None,
+        }
+
+    def close(self) -> None:
+        """Let the graph end what it is doing, and nothing more."""
+        self.debugger.ask_pause()
+        self._thread.submit(self.debugger.quit).result()
+        self._thread.shutdown()
+
+    def _state(self, stop: Stop | None) -> dict[str, Any]:
+        """The state where the run stands, as the current node sees it."""
+        if stop is None or self.debugger.branch is None:
+            return {}
+        return {key: described(value) for key, value in self.debugger.state().items()}
+
+    def _run(self, name: str, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        error: dict[str, str] | None = None
+        try:
+            if name == "reload" and self._reload is not None:
+                self.debugger.reload(self._reload())
+            else:
+                RUNNING[name](self.debugger, arguments)
+        except HarnessError as found:
+            error = {"type": "", "message": str(found)}
+        except Exception as found:  # noqa: BLE001  # what a user's file or graph raises is shown on the page
+            error = {"type": type(found).__name__, "message": str(found)}
+        self._error, self._busy = error, None
+        asyncio.run_coroutine_threadsafe(self._tell(), loop)
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self.version += 1
+            self._changed.notify_all()
+
+
+def _stop(stop: Stop) -> dict[str, Any]:
+    return {
+        "reason": stop.reason,
+        "ended": stop.ended,
+        "task": None if stop.task is None else _task(stop.task),
+        "waiting": [_task(one) for one in stop.waiting],
+        "running": [_task(one) for one in stop.running],
+        "breakpoint": stop.breakpoint,
+        "watches": {text: tree(value) for text, value in stop.watches.items()},
+        "failure": None if stop.failure is None else asdict(stop.failure),
+        "interrupts": {name: tree(value) for name, value in stop.interrupts.items()},
+        "values": tree(stop.values),
+    }
+
+
+def _task(task: TaskInfo) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "node": task.node,
+        "where": task.where,
+        "ns": task.ns,
+        "checkpoint": task.checkpoint,
+        "step": task.step,
+        "visit": task.visit,
+        "depth": task.depth,
+    }
+
+
+def _branch(branch: Branch) -> dict[str, Any]:
+    return {
+        "thread": branch.thread,
+        "name": branch.name,
+        "kind": branch.kind,
+        "parent": branch.parent,
+        "checkpoint": None if branch.point is None else branch.point.checkpoint,
+        "left": branch.left,
+    }

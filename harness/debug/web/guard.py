@@ -1,0 +1,59 @@
+"""Who may talk to the page: this machine's browser, from this page, with the token.
+
+A page of another origin cannot read the token; a name that was made to point to 127.0.0.1 is not
+among the hosts; a form of another page cannot set the header that carries the token.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from harness.models.serving import HOST
+
+HEADER = "x-harness-token"
+POLICY = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""Sent with every answer."""
+
+
+class Guard:
+    """Checks requests.
+
+    Attributes:
+        token: that every request of the page's script carries.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._origins: frozenset[str] = frozenset()
+
+    def open(self, port: int) -> None:
+        """Name the port that is served."""
+        self._origins = frozenset(f"http://{name}:{port}" for name in (HOST, "localhost"))
+
+    def refusal(self, headers: Mapping[str, str], *, token: bool) -> str | None:
+        """Why a request is refused, else None.
+
+        Args:
+            headers: in lower case.
+            token: whether it has to carry the token.
+        """
+        if f"http://{headers.get('host', '')}" not in self._origins:
+            return "unknown host: open the address that `harness debug` printed"
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins:
+            return "another page's request: open the address that `harness debug` printed"
+        if token and not secrets.compare_digest(
+            headers.get(HEADER, "").encode(), self.token.encode()
+        ):
+            return "missing or wrong token: open the address that `harness debug` printed"
+        return None

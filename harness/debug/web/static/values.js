@@ -1,0 +1,56 @@
+// Values as trees that open; texts, messages and tables are readable.
+
+import { el } from "./dom.js";
+
+export function valueOf(tree, open = 1) {
+  const shown = { text: textOf, number: numberOf, map: entriesOf, object: entriesOf, list: listOf, message: messageOf, bytes: bytesOf }[tree.kind];
+  return shown ? shown(tree, open) : el("span", { class: "note" }, tree.value ?? "");
+}
+
+function textOf(tree) {
+  const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
+  return el("span", { class: "text" }, tree.value, cut);
+}
+
+function numberOf(tree) {
+  return el("span", {}, tree.value === null ? "null" : String(tree.value));
+}
+
+function bytesOf(tree) {
+  return el("span", { class: "size" }, `${tree.size} bytes`);
+}
+
+function entriesOf(tree, open) {
+  if (!tree.size) return el("span", { class: "size" }, "{}");
+  const items = tree.items.map(([key, value]) => el("li", {}, el("span", { class: "key" }, `${key}: `), valueOf(value, open - 1)));
+  return folded(`${tree.type || ""} {${tree.size}}`, items, tree, open);
+}
+
+function listOf(tree, open) {
+  if (!tree.size) return el("span", { class: "size" }, "[]");
+  const table = tableOf(tree);
+  if (table) return folded(`table of ${tree.size} rows`, [table], tree, open);
+  const items = tree.items.map((value, at) => el("li", {}, el("span", { class: "key" }, `${at}: `), valueOf(value, value.kind === "message" ? 2 : open - 1)));
+  return folded(`[${tree.size}]`, items, tree, open + (tree.items[0]?.kind === "message" ? 1 : 0));
+}
+
+function folded(summary, items, tree, open) {
+  const more = tree.items && tree.size > tree.items.length ? el("li", { class: "size" }, `… ${tree.size - tree.items.length} more`) : null;
+  return el("details", { open: open > 0 }, el("summary", { class: "size" }, summary), el("ul", { class: "tree" }, ...items, more));
+}
+
+function tableOf(tree) {
+  const keys = (one) => (one.kind === "map" ? one.items.map(([key]) => key).join("\u0000") : null);
+  const first = tree.items[0] && keys(tree.items[0]);
+  if (!first || tree.items.length < 2 || tree.items.some((one) => keys(one) !== first)) return null;
+  if (tree.items.some((one) => one.items.some(([, value]) => !["text", "number"].includes(value.kind)))) return null;
+  const head = el("tr", {}, ...first.split("\u0000").map((key) => el("th", { scope: "col" }, key)));
+  const rows = tree.items.map((one) => el("tr", {}, ...one.items.map(([, value]) => el("td", {}, valueOf(value, 0)))));
+  return el("li", {}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
+}
+
+function messageOf(tree, open) {
+  const calls = tree.calls.map((call) => el("div", { class: "call" }, el("strong", {}, call.name), valueOf(call.arguments, open)));
+  const tokens = tree.tokens ? ` · ${tree.tokens} tokens` : "";
+  return el("div", { class: "message" }, el("div", { class: "role" }, `${tree.role}${tokens}`), valueOf(tree.content, open), ...calls);
+}
