@@ -47,6 +47,9 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--analyst-turns", default=20, show_default=True, help="Calls of one agentic analyst."
 )
+@click.option(
+    "--check-conclusions", is_flag=True, help="Drop lessons whose root cause the run contradicts."
+)
 @click.option("--tasks", help="Suite of the tasks of --trajectories, to prove fixes on.")
 @click.option(
     "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",

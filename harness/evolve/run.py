@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.core import BadInput, Value, assets, digest
 from harness.core.segments import only_writer
+from harness.evolve.conclusions import checked
 from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts, Trials
 from harness.evolve.finished import Finished, finished
 from harness.evolve.readers import single_reader
@@ -79,6 +80,9 @@ async def evolve(
     asks = options.analyst != "exemplar" and options.patches is None
     merges = options.merge == "model" and (asks or options.patches is not None)
     single = single_reader(_needed(model, "an analyst"), seed.text) if asks and not read else None
+    reading = (read or single) if asks else None
+    if reading is not None and options.check_conclusions:
+        reading = checked(reading)
     merging = _needed(merger or model, "--merge model") if merges else None
     with only_writer(options.out):
         shelf = Shelf(options.out / NAME)
@@ -87,7 +91,7 @@ async def evolve(
             seed=seed,
             shelf=shelf,
             rollouts=rollouts,
-            read=(read or single) if asks else None,
+            read=reading,
             mapper=model if merges and asks else None,
             merger=merging,
             trial=trial,

@@ -220,11 +220,10 @@ class EvolveOptions(Value):
         signal: which trajectories teach.
         analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
             call), `single` (one model call) or `exemplar` (no model; few-shot examples).
-        analyst_turns: model calls of an agentic analyst at most (the paper's 100 are for large
-            models).
+        analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
+        check_conclusions: drop records whose root cause the run contradicts.
         merge: `model` or `deterministic`.
-        grouping: how lessons that say the same are found without a model: `lexical`, or `hybrid`
-            (with an encoder, which must be installed).
+        grouping: how equal lessons are found without a model: `lexical`, or `hybrid` (an encoder).
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
         max_rules: rules that SKILL.md gains at most; the rest goes to references.
@@ -249,6 +248,7 @@ class EvolveOptions(Value):
     signal: Signal = "combined"
     analyst: AnalystKind = "single"
     analyst_turns: int = 20
+    check_conclusions: bool = False
     merge: MergeKind = "deterministic"
     grouping: Grouping = "lexical"
     merge_batch: int = 32
@@ -265,6 +265,7 @@ class EvolveOptions(Value):
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""
         aside = {"out", "trajectories", "patches", "skill", "concurrency"}
+        aside |= set() if self.check_conclusions else {"check_conclusions"}  # as it was without
         return self.model_dump(mode="json", exclude=aside)
 
 
