@@ -13,7 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.debug.graphs import is_subgraph_node
-from harness.debug.history import History, outputs, written
+from harness.debug.history import History, outputs, replace_writes, written
 from harness.debug.types import TaskInfo
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Beyond = Literal["stop", "live"]
 """What to do where the recording has nothing: stand still in front of the node, or run it."""
+
+_ROUTES = ("branch:", "join:")
 
 Key = tuple[tuple[str, ...], str, str]
 
@@ -55,9 +57,20 @@ class Recording:
     """
 
     def __init__(
-        self, graph: Any, history: History, serde: SerializerProtocol, beyond: Beyond = "stop"
+        self,
+        graph: Any,
+        history: History,
+        serde: SerializerProtocol,
+        beyond: Beyond = "stop",
+        *,
+        reroute: bool = False,
     ) -> None:
-        """Read the records of `history`, a run of `graph`."""
+        """Read the records of `history`, a run of `graph`.
+
+        With `reroute`, edges and conditions decide anew where to go; otherwise only where a
+        recorded way does not exist in the graph any more.
+        """
+        self._reroute = reroute
         self.served = 0
         self.left_at: TaskInfo | None = None
         self._beyond = beyond
@@ -94,7 +107,16 @@ class Recording:
             if record.enter:
                 return None
             self.served += 1
-            return record.writes
+        return self._routed(task, record.writes)
+
+    def _routed(self, task: Any, writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        channels = task.config["configurable"]["__pregel_read"].args[1]
+        lost = any(name.startswith(_ROUTES) and name not in channels for name, _ in writes)
+        if not (lost or self._reroute):
+            return writes
+        state = [write for write in writes if not write[0].startswith((*_ROUTES, "__"))]
+        again = replace_writes(task, dict(state))
+        return state + [write for write in again if write[0].startswith((*_ROUTES, "__"))]
 
     def leaves(self, info: TaskInfo) -> bool:
         """Whether to stand still in front of this task: it is where the recording is left."""

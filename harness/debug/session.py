@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
@@ -128,14 +129,13 @@ class Debugger:
 
     def pause(self, timeout: float | None = None) -> Stop:
         """Stop a running graph at its next node."""
-        self.ask_to_pause()
+        if self._controller is not None and self._controller.current is not None and self._last:
+            return self._last
+        self.ask_pause()
         return self.wait(timeout)
 
-    def ask_to_pause(self) -> None:
-        """Stop a running graph at its next node; the command that waits for it returns then.
-
-        May be called from any thread.
-        """
+    def ask_pause(self) -> None:
+        """Ask a run to stop at its next node; for a thread beside the one that waits for it."""
         if self._controller is not None:
             self._controller.pause()
 
@@ -147,13 +147,22 @@ class Debugger:
         """
         if self._controller is None:
             raise BadInput("nothing runs; start a run first")
-        if self._controller.current is not None and self._last is not None:
-            return self._last
+        return self._next(self._controller, timeout)
+
+    def _next(self, controller: Controller, timeout: float | None = None) -> Stop:
         try:
-            self._last = self._controller.stops.get(timeout=timeout)
+            self._last = controller.stops.get(timeout=timeout)
         except queue.Empty as error:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
+        self._mark()
         return self._last
+
+    def _mark(self) -> None:
+        """Note in a replay's branch where it left the recording."""
+        left = self.recording.left_at if self.recording is not None else None
+        if left is not None and self._now.left is None:
+            self.branch = replace(self._now, left=left.where)
+            branches.keep(self.store, self.branch)
 
     def quit(self) -> None:
         """Let nothing more begin and wait for what runs. The thread can be resumed."""
@@ -291,12 +300,19 @@ class Debugger:
         self._graph = graph
         return self._run(None, self._enter(Point(task.ns, task.checkpoint), task.own_ns))
 
-    def replay(self, of: str | None = None, *, beyond: Beyond = "stop", hold: bool = False) -> Stop:
+    def replay(
+        self,
+        of: str | None = None,
+        *,
+        beyond: Beyond = "stop",
+        reroute: bool = False,
+        hold: bool = False,
+    ) -> Stop:
         """Run a branch's input again, every node served from its recorded writes.
 
         Where a node or its input is not recorded (the graph was changed), the run stops with the
         reason `left recording`; going on from there runs nodes live. With `beyond="live"` it does
-        not stop.
+        not stop. With `reroute`, the edges of a changed graph decide anew where to go.
         """
         source = branches.found(self.store, of) if of else self._now
         history = History(self.store, source.thread)
@@ -306,7 +322,7 @@ class Debugger:
         self.quit()
         thread = branches.fresh(self.store, source.thread)
         self.branch = Branch(thread, thread, "replay", source.thread)
-        recording = Recording(self._graph, history, self.store.serde, beyond)
+        recording = Recording(self._graph, history, self.store.serde, beyond, reroute=reroute)
         values = _input_of(history.load(first).checkpoint["channel_values"])
         return self._run(values, Mode() if hold else FREE, recording)
 
@@ -336,8 +352,9 @@ class Debugger:
         return controller
 
     def _go(self, mode: Mode) -> Stop:
-        self._at().release(mode)
-        return self.wait()
+        controller = self._at()
+        controller.release(mode)
+        return self._next(controller)
 
     def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
         branch = self._now
@@ -351,7 +368,7 @@ class Debugger:
         config = {"recursion_limit": 1000, **self._config, "configurable": place}
         branches.keep(self.store, branch)
         self._worker.start(self._graph, values, config, self._context)
-        return self.wait()
+        return self._next(self._controller)
 
     def _fork(
         self,

@@ -50,9 +50,11 @@ def timeline(graph: Any, history: History) -> list[Event]:
     for moment in history.trail():
         saved = history.load(moment)
         by_task = written(saved)
-        for task in history.tasks(graph, moment, saved):
-            if not task.name.startswith("__"):
-                events.append(_event(moment, task, by_task.get(task.id, [])))
+        events += [
+            _event(moment, task, by_task.get(task.id, []))
+            for task in history.tasks(graph, moment, saved)
+            if not task.name.startswith("__")
+        ]
     return events
 
 
@@ -79,6 +81,8 @@ def _targets(writes: list[tuple[str, Any]]) -> list[str]:
     for channel, value in writes:
         if channel.startswith("branch:to:"):
             found.append(channel.removeprefix("branch:to:"))
+        elif channel.startswith("join:"):
+            found.append(channel.rpartition(":")[2])
         elif channel == "__pregel_tasks":
             found.append(value.node)
     return found

@@ -109,8 +109,7 @@ def leaving(log: Log) -> Any:
 
     def leave(state: Any) -> Any:
         log.append("leave")
-        make: Any = Command
-        return make(graph=Command.PARENT, update={"path": ["leave"]}, goto="z")
+        return Command(graph=Command.PARENT, update={"path": ["leave"]}, goto="z")
 
     graph = builder()
     graph.add_node("a", leaf(log, "a"))
@@ -124,7 +123,7 @@ def leaving(log: Log) -> Any:
 def command_sends(log: Log) -> Any:
     def plan(state: Any) -> Any:
         log.append("plan")
-        sends = [Send("work", {"path": [], "n": k}) for k in range(2)]
+        sends: Any = [Send("work", {"path": [], "n": k}) for k in range(2)]
         return Command(update={"path": ["plan"]}, goto=sends)
 
     graph = builder()
