@@ -6,10 +6,6 @@ Tokens of the document a second of CPU time (so that other work on the machine c
 two in turn, medians over rounds. The critic pays for the question in every window, for the unit
 that two windows share, and for its heads; the bare encoder reads the same tokens in windows of the
 same length and pays for nothing else. Both on ONNX Runtime, weights stored in 8 bits, as shipped.
-
-With `--shared`, the cascade as well: papers of COVID-QA in one document of 128 K tokens, one
-question, seconds of CPU time with and without the lexical pre-filter; and over more questions the
-share of gold sentences that the pre-filter lets through, which bounds what it can lose.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,15 +25,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.compression_cases import covidqa
-from harness.compress import TextSource
 from harness.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
-from harness.compress.pool import dense_pool
-from harness.compress.ranking import rank
-from harness.compress.tokens import open_tokenizer
-from harness.compress.types import Critic, Query, Unit
+from harness.compress.types import Query, Unit
 from harness.core import write_atomic
-from harness.retrieve.document import Document
 from harness.retrieve.encoder import bundled_model
 
 WORDS = [
@@ -106,79 +96,12 @@ def bare_encoder(folder: Path) -> Callable[[int], None]:
     return read
 
 
-class Seen:
-    """A critic that remembers what it was asked to read.
-
-    Args:
-        critic: that scores; None gives every unit the same.
-    """
-
-    name = "seen"
-
-    def __init__(self, critic: Critic | None = None) -> None:
-        self._critic = critic
-        self.units: list[Unit] = []
-        self.seconds = 0.0
-
-    def score(self, query: Query, units: Sequence[Unit]) -> Sequence[float]:
-        """Scores of the units, timed."""
-        self.units = list(units)
-        started = time.process_time()
-        scores = self._critic.score(query, units) if self._critic else [1.0] * len(units)
-        self.seconds = time.process_time() - started
-        return scores
-
-
-def stacked(shared: Path, tokens: int) -> tuple[str, list[tuple[str, list[str]]]]:
-    """Papers in one text of about `tokens`, and their questions with the sentences that answer."""
-    count = open_tokenizer("minilm").count
-    text, asked, used, docs = "", list[tuple[str, list[str]]](), 0, set[str]()
-    for case in covidqa(shared / "data/compression/dev"):
-        if case.cluster not in docs:
-            if used > tokens:
-                continue
-            docs.add(case.cluster)
-            paper = " ".join(unit.text for unit in case.units)
-            text, used = f"{text}\n\n{paper}", used + count(paper)
-        gold = sorted(frozenset[int]().union(*case.gold))
-        asked.append((case.query.query, [case.units[at].text for at in gold]))
-    return text, asked
-
-
-def cascade(shared: Path, critic: Critic, questions: int) -> dict[str, Any]:
-    """CPU time of one question with and without the pre-filter; what the pre-filter lets pass."""
-    text, asked = stacked(shared, 128 * 1024)
-    source, counter = TextSource(Document("papers", text)), open_tokenizer("minilm")
-    query, whole, timed = Query("", asked[0][0]), Seen(critic), Seen(critic)
-    started = time.process_time()
-    pool = dense_pool([source], counter, "sentence", "en")
-    rank(pool, query, whole, 1310, cascade=False)
-    without = time.process_time() - started
-    started = time.process_time()
-    rank(dense_pool([source], counter, "sentence", "en"), query, timed, 1310)
-    seconds = {"without": round(without, 1), "with": round(time.process_time() - started, 1)}
-    passed = total = 0
-    for question, gold in random.Random(7).sample(asked, min(questions, len(asked))):
-        seen = Seen()
-        rank(pool, Query("", question), seen, 1310)
-        read = "\n".join(unit.text for unit in seen.units)
-        passed, total = passed + sum(one in read for one in gold), total + len(gold)
-    return {
-        "tokens": sum(pool.tokens),
-        "CPU seconds": seconds,
-        "of them the critic": {"without": round(whole.seconds, 1), "with": round(timed.seconds, 1)},
-        "gold sentences that pass": [passed, total, round(100 * passed / total, 1)],
-    }
-
-
 def main() -> None:
     """Measure, print and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--tokens", type=int, default=7_168)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--shared", type=Path, help="measures the cascade too")
-    parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--out", type=Path, default=Path("evals/results/compression_speed.json"))
     options = parser.parse_args()
     critic, units = TokenCritic(options.weights), document(options.tokens)
@@ -202,8 +125,6 @@ def main() -> None:
         "window": TOKENS,
         "batch": BATCH,
     }
-    if options.shared:
-        report["cascade"] = cascade(options.shared, critic, options.questions)
     print(json.dumps(report, indent=1))
     write_atomic(options.out, json.dumps(report, indent=1) + "\n")
 

@@ -1,0 +1,155 @@
+"""The cascade: what the pre-filter lets through, what it costs in the end, and what it saves.
+
+    python -m benchmarks.compression_cascade --shared FOLDER --questions 300 --ranked 60
+
+On stacks of about 128 K tokens (`benchmarks/compression_stacks.py`): the share of gold sentences
+that pass, which bounds the loss; the share that the shipped default ranks within 1, 5 and 10 % of
+the tokens with and without the pre-filter (differences paired, 10,000 bootstrap samples of
+questions); and seconds of CPU time of one question with and without it, the default and the token
+critic alone. Vectors of sentences and ranked questions are kept in `--cache`; the times use none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compression_memory import remembering
+from benchmarks.compression_stacks import Asked, Stack, stacks
+from harness.compress.critics.fused import FusedCritic
+from harness.compress.critics.token import TokenCritic
+from harness.compress.prefilter import Meaning, passing
+from harness.compress.ranking import rank
+from harness.compress.types import Critic, Query
+from harness.core import write_atomic
+from harness.retrieve.encoder import open_encoder
+from harness.retrieve.tokens import words
+
+SHARES = (0.01, 0.05, 0.1)
+
+
+def passed(stack: Stack, asked: Sequence[Asked]) -> dict[str, Any]:
+    """Gold sentences that the pre-filter lets through, with word vectors and by words alone."""
+    tokens = [words(f"{unit.heading} {unit.text}") for unit in stack.pool.units]
+    found: dict[str, Any] = {"tokens": sum(stack.pool.tokens), "questions": len(asked)}
+    arms = {"words, paragraphs, vectors": Meaning(stack.pool.units), "without vectors": None}
+    for name, meaning in arms.items():
+        hits = total = 0
+        for one in asked:
+            read = set(passing(stack.pool, Query("", one.query), tokens, meaning))
+            hits, total = hits + sum(at in read for at in one.gold), total + len(one.gold)
+        found[name] = [hits, total, round(100 * hits / total, 1)]
+    return found
+
+
+def within(stack: Stack, critic: Critic, one: Asked, *, cascade: bool) -> list[int]:
+    """Gold sentences among the best of the ranking, for each of :data:`SHARES`."""
+    pool, total = stack.pool, sum(stack.pool.tokens)
+    ranked = rank(pool, Query("", one.query), critic, int(0.1 * total), cascade=cascade)
+    order = np.asarray(ranked.order)
+    spent = np.cumsum(np.asarray(pool.tokens)[order])
+    kept = [set(order[spent <= share * total].tolist()) for share in SHARES]
+    return [sum(at in some for at in one.gold) for some in kept]
+
+
+def ranked_rows(
+    stack: Stack, asked: Sequence[Asked], critic: Critic, path: Path, seconds: float
+) -> list[dict[str, Any]]:
+    """Rows of questions ranked both ways, those of earlier runs from the file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    known = {(row["stack"], row["query"]): row for row in map(json.loads, lines)}
+    started, rows = time.monotonic(), list[dict[str, Any]]()
+    for one in asked:
+        key = (stack.name, one.query)
+        if key not in known:
+            if time.monotonic() - started > seconds:
+                break
+            known[key] = {
+                "stack": stack.name, "query": one.query, "gold": len(one.gold),
+                "with": within(stack, critic, one, cascade=True),
+                "without": within(stack, critic, one, cascade=False),
+            }  # fmt: skip
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(known[key]) + "\n")
+        rows.append(known[key])
+    return rows
+
+
+def differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Recall with and without the pre-filter, and the difference with its interval, points."""
+    gold = np.asarray([row["gold"] for row in rows])
+    both = {arm: np.asarray([row[arm] for row in rows]) for arm in ("with", "without")}
+    draws = np.random.default_rng(7).integers(0, len(rows), (10_000, len(rows)))
+    found: dict[str, Any] = {"questions": len(rows), "gold": int(gold.sum())}
+    for at, share in enumerate(SHARES):
+        lost = (both["with"] - both["without"])[:, at]
+        low, high = np.percentile(lost[draws].sum(1) / gold[draws].sum(1), [2.5, 97.5])
+        found[f"{share:.0%}"] = {
+            **{arm: round(100 * both[arm][:, at].sum() / gold.sum(), 1) for arm in both},
+            "difference": round(100 * lost.sum() / gold.sum(), 1),
+            "interval": [round(100 * float(low), 1), round(100 * float(high), 1)],
+        }
+    return found
+
+
+def timed(stack: Stack, one: Asked, critic: Critic) -> dict[str, float]:
+    """Seconds of CPU time of one question, with the pre-filter first."""
+    critic.score(Query("", "a text"), stack.pool.units[:40])  # imports and first calls
+    found: dict[str, float] = {}
+    for name, cascade in (("with", True), ("without", False)):
+        started = time.process_time()
+        rank(stack.pool, Query("", one.query), critic, 1310, cascade=cascade)
+        found[name] = round(time.process_time() - started, 1)
+    return {**found, "ratio": round(found["with"] / found["without"], 3)}
+
+
+def main() -> None:
+    """Measure what is asked for; parts that are not keep what the report says of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=300, help="through the pre-filter")
+    parser.add_argument("--ranked", type=int, default=0, help="ranked both ways, per stack")
+    parser.add_argument("--stacks", nargs="*", help="names of those that are ranked")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of ranking")
+    parser.add_argument("--times", action="store_true")
+    parser.add_argument("--cache", type=Path, default=Path("/dev/shm/cascade"))
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_cascade.json"))
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    made = stacks(options.shared)
+    sampled = {
+        one.name: random.Random(11).sample(one.asked, min(len(one.asked), options.questions))
+        for one in made
+    }
+    if options.questions:
+        report["gold that passes"] = {one.name: passed(one, sampled[one.name]) for one in made}
+        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    if options.ranked:
+        critic = FusedCritic(encoder=remembering(open_encoder("encoder"), options.cache))
+        for one in made:
+            if one.name in (options.stacks or sampled):
+                asked = sampled[one.name][: options.ranked]
+                path = options.cache / "ranked.jsonl"
+                rows = ranked_rows(one, asked, critic, path, options.seconds)
+                report.setdefault("ranked", {})[one.name] = differences(rows)
+                write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    if options.times:
+        papers = made[-1]
+        report["CPU seconds"] = {
+            "default": timed(papers, papers.asked[0], FusedCritic()),
+            "token critic": timed(papers, papers.asked[0], TokenCritic()),
+        }
+    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
