@@ -6,7 +6,8 @@ HotpotQA questions with the recorded answers of four runs (Qwen2.5, 32B and 3B),
 the ten paragraphs of the question without a language model. Wrong: exact match 0 and token F1
 below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tuned on them here).
 The claim is the question and the answer in one line; the score is the classifier's probability
-over the ten paragraphs. `fails` is what zero tolerance does with `check(answer, paragraphs)`.
+over the ten paragraphs. `answer_fails` is what zero tolerance does with `check(answer,
+paragraphs)`, `statement_unsupported` what it does with the claim.
 Irrelevance: the same claims with paragraphs of another question added.
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,35 +43,12 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--kept", type=Path, help="file of judged questions, to go on from")
     given = parser.parse_args()
     rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
     kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
-    verifier = TrainedVerifier()
-    draw = random.Random(0)
-    found: list[dict[str, Any]] = []
-    moved = total = 0
-    for row in kept:
-        documents = paragraphs(row, "own")
-        other = paragraphs(draw.choice([one for one in kept if one is not row]), "other")[:3]
-        answers = recorded(row)
-        claims = [statement(row["question"], one["prediction"]) for one in answers]
-        findings = verifier.verify(claims, documents)
-        noisy = verifier.verify(claims, [*documents, *other])
-        moved += sum(a.verdict != b.verdict for a, b in zip(findings, noisy, strict=True))
-        total += len(claims)
-        for one, finding in zip(answers, findings, strict=True):
-            report = check(
-                one["prediction"], documents, question=row["question"], verifier=verifier
-            )
-            found.append(
-                {
-                    "question": row["question"],
-                    "run": one["run"],
-                    "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
-                    "score": signed(finding.verdict, finding.confidence),
-                    "fails": report.verdict is not Outcome.PASS,
-                }
-            )
+    found = [answer for row in judged(kept, given.kept) for answer in row]
+    moved = sum(one["moved"] for one in found)
     result = {
         "command": f"python -m benchmarks.check_recorded --questions {len(kept)} "
         "--shared ../shared --out evals/results/check_recorded.json",
@@ -80,11 +58,59 @@ def main() -> None:
             run: summary([one for one in found if one["run"] == run])
             for run in sorted({one["run"] for one in found})
         },
-        "irrelevance": {"claims": total, "verdicts_changed": moved,
-                        "share": round(moved / max(1, total), 4)},
+        "irrelevance": {"claims": len(found), "verdicts_changed": moved,
+                        "share": round(moved / max(1, len(found)), 4)},
     }  # fmt: skip
     write_atomic(given.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
+
+
+def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[dict[str, Any]]]:
+    """The answers of each question with what the checker says; a stopped run goes on."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    if file and file.exists():
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        known = {own[0]["question"]: own for own in lines}
+    verifier = TrainedVerifier()
+    draw = random.Random(0)
+    for row in rows:
+        other = draw.choice([one for one in rows if one is not row])
+        own = known.get(row["question"]) or judge(row, other, verifier)
+        if file and row["question"] not in known:
+            with file.open("a") as kept:
+                kept.write(json.dumps(own) + "\n")
+        yield own
+
+
+def judge(
+    row: dict[str, Any], other: dict[str, Any], verifier: TrainedVerifier
+) -> list[dict[str, Any]]:
+    """What the checker says to the recorded answers of one question; equal ones once."""
+    documents = paragraphs(row, "own")
+    answers = recorded(row)
+    texts = list(dict.fromkeys(one["prediction"] for one in answers))
+    claims = [statement(row["question"], one) for one in texts]
+    plain = dict(zip(texts, verifier.verify(claims, documents), strict=True))
+    more = [*documents, *paragraphs(other, "other")[:3]]
+    noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
+    fails = {
+        one: check(one, documents, question=row["question"], verifier=verifier).verdict
+        is not Outcome.PASS
+        for one in texts
+    }
+    return [
+        {
+            "question": row["question"],
+            "run": one["run"],
+            "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
+            "score": signed(finding.verdict, finding.confidence),
+            "unsupported": finding.verdict is not Verdict.SUPPORTED,
+            "fails": fails[one["prediction"]],
+            "moved": finding.verdict != noisy[one["prediction"]].verdict,
+        }
+        for one in answers
+        for finding in [plain[one["prediction"]]]
+    ]
 
 
 def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
@@ -119,18 +145,34 @@ def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Area under the ROC curve with its interval, and precision before and after filtering."""
     wrong = np.array([one["wrong"] for one in found], bool)
     scores = np.array([one["score"] for one in found], float)
-    fails = np.array([one["fails"] for one in found], bool)
     questions = np.array([one["question"] for one in found])
-    kept = ~wrong[~fails]
     return {
         "answers": len(found),
         "right": round(float((~wrong).mean()), 4),
         "auc": round(auc(scores, wrong), 4),
         "auc_ci95": interval(scores, wrong, questions),
-        "auc_of_failing": round(auc(fails.astype(float), wrong), 4),
-        "auc_of_failing_ci95": interval(fails.astype(float), wrong, questions),
-        "passed": round(float((~fails).mean()), 4),
+        "answer_fails": filtered(found, "fails", wrong, questions),
+        "statement_unsupported": filtered(found, "unsupported", wrong, questions),
+    }
+
+
+def filtered(
+    found: Sequence[dict[str, Any]], flag: str, wrong: NDArray[np.bool_], questions: NDArray[Any]
+) -> dict[str, Any]:
+    """What leaving out the flagged answers does to the share of right ones."""
+    flagged = np.array([one[flag] for one in found], bool)
+    kept = ~wrong[~flagged]
+
+    def gain(at: NDArray[np.int64]) -> float | None:
+        left = ~wrong[at][~flagged[at]]
+        return float(left.mean() - (~wrong[at]).mean()) if len(left) else None
+
+    return {
+        "auc": round(auc(flagged.astype(float), wrong), 4),
+        "auc_ci95": interval(flagged.astype(float), wrong, questions),
+        "passed": round(float((~flagged).mean()), 4),
         "right_of_passed": round(float(kept.mean()), 4) if len(kept) else None,
+        "gain_ci95": [round(one, 4) for one in cluster_interval(gain, questions)],
     }
 
 

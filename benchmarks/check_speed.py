@@ -4,7 +4,9 @@
 
 The document is generated (500 words a page, a fixed vocabulary, figures and names), the claims are
 its sentences with a word or a figure changed. Index: reading and encoding the whole document.
-Everything runs on `--threads` threads of this machine; the load of the machine stands beside it.
+Everything runs on `--threads` threads of this machine; the load of the machine stands beside it,
+and processor seconds, which it changes less. The model and the word tables are loaded before the
+clock starts.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from typing import Any
 
 from harness.check.types import Claim
 from harness.check.verify import TrainedVerifier
-from harness.check.verify.states import encode_states
 from harness.core import write_atomic
 from harness.retrieve.document import Document
 
@@ -44,13 +45,14 @@ def main() -> None:
     draw = random.Random(0)
     sentences = pages(draw, 20)
     document = Document("report", " ".join(sentences))
-    encode_states(["The encoder is loaded before the clock starts."])
     verifier = TrainedVerifier()
+    verifier.verify([changed(sentences[0], draw)], [Document("first", sentences[1])])
     indexing = timed(lambda: verifier.index([document]))
     claims = [changed(draw.choice(sentences), draw) for _ in range(given.claims)]
     checking = timed(lambda: verifier.verify(claims, [document]))
     result = {
-        "command": "python -m benchmarks.check_speed --out evals/results/check_speed.json",
+        "command": f"python -m benchmarks.check_speed --threads {given.threads} "
+        "--out evals/results/check_speed.json",
         "words": len(document.text.split()),
         "sentences": len(sentences),
         "claims": len(claims),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,23 +45,37 @@ def featured(claims: Sequence[Labelled], cache: Path | None = None) -> list[Feat
         claims: with documents that hold text.
         cache: folder to keep them in; None keeps nothing.
     """
-    file = cache / f"features-{code_digest()}.json" if cache else None
-    known: dict[str, tuple[dict[str, float], Spans]] = {}
-    if file and file.exists():
-        known = json.loads(file.read_text())
+    file = cache / f"features-{code_digest()}.jsonl" if cache else None
+    known = _kept(file) if file else {}
     missing = [one for one in claims if _key(one) not in known]
     missing.sort(key=lambda one: one.document)
     for first in range(0, len(missing), _AT_ONCE):
         part = missing[first : first + _AT_ONCE]
-        known |= dict(zip(map(_key, part), _compute(part), strict=True))
-    if file and missing:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(known))
+        made = dict(zip(map(_key, part), _compute(part), strict=True))
+        known |= made
+        if file:
+            _keep(file, made)
     return [
         Featured(one, found, [(a, b) for a, b in spans])
         for one in claims
         for found, spans in [known[_key(one)]]
     ]
+
+
+def _kept(file: Path) -> dict[str, tuple[dict[str, float], Spans]]:
+    """Features by key; the unfinished last line of a stopped run is taken off."""
+    if not file.exists():
+        return {}
+    *lines, rest = file.read_text().split("\n")
+    if rest:
+        file.write_text("".join(f"{line}\n" for line in lines))
+    return {key: (found, spans) for key, found, spans in map(json.loads, lines)}
+
+
+def _keep(file: Path, made: Mapping[str, tuple[dict[str, float], Spans]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as kept:
+        kept.writelines(json.dumps([key, *found]) + "\n" for key, found in made.items())
 
 
 def _key(claim: Labelled) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness.check.verify.lexicon import hypernyms, synonyms
 from harness.check.verify.reading import Reading, pairs, read
 from harness.check.verify.states import States, encode_states
-from harness.check.verify.values import sizes
+from harness.check.verify.values import Sizes, sizes
 from harness.retrieve.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Source:
             Sentence(a, b, text[a:b], read(text[a:b])) for a, b in sentence_spans(text)
         )
         self.states: dict[int, States] = {}
-        self.values = sizes(text)
+        self._text = text
         lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
         norms = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -66,6 +66,11 @@ class Source:
 
     def __contains__(self, stem: str) -> bool:
         return stem in self._postings
+
+    @cached_property
+    def values(self) -> Sizes:
+        """Values anywhere in the document."""
+        return sizes(self._text)
 
     @cached_property
     def related(self) -> frozenset[str]:
