@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from harness.compress.segment.prose import prose_spans
 from harness.compress.store import text_digest
 from harness.core import BadInput
 from harness.retrieve.document import Document
@@ -110,7 +111,10 @@ class FileSource:
             with self.path.open("rb") as handle:
                 rest = b""
                 while data := handle.read(self.block):
-                    text, rest = _whole_lines(rest + data)
+                    if len(data) < self.block:  # the end: a short file stays whole
+                        rest += data
+                        break
+                    text, rest = _whole_sentences(rest + data)
                     if not known:
                         self._places.append((characters, position))
                     yield characters, Document(self.id, text)
@@ -145,16 +149,29 @@ class FileSource:
             return characters, handle.read(size).decode("utf-8")
 
 
-def _whole_lines(data: bytes) -> tuple[str, bytes]:
-    """Text up to the last blank line, line end or space, and the bytes behind it."""
-    for mark in (b"\n\n", b"\n", b" "):
-        cut = data.rfind(mark)
-        if cut > len(data) // 2:
-            return data[: cut + len(mark)].decode("utf-8"), data[cut + len(mark) :]
-    for cut in range(len(data), max(0, len(data) - 4), -1):
+def _whole_sentences(data: bytes) -> tuple[str, bytes]:
+    """Text up to the last blank line, beginning of a sentence or space, and the bytes behind it."""
+    cut = data.rfind(b"\n\n")
+    if cut > len(data) // 2:
+        return data[: cut + 2].decode("utf-8"), data[cut + 2 :]
+    text = _decodable(data)
+    near = max(0, len(text) - _TAIL)
+    begins = [near + start for start, _ in prose_spans(text[near:], "sentence", None)]
+    cut = begins[-1] if len(begins) > 1 else text.rfind(" ") + 1
+    cut = cut if cut > len(text) // 2 else len(text)
+    return text[:cut], data[len(text[:cut].encode()) :]
+
+
+def _decodable(data: bytes) -> str:
+    """The text without the character that the end cuts in two."""
+    for end in range(len(data), max(0, len(data) - 4), -1):
         try:
-            return data[:cut].decode("utf-8"), data[cut:]
+            return data[:end].decode("utf-8")
         except UnicodeDecodeError as error:
             if error.reason != "unexpected end of data":
                 raise
-    return data.decode("utf-8"), b""
+    return data.decode("utf-8")
+
+
+_TAIL = 4_000
+"""Characters before the end of a block in which the last sentence is looked for."""

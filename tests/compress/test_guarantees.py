@@ -152,6 +152,12 @@ def test_words_that_belong_together(atom: str) -> None:
     assert any(first in unit.text for unit in units), [unit.text for unit in units]
 
 
+def test_a_block_of_code_begins_behind_blank_lines() -> None:
+    text = "\n\n  return 0.5\n\nprint(1)\n"
+    units = segment(Document("d", text), "code")
+    assert [unit.text for unit in units] == ["  return 0.5", "print(1)"]
+
+
 def test_a_budget_below_the_smallest_unit_names_the_minimum() -> None:
     text = "Pumps were cooled by water from the lake. The turbine stood still for days."
     with pytest.raises(BadInput, match=r"smallest unit needs (\d+)") as caught:

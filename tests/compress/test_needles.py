@@ -67,7 +67,7 @@ def test_a_chain_of_variables_is_whole(seed: int) -> None:
     assert [one for one in chains[0] if one not in alone.text], "the chain came without expansion"
 
 
-def test_values_of_identifiers_in_json() -> None:
+def test_values_of_identifiers_in_json(tmp_path: Path) -> None:
     rng = Random(1)
     pairs = {
         str(uuid.UUID(int=rng.getrandbits(128))): str(uuid.UUID(int=rng.getrandbits(128)))
@@ -77,6 +77,10 @@ def test_values_of_identifiers_in_json() -> None:
     for key in list(pairs)[::28]:
         found = compress(text, f'Value of "{key}"?', ratio=0.05, critic="lexical", reversible=False)
         assert pairs[key] in found.text
+    path = tmp_path / "pairs.json"
+    path.write_text(text)
+    units = dense_pool([FileSource(path)], open_tokenizer(), "auto", "en").units
+    assert {unit.granularity for unit in units} == {"record"}
 
 
 def test_a_file_in_blocks_gives_what_the_text_gives(tmp_path: Path) -> None:
@@ -123,6 +127,20 @@ def test_a_needle_at_every_offset_around_a_window_edge() -> None:
         assert any(place - 1 in one and place + 1 in one for one in holding) or place in (0, 39)
         scores = [[float(at == place) for at in one] for one in windows]
         assert merged(windows, scores, 40) == [float(at == place) for at in range(40)]
+
+
+@pytest.mark.parametrize("joint", [" ", "\n", "\n\n"])
+def test_a_needle_at_every_offset_around_the_end_of_a_block(tmp_path: Path, joint: str) -> None:
+    needle = "The vault code of Ruritania, as Dr. Low wrote it in ink, is 4711-x."
+    path, block = tmp_path / "long.txt", 2000
+    for begin in range(block - 2 * len(needle), block + 20):
+        filler = joint.join(FILLER * 30)
+        before = filler[: filler.rindex(joint, 0, begin - 60) + len(joint)]
+        before += "N" + "o" * (begin - len(before) - 3) + "." + joint[:1]
+        before += joint[1:]
+        path.write_text(before + needle + joint + filler, "utf-8")
+        pool = dense_pool([FileSource(path, block)], open_tokenizer(), "auto", "en")
+        assert [one for one in pool.units if needle in one.text], (begin, len(before))
 
 
 def test_a_unit_longer_than_the_window_has_one_of_its_own() -> None:

@@ -94,5 +94,6 @@ def code_blocks(text: str) -> Iterator[tuple[int, int]]:
     starts = [0, *(match.end() for match in _TOP_LEVEL.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end].rstrip()
+        begin = len(part) - len(part.lstrip("\r\n"))  # blank lines; an indent is part of the code
         if part.strip():
-            yield start, start + len(part)
+            yield start + begin, start + len(part)
