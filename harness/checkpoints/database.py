@@ -1,15 +1,15 @@
 """The SQLite file behind the checkpoint store: its tables and its transactions.
 
 Tables:
-    blobs: serialised values, one row per content (`digest` covers type and bytes).
+    blobs: serialised values, one row per content.
     nodes: lists as a prefix tree. A node is its parent list plus one blob; 0 is the empty list.
-    heads: the identity of a checkpoint (thread, namespace, id) under a small number.
     checkpoints: what LangGraph saves per step, channel values replaced by references.
-    writes: what a task wrote, each value a reference.
+    writes: what a task wrote, each value a reference; they may come before their checkpoint.
     threads: what is known about a thread besides its checkpoints (a JSON object).
 
-A reference is twice the number of a blob, or twice the number of a node plus one. Numbers of blobs
-and nodes are never given twice, so what a process has read under one stays true.
+The key of a blob, a node or a checkpoint (`head`) is a digest of its content or identity
+(:mod:`harness.checkpoints.keys`), so no index beside the table is written. A reference is twice the
+key of a blob, or twice the key of a node plus one.
 """
 
 from __future__ import annotations
@@ -27,17 +27,12 @@ VERSION = 1
 
 _TABLES = """
 CREATE TABLE blobs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE,
-    type TEXT NOT NULL, packed INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE TABLE nodes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, parent INTEGER NOT NULL, blob INTEGER NOT NULL,
-    UNIQUE (parent, blob));
-CREATE TABLE heads (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, thread TEXT NOT NULL, ns TEXT NOT NULL,
-    checkpoint TEXT NOT NULL, UNIQUE (thread, ns, checkpoint));
+    id INTEGER PRIMARY KEY, type TEXT NOT NULL, packed INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE nodes (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, blob INTEGER NOT NULL);
 CREATE TABLE checkpoints (
-    head INTEGER PRIMARY KEY, parent TEXT, header BLOB NOT NULL, refs BLOB NOT NULL,
-    metadata TEXT NOT NULL);
+    thread TEXT NOT NULL, ns TEXT NOT NULL, checkpoint TEXT NOT NULL, head INTEGER NOT NULL,
+    parent TEXT, header BLOB NOT NULL, refs BLOB NOT NULL, metadata TEXT NOT NULL,
+    PRIMARY KEY (thread, ns, checkpoint)) WITHOUT ROWID;
 CREATE TABLE writes (
     head INTEGER NOT NULL, task TEXT NOT NULL, idx INTEGER NOT NULL, path TEXT NOT NULL,
     channel TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (head, task, idx)) WITHOUT ROWID;

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import NamedTuple, cast
+from typing import NamedTuple
+
+from harness.checkpoints.keys import node_key
 
 PLACES = 32
 """Lists whose last bytes are kept for comparison."""
@@ -37,13 +39,11 @@ class Lists:
 
     def __init__(self) -> None:
         self._nodes: dict[int, tuple[int, int]] = {}
-        self._children: dict[tuple[int, int], int] = {}
         self._last: OrderedDict[Hashable, LastList] = OrderedDict()
 
     def clear(self) -> None:
         """Forget everything that is on disk anyway."""
         self._nodes.clear()
-        self._children.clear()
         self._last.clear()
 
     def known_start(self, place: Hashable, body: bytes) -> LastList:
@@ -62,26 +62,20 @@ class Lists:
 
     def child(self, db: sqlite3.Connection, parent: int, blob: int) -> int:
         """The node of the list `parent` with `blob` appended."""
-        node = self._children.get((parent, blob))
-        if node is not None:
-            return node
-        row = db.execute(
-            "SELECT id FROM nodes WHERE parent = ? AND blob = ?", (parent, blob)
-        ).fetchone()
-        if row is None:
-            added = db.execute("INSERT INTO nodes (parent, blob) VALUES (?, ?)", (parent, blob))
-            node = cast("int", added.lastrowid)
-        else:
-            node = cast("int", row[0])
-        self._learn(node, parent, blob)
+        node = node_key(parent, blob)
+        while self._nodes.get(node) != (parent, blob):
+            row = (node, parent, blob)
+            added = db.execute("INSERT OR IGNORE INTO nodes VALUES (?, ?, ?)", row).rowcount
+            if added or db.execute("SELECT * FROM nodes WHERE id = ?", row[:1]).fetchone() == row:
+                self._learn(node, parent, blob)
+                break
+            node += 1
         return node
 
     def _learn(self, node: int, parent: int, blob: int) -> None:
         if len(self._nodes) > NODES:
             self._nodes.clear()
-            self._children.clear()
         self._nodes[node] = (parent, blob)
-        self._children[(parent, blob)] = node
 
     def path(self, db: sqlite3.Connection, node: int) -> list[int]:
         """The blobs of a list, first item first."""

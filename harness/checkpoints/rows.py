@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import ormsgpack
 
+from harness.checkpoints.keys import CheckpointKey, head_key
 from harness.checkpoints.packing import pack, unpack
 from harness.checkpoints.values import Values
 
@@ -26,22 +27,16 @@ if TYPE_CHECKING:
 RECENT = 256
 """Checkpoints whose references are kept, so that a child can share them without a query."""
 
-_ROW = """
-SELECT heads.id, thread, ns, checkpoint, parent, header, refs, metadata
-FROM checkpoints JOIN heads ON heads.id = checkpoints.head
-"""
-
-Key = tuple[str, str, str]
-"""Thread, namespace, checkpoint id."""
+_ROW = "SELECT thread, ns, checkpoint, head, parent, header, refs, metadata FROM checkpoints"
 
 
 class Row(NamedTuple):
     """A checkpoint as it is stored."""
 
-    head: int
     thread: str
     ns: str
     checkpoint: str
+    head: int
     parent: str | None
     header: bytes
     refs: bytes
@@ -66,49 +61,31 @@ class Task(NamedTuple):
 
 
 class Recent:
-    """Numbers, versions and references of the latest checkpoints."""
+    """Versions and references of the latest checkpoints."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Key, tuple[dict[str, Any], dict[str, int]]] = OrderedDict()
-        self._heads: OrderedDict[Key, int] = OrderedDict()
+        self._known: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, int]]] = (
+            OrderedDict()
+        )
 
     def clear(self) -> None:
         """Forget them."""
         self._known.clear()
-        self._heads.clear()
 
-    def head(self, db: sqlite3.Connection, key: Key) -> int:
-        """The number of a checkpoint (:func:`head_of`)."""
-        if key not in self._heads:
-            self._heads[key] = head_of(db, key)
-            if len(self._heads) > RECENT:
-                self._heads.popitem(last=False)
-        return self._heads[key]
-
-    def get(self, key: Key) -> tuple[dict[str, Any], dict[str, int]]:
+    def get(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, int]]:
         """Channel versions and references of a checkpoint; empty if it is not among them."""
         return self._known.get(key, ({}, {}))
 
-    def add(self, key: Key, versions: dict[str, Any], refs: dict[str, int]) -> None:
+    def add(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, int]) -> None:
         """Remember one."""
         self._known[key] = (versions, refs)
         if len(self._known) > RECENT:
             self._known.popitem(last=False)
 
 
-def _key(config: RunnableConfig, checkpoint: str) -> Key:
+def _key(config: RunnableConfig, checkpoint: str) -> CheckpointKey:
     place = config.get("configurable", {})
     return str(place["thread_id"]), str(place.get("checkpoint_ns", "")), checkpoint
-
-
-def head_of(db: sqlite3.Connection, key: Key) -> int:
-    """The number of a checkpoint, given now if it has none."""
-    query = "SELECT id FROM heads WHERE thread = ? AND ns = ? AND checkpoint = ?"
-    row = db.execute(query, key).fetchone()
-    if row is not None:
-        return row[0]
-    added = db.execute("INSERT INTO heads (thread, ns, checkpoint) VALUES (?, ?, ?)", key)
-    return cast("int", added.lastrowid)
 
 
 def save(
@@ -137,9 +114,10 @@ def save(
     packed, stored = pack(kind.encode() + b"\0" + data)
     metadata = json.dumps(get_checkpoint_metadata(step.config, step.metadata), ensure_ascii=False)
     db.execute(
-        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            recent.head(db, key),
+            *key,
+            head_key(key),
             parent,
             (b"\1" if packed else b"\0") + stored,
             ormsgpack.packb(refs),
@@ -153,14 +131,13 @@ def save(
 def save_writes(
     db: sqlite3.Connection,
     values: Values,
-    recent: Recent,
     config: RunnableConfig,
     task: Task,
     writes: Sequence[tuple[int, str, Any]],
 ) -> None:
     """Write what a task wrote; a write that is there already stays, unless `task.replace`."""
     key = _key(config, str(config.get("configurable", {})["checkpoint_id"]))
-    head = recent.head(db, key)
+    head = head_key(key)
     clause = "REPLACE" if task.replace else "IGNORE"
     db.executemany(
         f"INSERT OR {clause} INTO writes VALUES (?, ?, ?, ?, ?, ?)",
@@ -217,11 +194,9 @@ def _matches(metadata: dict[str, Any], wanted: dict[str, Any]) -> bool:
     return all(metadata.get(name) == value for name, value in wanted.items())
 
 
-def exists(db: sqlite3.Connection, row: Row) -> bool:
-    """Whether a row found earlier is still there."""
-    return (
-        db.execute("SELECT 1 FROM checkpoints WHERE head = ?", (row.head,)).fetchone() is not None
-    )
+def again(db: sqlite3.Connection, row: Row) -> Row | None:
+    """A row found earlier as it is now; None if it was deleted."""
+    return find(db, _config(row.thread, row.ns, row.checkpoint))
 
 
 def load(

@@ -110,8 +110,9 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         for row in found:
             with self._database.reading() as db:
                 self._check()
-                if rows.exists(db, row):
-                    yield rows.load(db, self._values, self.serde, row)
+                again = rows.again(db, row)
+                if again is not None:
+                    yield rows.load(db, self._values, self.serde, again)
 
     # Writing
 
@@ -124,7 +125,7 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Save one checkpoint; on disk when it returns."""
         step = rows.Step(config, checkpoint, metadata, new_versions)
-        return self._write(lambda db: rows.save(db, *self._caches, self.serde, step))
+        return self._write(lambda db: rows.save(db, self._values, self._recent, self.serde, step))
 
     def put_writes(
         self,
@@ -140,7 +141,7 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
             for index, (channel, value) in enumerate(writes)
         ]
         task = rows.Task(task_id, task_path, replace=special)
-        self._write(lambda db: rows.save_writes(db, *self._caches, config, task, numbered))
+        self._write(lambda db: rows.save_writes(db, self._values, config, task, numbered))
 
     def _write(self, action: Callable[[Any], T]) -> T:
         with self._database.lock:
@@ -151,10 +152,6 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
             except BaseException:
                 self._forget()
                 raise
-
-    @property
-    def _caches(self) -> tuple[Values, rows.Recent]:
-        return self._values, self._recent
 
     def _check(self) -> None:
         if self._database.changed():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import ormsgpack
 
-from harness.checkpoints.rows import head_of
+from harness.checkpoints.keys import head_key
 from harness.checkpoints.upkeep import copy_checkpoint
 from harness.checkpoints.values import Values
 from harness.core import BadInput
@@ -31,8 +31,8 @@ class Outline(NamedTuple):
 def outline(db: sqlite3.Connection, thread: str) -> list[Outline]:
     """Every checkpoint of a thread in all namespaces, oldest first."""
     rows = db.execute(
-        "SELECT ns, checkpoint, parent, metadata FROM checkpoints "
-        "JOIN heads ON heads.id = checkpoints.head WHERE thread = ? ORDER BY checkpoint",
+        "SELECT ns, checkpoint, parent, metadata FROM checkpoints WHERE thread = ? "
+        "ORDER BY checkpoint",
         (thread,),
     )
     return [Outline(ns, name, parent, json.loads(data)) for ns, name, parent, data in rows]
@@ -44,7 +44,8 @@ def writers(
     """(namespace, checkpoint) -> task id -> its path, as LangGraph writes it, and its channels."""
     rows = db.execute(
         "SELECT ns, checkpoint, task, path, channel FROM writes "
-        "JOIN heads ON heads.id = writes.head WHERE thread = ? ORDER BY checkpoint, path, task, idx",
+        "JOIN checkpoints ON checkpoints.head = writes.head WHERE thread = ? "
+        "ORDER BY checkpoint, path, task, idx",
         (thread,),
     )
     found: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
@@ -57,17 +58,15 @@ def copy_some(
     db: sqlite3.Connection, source: str, target: str, wanted: Collection[tuple[str, str]]
 ) -> None:
     """Copy the checkpoints of `wanted` (namespace, id) with their writes to another thread."""
-    query = "SELECT id, ns, checkpoint FROM heads WHERE thread = ?"
-    for head, ns, checkpoint in db.execute(query, (source,)).fetchall():
-        if (ns, checkpoint) in wanted:
-            copy_checkpoint(db, head, (target, ns, checkpoint))
+    for ns, checkpoint in wanted:
+        copy_checkpoint(db, (source, ns, checkpoint), target)
 
 
 def drop_writes(
     db: sqlite3.Connection, key: tuple[str, str, str], task: str | None, channels: Collection[str]
 ) -> None:
     """Drop writes at a checkpoint: of one task or of all, to some channels or (empty) to all."""
-    head = head_of(db, key)
+    head = head_key(key)
     query = "SELECT task, idx, channel FROM writes WHERE head = ?"
     unwanted = [
         (head, found, index)
@@ -79,8 +78,11 @@ def drop_writes(
 
 def known(db: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """Thread ids, oldest first, each with its description."""
-    rows = db.execute("SELECT thread, min(id) FROM heads GROUP BY thread ORDER BY min(id)")
-    found: dict[str, dict[str, Any]] = {thread: {} for thread, _ in rows}
+    rows = db.execute(
+        "SELECT thread FROM checkpoints GROUP BY thread "
+        "ORDER BY min(checkpoint), length(thread), thread"
+    )
+    found: dict[str, dict[str, Any]] = {row[0]: {} for row in rows}
     for thread, info in db.execute("SELECT thread, info FROM threads"):
         found[thread] = json.loads(info)
     return found
@@ -109,9 +111,7 @@ def check_export(path: Path) -> None:
 def transfer(source: Side, target: Side, thread: str) -> None:
     """Copy a thread from one store into another."""
     db, values = source
-    heads = db.execute(
-        "SELECT id, thread, ns, checkpoint FROM heads WHERE thread = ? ORDER BY id", (thread,)
-    ).fetchall()
+    found = db.execute("SELECT * FROM checkpoints WHERE thread = ?", (thread,)).fetchall()
     moved: dict[int, int] = {}
 
     def move(ref: int) -> int:
@@ -120,19 +120,16 @@ def transfer(source: Side, target: Side, thread: str) -> None:
             moved[ref] = target[1].put_raw(target[0], items, split=bool(ref % 2))
         return moved[ref]
 
-    for head, *key in heads:
-        number = head_of(target[0], (key[0], key[1], key[2]))
-        for row in db.execute("SELECT * FROM checkpoints WHERE head = ?", (head,)):
-            refs = cast("dict[str, int]", ormsgpack.unpackb(row[3]))
-            packed = ormsgpack.packb({channel: move(ref) for channel, ref in refs.items()})
+    for row in found:
+        refs = cast("dict[str, int]", ormsgpack.unpackb(row[6]))
+        packed = ormsgpack.packb({channel: move(ref) for channel, ref in refs.items()})
+        target[0].execute(
+            "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row[:6], packed, row[7]),
+        )
+        for write in db.execute("SELECT * FROM writes WHERE head = ?", (row[3],)):
             target[0].execute(
-                "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?)",
-                (number, row[1], row[2], packed, row[4]),
-            )
-        for row in db.execute("SELECT * FROM writes WHERE head = ?", (head,)):
-            target[0].execute(
-                "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?)",
-                (number, row[1], row[2], row[3], row[4], move(row[5])),
+                "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?)", (*write[:5], move(write[5]))
             )
     for row in db.execute("SELECT info FROM threads WHERE thread = ?", (thread,)):
         describe(target[0], thread, json.loads(row[0]))

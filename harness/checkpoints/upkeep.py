@@ -9,49 +9,53 @@ from typing import Any, cast
 
 import ormsgpack
 
-from harness.checkpoints.rows import head_of
+from harness.checkpoints.keys import CheckpointKey, head_key
 from harness.core import BadInput
+
+_KEYS = "SELECT thread, ns, checkpoint, head, metadata, parent, refs FROM checkpoints"
 
 
 def delete_thread(db: sqlite3.Connection, thread: str) -> None:
     """Drop a thread's checkpoints, writes and description."""
-    heads = [row[0] for row in db.execute("SELECT id FROM heads WHERE thread = ?", (thread,))]
-    _drop(db, heads)
+    _drop(db, db.execute(f"{_KEYS} WHERE thread = ?", (thread,)).fetchall())
     db.execute("DELETE FROM threads WHERE thread = ?", (thread,))
 
 
 def delete_for_runs(db: sqlite3.Connection, run_ids: Sequence[str]) -> None:
     """Drop the checkpoints whose metadata name one of the runs."""
     runs = set(run_ids)
-    rows = db.execute("SELECT head, metadata FROM checkpoints")
-    _drop(db, [head for head, metadata in rows if json.loads(metadata).get("run_id") in runs])
+    rows = db.execute(f"{_KEYS}")
+    _drop(db, [row for row in rows if json.loads(row[4]).get("run_id") in runs])
 
 
-def _drop(db: sqlite3.Connection, heads: Iterable[int]) -> None:
-    marks = [(head,) for head in heads]
-    for table, column in (("checkpoints", "head"), ("writes", "head"), ("heads", "id")):
-        db.executemany(f"DELETE FROM {table} WHERE {column} = ?", marks)
+def _drop(db: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    unwanted = list(rows)
+    db.executemany("DELETE FROM writes WHERE head = ?", [(row[3],) for row in unwanted])
+    db.executemany(
+        "DELETE FROM checkpoints WHERE thread = ? AND ns = ? AND checkpoint = ?",
+        [row[:3] for row in unwanted],
+    )
 
 
 def copy_thread(db: sqlite3.Connection, source: str, target: str) -> None:
     """Copy every checkpoint and write; a target that exists is added to."""
-    rows = db.execute("SELECT id, ns, checkpoint FROM heads WHERE thread = ?", (source,)).fetchall()
-    for head, ns, checkpoint in rows:
-        copy_checkpoint(db, head, (target, ns, checkpoint))
+    for row in db.execute(f"{_KEYS} WHERE thread = ?", (source,)).fetchall():
+        copy_checkpoint(db, (source, row[1], row[2]), target)
 
 
-def copy_checkpoint(db: sqlite3.Connection, head: int, key: tuple[str, str, str]) -> None:
+def copy_checkpoint(db: sqlite3.Connection, key: CheckpointKey, thread: str) -> None:
     """Copy one checkpoint with its writes to another thread."""
-    number = head_of(db, key)
+    head = head_key((thread, *key[1:]))
     db.execute(
-        "INSERT OR REPLACE INTO checkpoints SELECT ?, parent, header, refs, metadata "
-        "FROM checkpoints WHERE head = ?",
-        (number, head),
+        "INSERT OR REPLACE INTO checkpoints "
+        "SELECT ?, ns, checkpoint, ?, parent, header, refs, metadata FROM checkpoints "
+        "WHERE thread = ? AND ns = ? AND checkpoint = ?",
+        (thread, head, *key),
     )
     db.execute(
         "INSERT OR REPLACE INTO writes SELECT ?, task, idx, path, channel, ref "
         "FROM writes WHERE head = ?",
-        (number, head),
+        (head, head_key(key)),
     )
 
 
@@ -63,34 +67,25 @@ def prune(db: sqlite3.Connection, threads: Sequence[str], strategy: str) -> None
         if strategy == "delete":
             delete_thread(db, str(thread))
             continue
-        query = "SELECT id, ns, checkpoint FROM heads WHERE thread = ? ORDER BY checkpoint"
-        rows = db.execute(query, (str(thread),)).fetchall()
-        keep: set[int] = set()
+        rows = db.execute(f"{_KEYS} WHERE thread = ?", (str(thread),)).fetchall()
+        keep: set[str] = set()
         for ns in {row[1] for row in rows}:
-            keep |= _needed(db, {row[2]: row[0] for row in rows if row[1] == ns})
-        _drop(db, [row[0] for row in rows if row[0] not in keep])
+            keep |= _needed({row[2]: row for row in rows if row[1] == ns})
+        _drop(db, [row for row in rows if row[2] not in keep])
 
 
-def _needed(db: sqlite3.Connection, heads: dict[str, int]) -> set[int]:
-    """The latest of a namespace's heads, and what its delta channels are rebuilt from.
+def _needed(rows: dict[str, tuple[Any, ...]]) -> set[str]:
+    """The latest of a namespace's checkpoints, and what its delta channels are rebuilt from.
 
     A delta channel has a value in some checkpoints only; the others are rebuilt from the nearest
     ancestor that has one and from the writes since (LangGraph's `get_delta_channel_history`).
     """
-    query = "SELECT parent, refs, metadata FROM checkpoints WHERE head = ?"
-    checkpoint: str | None = max(
-        (name for name, head in heads.items() if db.execute(query, (head,)).fetchone()),
-        default=None,
-    )
-    keep: set[int] = set()
+    checkpoint: str | None = max(rows)
+    keep: set[str] = set()
     missing: set[str] | None = None
-    while checkpoint in heads:
-        head = heads[checkpoint]
-        row = db.execute(query, (head,)).fetchone()
-        if row is None:
-            break
-        keep.add(head)
-        parent, refs, metadata = row
+    while checkpoint in rows:
+        *_, metadata, parent, refs = rows[checkpoint]
+        keep.add(checkpoint)
         if missing is None:
             missing = set(json.loads(metadata).get("counters_since_delta_snapshot") or ())
         missing -= set(cast("dict[str, int]", ormsgpack.unpackb(refs)))

@@ -8,11 +8,11 @@ is all that is packed and written.
 from __future__ import annotations
 
 import copy
-import hashlib
 import sqlite3
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from harness.checkpoints.keys import blob_key
 from harness.checkpoints.lists import LastList, Lists
 from harness.checkpoints.packing import pack, unpack
 
@@ -23,8 +23,6 @@ ITEM_BYTES = 64
 """Lists whose items are smaller than this on average are one blob: a row costs more than it."""
 CACHE_BYTES = 32 * 1024 * 1024
 """Of blobs kept in memory."""
-CACHE_DIGESTS = 50_000
-"""Digests kept in memory."""
 
 
 def _array_header(data: bytes) -> int:
@@ -41,14 +39,12 @@ class Values:
         self._split = split_lists
         self._lists = Lists()
         self._blobs: dict[int, tuple[str, bytes]] = {}
-        self._known: dict[bytes, int] = {}
         self._held = 0
 
     def forget(self) -> None:
         """Forget everything cached: a transaction was rolled back, or another process wrote."""
         self._lists.clear()
         self._blobs.clear()
-        self._known.clear()
         self._held = 0
 
     def with_serde(self, serde: SerializerProtocol) -> Values:
@@ -113,23 +109,13 @@ class Values:
         return 2 * node + 1
 
     def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes | bytearray) -> int:
-        digest = hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).digest()
-        blob = self._known.get(digest)
-        if blob is None:
-            row = db.execute("SELECT id FROM blobs WHERE digest = ?", (digest,)).fetchone()
-            blob = self._add_blob(db, digest, kind, bytes(data)) if row is None else row[0]
-            if len(self._known) > CACHE_DIGESTS:
-                self._known.clear()
-            self._known[digest] = blob
-        return blob
-
-    def _add_blob(self, db: sqlite3.Connection, digest: bytes, kind: str, data: bytes) -> int:
-        packed, stored = pack(data)
-        added = db.execute(
-            "INSERT INTO blobs (digest, type, packed, data) VALUES (?, ?, ?, ?)",
-            (digest, kind, packed, stored),
-        )
-        return cast("int", added.lastrowid)
+        key, content = blob_key(kind, data), (kind, bytes(data))
+        while self._blobs.get(key) != content:
+            if _insert(db, key, content):
+                self._hold(key, content)
+                break
+            key += 1
+        return key
 
     def _load(self, db: sqlite3.Connection, blobs: set[int]) -> dict[int, tuple[str, bytes]]:
         found = {blob: self._blobs[blob] for blob in blobs if blob in self._blobs}
@@ -149,3 +135,15 @@ class Values:
             self._held = 0
         self._blobs[blob] = content
         self._held += len(content[1])
+
+
+def _insert(db: sqlite3.Connection, key: int, content: tuple[str, bytes]) -> bool:
+    """Store a value under a key; False if another value has it."""
+    packed, stored = pack(content[1])
+    row = (key, content[0], packed, stored)
+    if db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", row).rowcount:
+        return True
+    kind, was_packed, data = db.execute(
+        "SELECT type, packed, data FROM blobs WHERE id = ?", (key,)
+    ).fetchone()
+    return (kind, unpack(data) if was_packed else data) == content
