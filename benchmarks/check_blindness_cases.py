@@ -65,8 +65,8 @@ class Case:
     stated: tuple[Stated, ...]
 
 
-def generated(count: int, seed: int) -> Iterator[Case]:
-    """Notes made by rule."""
+def generated(count: int, seed: int, facts: int = STATED) -> Iterator[Case]:
+    """Notes made by rule, with answers of so many facts."""
     draw = random.Random(seed)
     for number in range(count):
         place = draw.choice(PLACES)
@@ -77,7 +77,7 @@ def generated(count: int, seed: int) -> Iterator[Case]:
         ]
         parts: list[str] = []
         stated: list[Stated] = []
-        for at in sorted(draw.sample(range(len(FACTS)), STATED)):
+        for at in sorted(draw.sample(range(len(FACTS)), facts)):
             frame, kind = FACTS[at]
             true = draw.random() < 0.5
             value = values[at] if true else _wrong(draw, values, at, kind)

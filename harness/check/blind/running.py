@@ -13,8 +13,11 @@ from harness.check.checking import Documents, read_documents
 from harness.check.types import PolicyName, Report
 from harness.core import BadInput
 from harness.models import Budget, CallStore, ChatModel, Role, open_model, parse_roles
+from harness.models.types import Sampling
 from harness.retrieve.document import Document
 
+LOCAL_REPLY = 768
+"""Tokens of one reply of an embedded model."""
 _ROLES: tuple[Role, ...] = ("agent", "proposer", "checker")
 
 
@@ -68,8 +71,15 @@ async def open_roles(
     opened: list[ChatModel] = []
     try:
         for role in _ROLES:
+            # A small embedded model that repeats itself would go on to the end of its context.
+            bound = LOCAL_REPLY if specs[role].kind == "local" else None
             model = open_model(
-                specs[role], base_url=base_url, calls=store, budget=limits, role=role
+                specs[role],
+                sampling=Sampling(max_tokens=bound),
+                base_url=base_url,
+                calls=store,
+                budget=limits,
+                role=role,
             )
             opened.append(model)
         yield Roles(*opened)
