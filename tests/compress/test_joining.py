@@ -10,7 +10,7 @@ import pytest
 
 from harness.compress.critics.features import NAMES
 from harness.compress.training.fusion import TALK, Case
-from harness.compress.training.joining import REFUSED, SCALES, WITH, WITHOUT, joined, joined_by
+from harness.compress.training.joining import REFUSED, START, WITH, WITHOUT, joined, joined_by
 from harness.core import BadInput
 from harness.retrieve.encoder import open_encoder
 from tests.compress.test_fused import example
@@ -25,6 +25,7 @@ def cases(source: str, seed: int, critic: float) -> list[Case]:
     found: list[Case] = []
     for number in range(20):
         matrix = rng.normal(size=(20, len(NAMES))) * 0.5
+        matrix[:, [name.startswith("talk: ") for name in NAMES]] = 0  # as in all that is no talk
         gold = np.zeros(20, dtype=bool)
         gold[rng.integers(20)] = True
         matrix[gold, NAMES.index("embedding")] += 0.6
@@ -37,31 +38,26 @@ def weight(fitted: dict[str, Any], name: str) -> float:
     return dict(zip(NAMES, fitted["weights"], strict=True))[name]
 
 
-def test_a_critic_that_helps_gets_a_scale() -> None:
+def test_a_critic_that_helps_gets_its_weight() -> None:
     facts = joined_by(FACTS, [*cases("nq", 1, 2.0), *cases("qed", 2, 2.0)])
     fitted = facts[WITH]
-    assert weight(fitted, "critic logit") == fitted["scale"] in SCALES
-    assert weight(fitted, "embedding") == 1.0
+    assert weight(fitted, "critic logit") > START
+    assert weight(fitted, "embedding") > 0.5
+    assert weight(fitted, "talk: embedding") == 1.0
     assert facts[WITHOUT] == FACTS[WITHOUT]
     rows = fitted["left_out"]["nq"]["5%"]
     assert rows["fused"] > rows["before"] + 0.2
     assert fitted["margins"]["0.9"] <= fitted["margins"]["0.99"]
 
 
-def test_a_critic_that_harms_is_refused() -> None:
+def test_a_critic_that_helps_one_source_and_lies_in_the_other_is_refused() -> None:
+    """What is fitted on the one misleads in the other: each is judged by the other's weights."""
     before = {**FACTS, WITH: "of weights before"}
-    facts = joined_by(before, [*cases("nq", 1, -2.0), *cases("qed", 2, -2.0)])
+    facts = joined_by(before, [*cases("nq", 1, 2.0), *cases("qed", 2, -2.0)])
     assert WITH not in facts
-    rows = facts[REFUSED]["left_out"]["nq"]["20%"]
-    assert rows["fused"] < rows["before"]
-
-
-def test_the_scale_of_a_source_is_chosen_on_others() -> None:
-    """A source in which the critic lies cannot choose to do without it."""
-    facts = joined_by(FACTS, [*cases("nq", 1, 2.0), *cases("qed", 2, -2.0)])
-    fitted = facts.get(WITH) or facts[REFUSED]
-    rows = fitted["left_out"]["qed"]["20%"]
-    assert rows["fused"] < rows["before"] - 0.1
+    for source in ("nq", "qed"):
+        rows = facts[REFUSED]["left_out"][source]["20%"]
+        assert rows["fused"] < rows["before"] - 0.1
 
 
 def test_one_source_is_not_enough() -> None:

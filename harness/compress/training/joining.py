@@ -1,8 +1,8 @@
-"""Joins a trained critic to the fusion: by how much is chosen on held-out groups.
+"""Joins a trained critic to the fusion, on held-out groups.
 
-The fusion without it and the critic both give log-odds of a unit; they are added, the critic's
-times one scale. Fitting all coefficients anew behind the critic was worse on every source that was
-left out: a few hundred questions are too few for that.
+The fusion without it and the critic both give log-odds of a unit; a share of the critic's is added.
+From there all coefficients are fitted once more, a penalty drawing them back. Fitted from nothing
+they were worse on sources that were left out: a few hundred questions are too few for that.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from harness.compress.critics.features import NAMES
 from harness.compress.training.examples import Example
 from harness.compress.training.fusion import (
-    BUDGETS,
     TALK,
     Case,
     Scored,
     cases_of,
+    coefficients,
     left_out,
     margins,
-    recall_at,
 )
 from harness.compress.training.questions import asked_of
 from harness.compress.types import Critic
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
 SIZES = {"nq": 100, "nq long": 12, "qed": 80, "wice": 24, "qmsum": 0}
 """Held-out questions of each source, at most: the critic reads a document anew for each."""
 SEED = 43
-SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+START, PULL = 0.7, 0.3
+"""Share of the critic's log-odds to begin with, and weight of the penalty: by left-out sources."""
 WITHOUT, WITH, REFUSED = "without critic", "with critic", "critic that did not help"
 
 
@@ -47,10 +47,10 @@ def joined(
 ) -> dict[str, Any]:
     """The facts of a fusion, with coefficients for this critic if it helps.
 
-    Whether it helps is asked of each source at the scale that is best for the others; the
-    coefficients without it were fitted on all groups, these too, so that the comparison favours
-    doing without. Talk is left as it is: there every turn would have to be read, and averages over
-    many turns tell more than any critic of single ones.
+    Whether it helps is asked of each source with coefficients that were fitted on the others; those
+    without it were fitted on all groups, these too, so that the comparison favours doing without.
+    Talk is left as it is: there every turn would have to be read, and averages over many turns tell
+    more than any critic of single ones.
 
     Args:
         facts: of `fusion.json`, with coefficients without a critic.
@@ -80,18 +80,17 @@ def joined_by(facts: dict[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
     if len({_family(name) for name in sources}) < 2:
         raise BadInput(f"expected held-out questions of two sources, found {sources!r}")
     base = np.asarray(facts[WITHOUT]["weights"], dtype=np.float64)
+    start = scaled(base, START)
     scored: dict[str, list[Scored]] = {}
     for name in sources:
         others = [one for one in read if _family(one.source) != _family(name)]
-        weights = scaled(base, _best(others, base))
+        weights = coefficients(others, start, PULL)
         scored[name] = [(one, one.matrix @ weights) for one in read if one.source == name]
-    scale = _best(read, base)
     rows = left_out(scored, base)
     gains = [row["fused"] - row["before"] for budgets in rows.values() for row in budgets.values()]
     fitted = {
-        "weights": [round(float(one), 5) for one in scaled(base, scale)],
+        "weights": [round(float(one), 5) for one in coefficients(read, start, PULL)],
         "margins": margins(scored),
-        "scale": scale,
         "left_out": rows,
         "cases": {name: len(pairs) for name, pairs in scored.items()},
     }
@@ -109,20 +108,6 @@ def scaled(base: Array, scale: float) -> Array:
 def read_facts(folder: Path) -> dict[str, Any]:
     """The facts of the fusion in `folder`."""
     return json.loads((folder / "fusion.json").read_text(encoding="utf-8"))
-
-
-def _best(cases: Sequence[Case], base: Array) -> float:
-    """The scale with the highest mean recall; every source counts the same."""
-
-    def mean(scale: float) -> float:
-        weights = scaled(base, scale)
-        rows: dict[str, list[float]] = {}
-        for one in cases:
-            found = [recall_at(one, one.matrix @ weights, budget) for budget in BUDGETS]
-            rows.setdefault(one.source, []).append(sum(found))
-        return sum(sum(row) / len(row) for row in rows.values())
-
-    return max(SCALES, key=mean)
 
 
 def _family(source: str) -> str:
