@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -13,7 +11,6 @@ os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -25,6 +22,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from harness.checkpoints import rows, threads, upkeep
 from harness.checkpoints.database import Database
+from harness.checkpoints.threaded import ThreadedSaver
 from harness.checkpoints.values import Values
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class CheckpointStore(BaseCheckpointSaver[Any]):
+class CheckpointStore(ThreadedSaver):
     """Checkpoints in one SQLite file; for synchronous and asynchronous graphs alike.
 
     A channel that a step did not write (by `new_versions`) keeps its parent's reference, so a
@@ -60,7 +58,6 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         split = isinstance(self.serde, JsonPlusSerializer)
         self._values = Values(self.serde, split_lists=split)
         self._recent = rows.Recent()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
 
     @property
     def path(self) -> Path:
@@ -69,7 +66,7 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
 
     def close(self) -> None:
         """Close the file. What is still queued is written first."""
-        self._worker.shutdown()
+        self.shut()
         self._database.close()
 
     def get_next_version(self, current: Any, channel: None) -> Any:
@@ -242,63 +239,3 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
     def describe(self, thread_id: str, info: dict[str, Any]) -> None:
         """Keep `info` (JSON) with a thread."""
         self._write(lambda db: threads.describe(db, thread_id, info))
-
-    # Asynchronous: the same, in a thread of the store's own
-
-    async def _run(self, call: Callable[[], T]) -> T:
-        import asyncio
-
-        return await asyncio.get_running_loop().run_in_executor(self._worker, call)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """:meth:`get_tuple`."""
-        return await self._run(partial(self.get_tuple, config))
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """:meth:`list`."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
-        while (item := await self._run(partial(next, found, None))) is not None:
-            yield item
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """:meth:`put`."""
-        return await self._run(partial(self.put, config, checkpoint, metadata, new_versions))
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """:meth:`put_writes`."""
-        await self._run(partial(self.put_writes, config, writes, task_id, task_path))
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """:meth:`delete_thread`."""
-        await self._run(partial(self.delete_thread, thread_id))
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """:meth:`delete_for_runs`."""
-        await self._run(partial(self.delete_for_runs, run_ids))
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """:meth:`copy_thread`."""
-        await self._run(partial(self.copy_thread, source_thread_id, target_thread_id))
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """:meth:`prune`."""
-        await self._run(partial(self.prune, thread_ids, strategy=strategy))

@@ -65,6 +65,9 @@ class Mode:
         return not self.into and self.target is not None and is_inside(info.ns, self.target)
 
 
+FREE = Mode(free=True)
+
+
 class Controller:
     """Gates, mode and stops of one run."""
 
