@@ -39,9 +39,10 @@ def group_sizes(units: Sequence[Unit]) -> Counter[Group]:
 
 def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> Counted | None:
     """For a marker that stands for records or rows of one group: how many, and of how many."""
-    groups = {group_of(unit) for unit in left_out}
-    group = next(iter(groups)) if len(groups) == 1 else None
-    if group is None or group.noun == "items":
+    group = group_of(left_out[0]) if left_out else None
+    if group is None or group.noun == "items":  # prose: no need to look at all of it
+        return None
+    if any(group_of(unit) != group for unit in left_out):
         return None
     return Counted(group.noun, len(left_out), sizes[group])
 

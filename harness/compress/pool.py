@@ -39,6 +39,8 @@ class Pool:
 
     def headers(self) -> dict[int, int]:
         """Place of a row -> place of the header row that is kept with it."""
+        if not any(unit.header for unit in self.units):
+            return {}
         places = {(unit.doc, unit.start): at for at, unit in enumerate(self.units)}
         return {
             at: places[unit.doc, unit.header[0]]

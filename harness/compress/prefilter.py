@@ -135,8 +135,8 @@ class Meaning:
             for part in [bounds[at : at + _CHUNK + 1]]
         ]
         self._units = np.concatenate(sums)
-        self._paragraphs = np.zeros((int(self._blocks[-1]) + 1, table.shape[1]), np.float32)
-        np.add.at(self._paragraphs, self._blocks, self._units)
+        begins = np.unique(self._blocks, return_index=True)[1]
+        self._paragraphs = np.add.reduceat(self._units, begins, axis=0)
 
     def angles(self, query: str) -> Scores:
         """Cosine of the query and each unit, plus that of the query and its paragraph."""
