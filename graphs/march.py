@@ -25,9 +25,10 @@ from harness.check.blind import (
     judge_all,
     proposed,
     read_pairs,
+    settled,
     solve_passages,
 )
-from harness.check.types import Claim
+from harness.check.types import Claim, Finding
 from harness.core.prompts import render
 
 
@@ -53,6 +54,7 @@ class State(ProposerInput, total=False):
         questions: of each request.
         answers: for each request, window and sample, what was said to each question.
         reworded: questions that leaked and were replaced.
+        settled: claim's place -> finding of the numeric engine, where it is mixed in.
         report: the report, as JSON.
     """
 
@@ -61,6 +63,7 @@ class State(ProposerInput, total=False):
     questions: list[list[str]]
     answers: list[list[list[list[list[str] | None]]]]
     reworded: int
+    settled: dict[str, dict[str, Any]]
     report: dict[str, Any]
 
 
@@ -101,10 +104,15 @@ async def propose(state: ProposerInput, runtime: Context) -> Update:
 
 
 def blind(state: State, runtime: Context) -> Update:
-    """Replace questions that leak, and divide them so that none answers another."""
+    """Replace questions that leak, and divide them so that none answers another.
+
+    Where engine and models are mixed, values that the engine is sure of are not asked for.
+    """
     claims = [Claim.model_validate(one) for one in state.get("claims", [])]
-    found = blinded(claims, state.get("response", ""))
+    known = settled(runtime.context, claims)
     places = {id(claim): at for at, claim in enumerate(claims)}
+    asked = [claim for at, claim in enumerate(claims) if at not in known]
+    found = blinded(asked, state.get("response", ""))
     runtime.context.vault.seal(
         state.get("response", ""), [list(group.values) for group in found.groups]
     )
@@ -112,6 +120,7 @@ def blind(state: State, runtime: Context) -> Update:
         "groups": [[places[id(claim)] for claim in group.claims] for group in found.groups],
         "questions": [list(group.questions) for group in found.groups],
         "reworded": found.reworded,
+        "settled": {str(at): one.model_dump(mode="json") for at, one in known.items()},
     }
 
 
@@ -127,9 +136,10 @@ async def check(state: CheckerInput, runtime: Context) -> Update:
 def judge(state: State, runtime: Context) -> Update:
     """Compare claimed and found values, count votes, apply the policy."""
     claims = [Claim.model_validate(one) for one in state.get("claims", [])]
+    known = {int(at): Finding.model_validate(one) for at, one in state.get("settled", {}).items()}
     report = judge_all(
         runtime.context, state.get("response", ""), claims, state.get("groups", []),
-        state.get("answers", []), state.get("reworded", 0),
+        state.get("answers", []), state.get("reworded", 0), known,
     )  # fmt: skip
     runtime.context.tell({"type": "report", "report": report})
     return {"report": report.model_dump(mode="json")}

@@ -59,6 +59,7 @@ def check() -> None:
     help="Check blindly with models; roles: proposer, checker, and agent for --repair (agent= "
     "alone leaves the check without a model). May repeat.",
 )
+@click.option("--mixed", is_flag=True, help="Values by the numeric engine, models for the rest.")
 @click.option("--votes", type=int, default=1, show_default=True, help="Samples of the checker.")
 @click.option("--repair", is_flag=True, help="Rewrite what fails, and check again.")
 @click.option("--rounds", type=int, default=2, show_default=True, help="Most rewritings.")
@@ -120,6 +121,7 @@ def asked_of(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "policy": options["policy"],
         "votes": options["votes"],
+        "mixed": options["mixed"],
         "base_url": options["base_url"],
         "budget": Budget(**{name: options[f"budget_{name}"] for name in names}),
         "calls": CallStore(options["calls"]),

@@ -14,6 +14,7 @@ from harness.check.blind.session import (
     ask_windows,
     judge_all,
     march,
+    settled,
     solve_passages,
 )
 from harness.check.blind.vault import Leaked, Vault
@@ -48,6 +49,7 @@ __all__ = [
     "proposed",
     "read_answers",
     "read_pairs",
+    "settled",
     "solve_passages",
     "vote",
     "windows",

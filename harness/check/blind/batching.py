@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from harness.check.batch import BatchReport, Row, documents_of, no_verdict, unusable
 from harness.check.blind.running import Roles, open_roles
@@ -37,6 +38,7 @@ def check_batch_blind(
     base_url: str | None = None,
     budget: Budget | None = None,
     calls: CallStore | None = None,
+    mixed: bool = False,
     concurrency: int = CONCURRENCY,
     on_report: Callable[[BatchReport], None] | None = None,
 ) -> list[BlindRow]:
@@ -53,6 +55,7 @@ def check_batch_blind(
         base_url: endpoint of `openai/` and `vllm/` models.
         budget: limits over all calls.
         calls: where calls are recorded and answered from; default in memory.
+        mixed: values that the numeric engine is sure of are not asked for.
         concurrency: rows at a time.
         on_report: told of every report when it is there, in any order.
 
@@ -64,9 +67,11 @@ def check_batch_blind(
     if votes < 1 or concurrency < 1:
         raise BadInput(f"expected 1 or more votes and rows at a time, got {votes}, {concurrency}")
 
+    options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
+
     async def run() -> list[BlindRow]:
         slots = asyncio.Semaphore(concurrency)
-        async with open_roles(models, base_url=base_url, budget=budget, calls=calls) as roles:
+        async with open_roles(models, mixed=mixed, **options) as roles:
 
             async def one(row: Row) -> BlindRow:
                 async with slots:

@@ -28,6 +28,7 @@ class Roles:
     solver: ChatModel
     proposer: ChatModel
     checker: ChatModel
+    mixed: bool = False
 
     def context(
         self,
@@ -44,6 +45,7 @@ class Roles:
             tuple(documents),
             policy=policy,
             votes=votes,
+            mixed=self.mixed,
             on_event=on_event,
         )
 
@@ -55,6 +57,7 @@ async def open_roles(
     base_url: str | None = None,
     budget: Budget | None = None,
     calls: CallStore | None = None,
+    mixed: bool = False,
 ) -> AsyncGenerator[Roles]:
     """The models of `[ROLE=]SPEC` strings, roles `agent`, `proposer` and `checker`.
 
@@ -63,6 +66,7 @@ async def open_roles(
         base_url: endpoint of `openai/` and `vllm/` models.
         budget: limits over all roles.
         calls: where calls are recorded and answered from; default in memory.
+        mixed: values that the numeric engine is sure of are not asked for.
 
     Raises:
         BadInput: for an unknown role or spec.
@@ -82,7 +86,7 @@ async def open_roles(
                 role=role,
             )
             opened.append(model)
-        yield Roles(*opened)
+        yield Roles(*opened, mixed=mixed)
     finally:
         for model in opened:
             await model.aclose()
@@ -99,6 +103,7 @@ def check_blind(
     base_url: str | None = None,
     budget: Budget | None = None,
     calls: CallStore | None = None,
+    mixed: bool = False,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Report:
     """Check an answer with models that are kept apart; blocking.
@@ -106,7 +111,7 @@ def check_blind(
     Args:
         answer: the text to check; empty to let the Solver (role `agent`) answer `question`.
         documents: as :func:`harness.check.check` takes them.
-        models: as :func:`open_roles` takes them, with the three arguments at the end.
+        models: as :func:`open_roles` takes them, with `base_url`, `budget`, `calls` and `mixed`.
         question: what the user asked.
         policy: how verdicts become an outcome.
         votes: samples of the Checker.
@@ -122,7 +127,8 @@ def check_blind(
     read, _ = read_documents(documents)
 
     async def run() -> Report:
-        async with open_roles(models, base_url=base_url, budget=budget, calls=calls) as roles:
+        options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
+        async with open_roles(models, mixed=mixed, **options) as roles:
             context = roles.context(read, policy, votes, on_event)
             return await march(context, asked=question, response=answer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,9 @@ from harness.core import BadInput, assets
 from harness.models.types import Model, Sampling
 from harness.retrieve.document import Document
 
+SURE = 0.8
+"""Confidence from which the numeric engine decides alone, where engine and models are mixed."""
+_VALUES = ("number", "cell", "derived", "date")
 Said = list[list[list[list[str] | None]]]
 """Of one request: window, sample, question -> [evidence, answer], None where it was unreadable."""
 
@@ -37,6 +40,7 @@ class MarchContext:
         policy: how verdicts become an outcome.
         votes: samples of the Checker for each request.
         sampling: of all calls; samples of one request differ by seed.
+        mixed: values that the numeric engine is sure of are not asked for.
         vault: what the Checker must not see.
         on_event: told of every reply and of the report.
     """
@@ -48,6 +52,7 @@ class MarchContext:
     policy: PolicyName = "zero-tolerance"
     votes: int = 1
     sampling: Sampling = field(default_factory=lambda: Sampling(temperature=0.0))
+    mixed: bool = False
     vault: Vault = field(default_factory=Vault)
     on_event: Callable[[dict[str, Any]], None] | None = None
 
@@ -60,6 +65,23 @@ class MarchContext:
 def solve_passages(documents: Sequence[Document]) -> tuple[str, ...]:
     """What the Solver reads: the first window of the documents."""
     return next(iter(windows(documents)), ())
+
+
+def settled(context: MarchContext, claims: Sequence[Claim]) -> dict[int, Finding]:
+    """Claims, by their places, that the numeric engine decides; none unless it is mixed in.
+
+    What it does not find may still be said in words: that is left to the Checker.
+    """
+    if not context.mixed:
+        return {}
+    sources = open_sources(context.documents)
+    found: dict[int, Finding] = {}
+    for at, claim in enumerate(claims):
+        verdict = judge_value(claim, sources) if claim.type in _VALUES else None
+        unsure = (None, Verdict.NOT_FOUND, Verdict.INVALID)
+        if verdict is not None and verdict.verdict not in unsure and verdict.confidence >= SURE:
+            found[at] = verdict
+    return found
 
 
 async def ask_windows(context: MarchContext, request: int, questions: Sequence[str]) -> Said:
@@ -107,13 +129,14 @@ def judge_all(
     groups: Sequence[Sequence[int]],
     answers: Sequence[Said],
     reworded: int,
+    known: Mapping[int, Finding],
 ) -> Report:
     """The report: votes within a window, best support over windows, then the policy.
 
     A value that the Checker could not find but that follows from cells of the documents is
     `DERIVED`: the Checker was told not to compute.
     """
-    findings: dict[int, Finding] = {}
+    findings: dict[int, Finding] = dict(known)
     for group, windows_said in zip(groups, answers, strict=True):
         for at, place in enumerate(group):
             votes = [
@@ -124,7 +147,7 @@ def judge_all(
                 findings[place] = best_support(votes)
     every = [_completed(context, claim, findings.get(at)) for at, claim in enumerate(claims)]
     warnings = [f"{reworded} questions gave something away and were asked neutrally"]
-    name = f"march ({context.checker.spec})"
+    name = f"march ({context.checker.spec}{', numeric engine' if context.mixed else ''})"
     return make_report(
         response, claims, every, context.documents, context.policy, name,
         warnings if reworded else (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from harness.check.blind.running import open_roles
 from harness.check.blind.session import march
@@ -29,6 +30,7 @@ def repair_answer(
     base_url: str | None = None,
     budget: Budget | None = None,
     calls: CallStore | None = None,
+    mixed: bool = False,
 ) -> Repair:
     """Check an answer, let the model of role `agent` rewrite what fails, check again; blocking.
 
@@ -45,6 +47,7 @@ def repair_answer(
         base_url: endpoint of `openai/` and `vllm/` models.
         budget: limits over all calls.
         calls: where calls are recorded and answered from; default in memory.
+        mixed: values that the numeric engine is sure of are not asked for.
 
     Raises:
         BadInput: for an empty answer, no model, an unknown spec, or a path that cannot be read.
@@ -59,8 +62,10 @@ def repair_answer(
     blind = any(one.partition("=")[0].strip() != "agent" for one in models)
     judge = open_verifier(verifier) if isinstance(verifier, str) else verifier
 
+    options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
+
     async def run() -> Repair:
-        async with open_roles(models, base_url=base_url, budget=budget, calls=calls) as roles:
+        async with open_roles(models, mixed=mixed, **options) as roles:
 
             async def checked(text: str) -> Report:
                 if not blind:

@@ -194,6 +194,28 @@ def test_a_computed_value_is_derived() -> None:
     assert growth.verdict is Verdict.DERIVED
 
 
+def test_values_that_the_engine_knows_are_not_asked_for() -> None:
+    # It is right about the number, wrong about the year; neither is left to a Checker that lies.
+    def lying(body: dict[str, Any]) -> Answer:
+        if not is_checker(body):
+            return completion("[]")
+        one = {"evidence": "It grinds 40 tonnes a day.", "answer": "99 tonnes"}
+        return completion(json.dumps([one for _ in questions_of(body)]))
+
+    said = "The mill at Orrin Bay was built in 1921. It grinds 40 tonnes a day."
+    plain, _ = run(lying, response=said)
+    mixed, served = run(lying, response=said, mixed=True)
+    asked = [one for body in served.bodies if is_checker(body) for one in questions_of(body)]
+    assert not any("number" in one or "date" in one for one in asked)
+    verdicts = {claim.text: claim.verdict for claim in mixed.claims}
+    assert verdicts["1921"] is Verdict.CONTRADICTED
+    assert verdicts["40 tonnes"] is Verdict.SUPPORTED
+    assert {claim.text: claim.verdict for claim in plain.claims}[
+        "40 tonnes"
+    ] is not Verdict.SUPPORTED
+    assert "numeric engine" in mixed.verifier
+
+
 def test_the_solver_answers_where_there_is_no_response() -> None:
     def solving(body: dict[str, Any]) -> Answer:
         if "in a few plain sentences" in prompt_of(body):
