@@ -54,7 +54,7 @@ def placed(widths: Mapping[str, float], edges: Sequence[Edge]) -> Placed:
     x = _columns(rows, links, widths)
     y = {name: at * (HEIGHT + GAP_Y) + HEIGHT for at, row in enumerate(rows) for name in row}
     boxes = {name: (x[name], y[name], width) for name, width in widths.items()}
-    right = max((cx + w / 2 for cx, _, w in boxes.values()), default=0.0)
+    right = max((cx + w / 2 for cx, _, w in boxes.values()), default=0.0) + GAP_X
     routes: dict[Edge, tuple[Point, ...]] = {}
     for edge in edges:
         if edge in chains:

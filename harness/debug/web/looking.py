@@ -17,7 +17,9 @@ MOST = 500
 
 
 def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[str, Any]:
-    """State and changes at a checkpoint.
+    """The state at a checkpoint, what the tasks that started from it wrote, and what that changed.
+
+    `changes` is None where they did not finish.
 
     Raises:
         BadInput: if there is no such checkpoint.
@@ -25,7 +27,7 @@ def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[
     history = History(store, thread)
     moment = history.find(checkpoint, ns)
     saved = history.load(moment)
-    values = shown(saved)
+    values, after = shown(saved), _after(history, moment)
     writes = [
         {"task": task, "channel": channel, "value": tree(value)}
         for task, found in written(saved).items()
@@ -37,7 +39,7 @@ def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[
         "checkpoint": moment.id,
         "step": moment.step,
         "values": {key: described(value) for key, value in values.items()},
-        "changes": _changes(differences(_before(history, moment), values)),
+        "changes": None if after is None else _changes(differences(values, after)),
         "writes": writes,
     }
 
@@ -84,7 +86,7 @@ def _changes(found: Sequence[Difference]) -> list[dict[str, Any]]:
     ]
 
 
-def _before(history: History, moment: Moment) -> dict[str, Any]:
-    if moment.parent is None:
-        return {}
-    return shown(history.load(history.find(moment.parent, moment.ns)))
+def _after(history: History, moment: Moment) -> dict[str, Any] | None:
+    """The state of the next checkpoint; of several (time travel inside the thread) the last."""
+    children = [one for one in history.moments if (one.ns, one.parent) == (moment.ns, moment.id)]
+    return shown(history.load(children[-1])) if children else None

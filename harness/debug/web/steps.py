@@ -21,16 +21,17 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     """Steps of a branch in order of time, and how often each node has run; JSON only.
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
-    whether it is on the way to the latest state, `seconds` how long after the step before.
+    whether it is on the way to the latest state, `seconds` how long until the next one, with all
+    waiting.
     """
     history = History(store, thread)
     on = {(moment.ns, moment.id) for moment in history.trail()}
     written = store.writers(thread)
     found: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
-    before: float | None = None
+    next_at = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
     for moment in history.moments:
-        at = seconds_of(moment.id)
+        begun, done = seconds_of(moment.id), next_at.get((moment.ns, moment.id))
         here = (moment.ns, moment.id) in on
         tasks = _tasks(graph, history, moment, written.get((moment.ns, moment.id), {}))
         if here:
@@ -44,11 +45,10 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "step": moment.step,
                 "source": moment.source,
                 "on": here,
-                "seconds": None if before is None or at is None else round(at - before, 4),
+                "seconds": None if begun is None or done is None else round(done - begun, 4),
                 "tasks": tasks,
             }
         )
-        before = at
     return {"steps": found, "visits": dict(visits)}
 
 

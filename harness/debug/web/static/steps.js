@@ -7,6 +7,7 @@ const list = document.querySelector("#list");
 const spacer = document.querySelector("#spacer");
 let rows = [];
 let chosen = -1;
+let standing = null;
 let onChoose = () => {};
 
 export function setUp(choose) {
@@ -21,7 +22,8 @@ export function setUp(choose) {
   new ResizeObserver(render).observe(list);
 }
 
-export function showSteps(steps, search) {
+export function showSteps(steps, search, stop) {
+  standing = stop && !stop.ended ? stop.task : null;
   const kept = rows[chosen]?.checkpoint;
   const words = search.trim().toLowerCase();
   rows = steps.filter((step) => !words || textOf(step).includes(words));
@@ -51,12 +53,14 @@ function render() {
 }
 
 function rowOf(step, at) {
-  const nodes = step.tasks.map((task) => `${task.where}${task.failed ? " ✗" : task.asks ? " ?" : ""}`).join(", ");
+  const here = standing && standing.checkpoint === step.checkpoint && standing.ns === step.ns;
+  const ran = step.tasks.filter((task) => !here || task.id !== standing.id).map((task) => `${task.where}${task.failed ? " ✗" : task.asks ? " ?" : ""}`);
+  const nodes = [...ran, ...(here ? [`▶ ${standing.where}`] : [])].join(", ") || (step.names.length ? `end of ${step.names.join("/")}` : "end");
   const keys = [...new Set(step.tasks.flatMap((task) => task.keys))].join(" ");
   const time = step.seconds == null ? "" : step.seconds < 1 ? `${Math.round(step.seconds * 1000)} ms` : `${step.seconds.toFixed(1)} s`;
   const row = el("div", { class: `step${step.on ? "" : " off"}`, role: "option", id: `step-${at}`, "aria-selected": at === chosen ? "true" : "false", "aria-setsize": rows.length, "aria-posinset": at + 1, "data-checkpoint": step.checkpoint, on: { click: () => choose_(at) } },
     el("span", { class: "no" }, `${step.names.length ? "· ".repeat(step.names.length) : ""}${step.step}`),
-    el("span", { class: `nodes${step.tasks.some((task) => task.failed) ? " failed" : ""}` }, nodes || "—"),
+    el("span", { class: `nodes${step.tasks.some((task) => task.failed) ? " failed" : ""}` }, nodes),
     el("span", { class: "keys" }, keys),
     el("span", { class: "time" }, time));
   row.style.top = `${at * HEIGHT}px`;

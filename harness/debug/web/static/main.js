@@ -1,0 +1,244 @@
+// The page: what is shown, what is asked of the server, which keys do what.
+
+import { get, post } from "./api.js";
+import { el } from "./dom.js";
+import { drawGraph, markGraph } from "./graph.js";
+import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopPanel } from "./panels.js";
+import { chooseStep, setUp, showSteps } from "./steps.js";
+
+const $ = (selector) => document.querySelector(selector);
+const page = { session: null, graph: null, steps: [], visits: {}, branch: null, checkpoint: null, tab: "state", look: null, comparison: null };
+
+async function attempt(work) {
+  try {
+    $("#toast").textContent = "";
+    return await work();
+  } catch (error) {
+    $("#toast").textContent = error.message;
+  }
+}
+
+function parsed(text, what) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${what} is not JSON: ${error.message}`);
+  }
+}
+
+const command = (name, args) => attempt(() => post(name, args));
+
+function readAddress() {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  page.branch = wanted.get("branch");
+  page.checkpoint = wanted.get("checkpoint");
+  page.tab = wanted.get("tab") || "state";
+}
+
+function writeAddress() {
+  const parts = new URLSearchParams();
+  for (const name of ["branch", "checkpoint", "tab"]) if (page[name]) parts.set(name, page[name]);
+  history.replaceState(null, "", `${location.pathname}${location.search}#${parts}`);
+}
+
+async function refresh() {
+  const before = page.session;
+  page.session = await get("session");
+  if (!page.graph || page.session.reloaded !== before?.reloaded) {
+    page.graph = await get("graph");
+    drawGraph(page.graph, { toggle });
+  }
+  const known = page.session.branches.map((one) => one.thread);
+  const moved = before && before.branch !== page.session.branch;
+  if (!known.includes(page.branch) || moved) {
+    page.branch = page.session.branch || known.at(-1) || null;
+    page.checkpoint = null;
+  }
+  if (before && !page.session.busy) page.checkpoint = before.busy ? null : page.checkpoint;
+  if (page.session.error && page.session.error !== before?.error) {
+    const { type, message } = page.session.error;
+    $("#toast").textContent = type ? `${type}: ${message}` : message;
+  }
+  await loadBranch();
+}
+
+async function loadBranch() {
+  if (page.branch) {
+    const found = await get("timeline", { branch: page.branch });
+    page.steps = found.steps;
+    page.visits = found.visits;
+  }
+  showSteps(page.steps, $("#search").value, page.session.stop);
+  if (page.checkpoint) chooseStep(page.checkpoint, true);
+  await loadState();
+  render();
+}
+
+async function loadState() {
+  page.look = null;
+  if (!page.branch || !page.checkpoint) return;
+  const step = page.steps.find((one) => one.checkpoint === page.checkpoint);
+  if (!step) {
+    page.checkpoint = null;
+    return;
+  }
+  const found = await get("state", { branch: page.branch, ns: step.ns, checkpoint: step.checkpoint });
+  page.look = { ...found, tasks: step.tasks, title: titleOf(step) };
+}
+
+function titleOf(step) {
+  const nodes = step.tasks.map((task) => task.where).join(", ");
+  return nodes ? `${page.tab === "changes" ? "By" : "Before"} ${nodes}` : `After step ${step.step}${step.names.length ? ` of ${step.names.join("/")}` : ""}`;
+}
+
+function render() {
+  const { session } = page;
+  $("#title").textContent = session.title;
+  document.title = `${session.title} · harness debug`;
+  $("#branch").replaceChildren(...session.branches.map((one) => el("option", { value: one.thread, selected: one.thread === page.branch }, one.name)));
+  renderControls();
+  renderWhere();
+  const chosen = new Set((page.steps.find((one) => one.checkpoint === page.checkpoint)?.tasks || []).map((task) => task.where));
+  markGraph({ graph: page.graph, session, visits: page.visits, chosen });
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const on = tab.dataset.tab === page.tab;
+    tab.setAttribute("aria-selected", on ? "true" : "false");
+    tab.tabIndex = on ? 0 : -1;
+  }
+  $("#panel").setAttribute("aria-labelledby", `tab-${page.tab}`);
+  // What is being typed is not taken away by news of the run.
+  if (!$("#panel").contains(document.activeElement?.closest("textarea, input"))) $("#panel").replaceChildren(...panel().filter(Boolean));
+  writeAddress();
+}
+
+function panel() {
+  const { session } = page;
+  const atStep = page.look !== null;
+  if (page.look) page.look.title = titleOf(here());
+  if (page.tab === "changes") return changesPanel(page.look || {});
+  if (page.tab === "stop") return stopPanel(session, acts);
+  if (page.tab === "breaks") return breaksPanel(session, acts);
+  if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
+  if (page.tab === "start") return startPanel(session, acts);
+  if (atStep) return statePanel(page.look, { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
+  const standing = session.stop && !session.stop.ended;
+  const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
+  return statePanel({ values: session.state, title }, { edit: standing ? acts.editHere : null });
+}
+
+function renderControls() {
+  const { session } = page;
+  const standing = Boolean(session.stop && !session.stop.ended && !session.busy);
+  const able = { pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
+  for (const button of document.querySelectorAll("[data-command]")) button.disabled = !(able[button.dataset.command] ?? standing);
+}
+
+function renderWhere() {
+  const { session } = page;
+  const stop = session.stop;
+  const made = [];
+  if (session.busy) made.push("Running …");
+  else if (!stop) made.push("Nothing has run yet: open “Start”.");
+  else {
+    const bad = ["exception", "failed"].includes(stop.reason);
+    made.push(el(bad ? "span" : "strong", { class: bad ? "bad" : null }, stop.reason));
+    if (stop.task && !stop.ended) made.push(` in front of `, el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
+    if (stop.failure) made.push(`: ${stop.failure.type}: ${stop.failure.message}`);
+  }
+  $("#where").replaceChildren(...made);
+}
+
+function toggle(where) {
+  const known = page.session.breakpoints.find((one) => one.node === where && !one.condition && !one.visit);
+  return known ? command("unbreak", { number: known.number }) : command("break", { node: where });
+}
+
+const here = () => page.steps.find((one) => one.checkpoint === page.checkpoint);
+
+const acts = {
+  command,
+  shown: () => page.branch,
+  open: (thread) => attempt(async () => {
+    page.branch = thread;
+    page.checkpoint = null;
+    await loadBranch();
+  }),
+  show: (thread, checkpoint) => attempt(async () => {
+    page.branch = thread;
+    page.checkpoint = checkpoint;
+    page.tab = "changes";
+    await loadBranch();
+  }),
+  start: (input, thread) => attempt(() => post("start", { input: parsed(input, "the input"), thread })),
+  answer: (id, text) => attempt(() => post("answer", { value: id ? { [id]: parsed(text, "the answer") } : parsed(text, "the answer") })),
+  serve: (text) => attempt(() => post("serve", { values: parsed(text, "the output") })),
+  editHere: (key, text) => attempt(() => post("edit", { values: { [key]: parsed(text, key) } })),
+  editThere: (key, text) => attempt(() => post("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint, values: { [key]: parsed(text, key) } })),
+  forkThere: () => command("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint }),
+  rerun: (task) => command("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint, task: task.id }),
+  editOutput: (task, text) => attempt(() => post("edit_output", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint, task: task.id, values: parsed(text, "the output") })),
+  compare: (first, second) => attempt(async () => {
+    page.comparison = { ...(await get("compare", { a: first, b: second })), first, second };
+    render();
+  }),
+};
+
+function showTab(tab) {
+  page.tab = tab;
+  if (document.activeElement?.matches("textarea, input")) document.activeElement.blur();
+  render();
+}
+
+function onKey(event) {
+  if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const known = { c: "continue", s: "step", i: "into", o: "out", p: "pause", u: "rewind", r: "reload" }[event.key];
+  const button = known && document.querySelector(`[data-command=${known}]`);
+  if (button && !button.disabled) button.click();
+  else if (event.key === "/") $("#search").focus();
+  else if (event.key === "?") $("#help").showModal();
+  else return;
+  event.preventDefault();
+}
+
+function onTabKey(event) {
+  const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!move) return;
+  const tabs = [...document.querySelectorAll("[role=tab]")];
+  const next = tabs[(tabs.indexOf(event.target) + move + tabs.length) % tabs.length];
+  showTab(next.dataset.tab);
+  next.focus();
+}
+
+async function follow() {
+  for (;;) {
+    try {
+      const { version } = await get("news", { version: page.session.version });
+      if (version !== page.session.version) await refresh();
+    } catch (error) {
+      $("#toast").textContent = `The debugger does not answer: ${error.message}`;
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+}
+
+readAddress();
+setUp((step) => attempt(async () => {
+  page.checkpoint = step.checkpoint;
+  if (!["state", "changes"].includes(page.tab)) page.tab = "state";
+  await loadState();
+  render();
+}));
+for (const button of document.querySelectorAll("[data-command]")) button.addEventListener("click", () => command(button.dataset.command, button.dataset.command === "replay" ? { of: page.branch } : {}));
+for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => showTab(tab.dataset.tab));
+$("#tabs").addEventListener("keydown", onTabKey);
+$("#branch").addEventListener("change", (event) => acts.open(event.target.value));
+$("#search").addEventListener("input", () => showSteps(page.steps, $("#search").value, page.session.stop));
+window.addEventListener("hashchange", () => attempt(async () => {
+  readAddress();
+  await loadBranch();
+}));
+document.addEventListener("keydown", onKey);
+attempt(refresh).then(() => {
+  document.body.dataset.ready = "true";
+  if (page.session) follow();
+});

@@ -1,0 +1,183 @@
+// What stands beside the graph: state, changes, the stop, breakpoints, branches, a start.
+
+import { el } from "./dom.js";
+import { valueOf } from "./values.js";
+
+export function statePanel(look, act) {
+  const keys = Object.entries(look.values);
+  const rows = keys.map(([key, value]) => keyRow(key, value, act));
+  const fork = act.fork ? el("div", { class: "row" }, el("button", { on: { click: () => act.fork() } }, "Fork here")) : null;
+  const tasks = (look.tasks || []).filter((task) => task.node !== "__start__").map((task) => taskRow(task, look, act));
+  return [
+    el("p", { class: "note" }, look.title),
+    fork,
+    ...rows,
+    rows.length ? null : el("p", { class: "note" }, "No values yet."),
+    tasks.length ? el("h3", {}, "What ran from here") : null,
+    ...tasks,
+  ];
+}
+
+function keyRow(key, value, act) {
+  const row = el("div", { class: "key-row" });
+  const edit = value.json !== null && act.edit
+    ? el("button", { "aria-label": `Edit ${key}`, on: { click: () => row.append(editor(value.json, `New value of ${key}`, (json) => act.edit(key, json))) } }, "Edit")
+    : null;
+  row.append(el("div", { class: "head" }, el("span", { class: "name" }, key), edit), valueOf(value.tree));
+  return row;
+}
+
+function taskRow(task, look, act) {
+  const writes = (look.writes || []).filter((one) => one.task === task.id);
+  const row = el("div", { class: "key-row" });
+  const values = Object.fromEntries(writes.map((one) => [one.channel, null]));
+  const edit = act.editOutput
+    ? el("button", { on: { click: () => row.append(editor(JSON.stringify(values, null, 1), `Output of ${task.where} instead`, (json) => act.editOutput(task, json))) } }, "Edit output")
+    : null;
+  const again = act.rerun ? el("button", { on: { click: () => act.rerun(task) } }, "Run again") : null;
+  row.append(
+    el("div", { class: "head" }, el("span", { class: "name" }, task.where), edit, again),
+    ...writes.map((one) => el("div", {}, el("span", { class: "key" }, `${one.channel}: `), valueOf(one.value))));
+  return row;
+}
+
+function editor(text, label, save) {
+  const area = el("textarea", { "aria-label": label, spellcheck: "false" });
+  area.value = text;
+  const made = el("form", {}, area, el("div", { class: "row" }, el("button", {}, "Save and go on from here"), el("button", { type: "button", on: { click: () => made.remove() } }, "Cancel")));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+    save(area.value);
+  });
+  queueMicrotask(() => area.focus());
+  return made;
+}
+
+export function changesPanel(look) {
+  if (look.changes === undefined) return [el("p", { class: "note" }, "Choose a step to see what it changed.")];
+  if (look.changes === null) return [el("p", { class: "note" }, `${look.title}: it has not finished.`)];
+  const rows = changeRows(look.changes);
+  return [el("p", { class: "note" }, look.title), ...(rows.length ? rows : [el("p", {}, "Nothing changed.")])];
+}
+
+function changeRows(changes) {
+  return changes.map((one) => el("div", { class: `key-row ${one.kind}` },
+    el("div", { class: "name" }, one.path.join(" › "), el("span", { class: "size" }, ` ${one.kind}`)),
+    one.kind === "added" ? null : el("div", { class: "old" }, "− ", valueOf(one.before)),
+    one.kind === "removed" ? null : el("div", { class: "new" }, "+ ", valueOf(one.after))));
+}
+
+export function stopPanel(session, act) {
+  const stop = session.stop;
+  if (!stop) return [el("p", { class: "note" }, session.busy ? `Runs: ${session.busy}.` : "Nothing runs. Open “Start”.")];
+  return [
+    el("p", {}, el("strong", {}, stop.reason), stop.task ? ` at ${stop.task.where}, visit ${stop.task.visit}` : ""),
+    ...Object.entries(stop.watches).map(([text, value]) => el("div", {}, el("span", { class: "key" }, `${text} = `), valueOf(value))),
+    ...(stop.waiting.length > 1 ? [el("h3", {}, "Waiting"), list(stop.waiting.map((task) => task.where))] : []),
+    ...(stop.running.length ? [el("h3", {}, "Running meanwhile"), list(stop.running.map((task) => task.where))] : []),
+    ...failureOf(stop, act),
+    ...interruptsOf(stop, act),
+    ...serveOf(stop, act),
+    ...(stop.ended && stop.values.value !== null ? [el("h3", {}, "Result"), valueOf(stop.values)] : []),
+  ];
+}
+
+function list(texts) {
+  return el("ul", {}, ...texts.map((text) => el("li", {}, text)));
+}
+
+function failureOf(stop, act) {
+  if (!stop.failure) return [];
+  const frames = stop.failure.frames.map((frame) => el("details", { open: frame === stop.failure.frames.at(-1) },
+    el("summary", {}, `${frame.function} · ${frame.file}:${frame.line}`),
+    el("pre", {}, frame.code),
+    el("ul", { class: "tree" }, ...Object.entries(frame.locals).map(([name, text]) => el("li", {}, el("span", { class: "key" }, `${name} = `), text)))));
+  const retry = stop.ended ? null : el("div", { class: "row" }, el("button", { on: { click: () => act.command("retry") } }, "Run the node again"));
+  return [el("h3", {}, `${stop.failure.type}: ${stop.failure.message}`), retry, ...frames];
+}
+
+function interruptsOf(stop, act) {
+  const asked = Object.entries(stop.interrupts);
+  if (!asked.length) return [];
+  return asked.map(([id, value]) => el("div", {}, el("h3", {}, "The graph asks"), valueOf(value),
+    editor("\"\"", "Answer (JSON)", (json) => act.answer(asked.length > 1 ? id : null, json))));
+}
+
+function serveOf(stop, act) {
+  if (stop.ended || !stop.task) return [];
+  const made = el("div", {});
+  made.append(el("div", { class: "row" }, el("button", { on: { click: () => made.append(editor("{}", `What ${stop.task.where} is taken to return`, act.serve)) } }, "Skip the node, give its output")));
+  return [made];
+}
+
+export function breaksPanel(session, act) {
+  const node = el("input", { placeholder: "node, outer/inner or *", "aria-label": "Node" });
+  const visit = el("input", { placeholder: "visit", "aria-label": "Visit", inputmode: "numeric" });
+  const condition = el("input", { placeholder: "condition, e.g. n > 3", "aria-label": "Condition" });
+  const watch = el("input", { placeholder: "expression, e.g. len(messages)", "aria-label": "Watch" });
+  const form = el("form", { class: "row" }, node, visit, condition, el("button", {}, "Add breakpoint"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+    act.command("break", { node: node.value, visit: visit.value ? Number(visit.value) : null, condition: condition.value || null });
+  });
+  const watching = el("form", { class: "row" }, watch, el("button", {}, "Watch"));
+  watching.addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+    act.command("watch", { expression: watch.value });
+  });
+  const point = (one) => el("li", { class: "row" },
+    `${one.number}: ${one.node}${one.visit ? `, visit ${one.visit}` : ""}${one.condition ? `, if ${one.condition}` : ""}`,
+    el("button", { "aria-label": `Remove breakpoint ${one.number}`, on: { click: () => act.command("unbreak", { number: one.number }) } }, "Remove"));
+  const watched = (text) => el("li", { class: "row" }, text, el("button", { "aria-label": `Remove watch ${text}`, on: { click: () => act.command("unwatch", { expression: text }) } }, "Remove"));
+  return [
+    el("p", { class: "note" }, "Click a node of the graph, or add one here."),
+    form, el("ul", { class: "plain" }, ...session.breakpoints.map(point)),
+    el("h3", {}, "Watches"), watching, el("ul", { class: "plain" }, ...session.watches.map(watched)),
+  ];
+}
+
+export function branchesPanel(session, shown, comparison, act) {
+  const select = (label, value) => el("select", { "aria-label": label }, ...session.branches.map((one) => el("option", { value: one.thread, selected: one.thread === value }, one.name)));
+  const first = select("First branch", session.branches[0]?.thread);
+  const second = select("Second branch", shown);
+  const compare = el("div", { class: "row" }, first, second, el("button", { on: { click: () => act.compare(first.value, second.value) } }, "Compare"));
+  return [branchTree(session.branches, null, shown, act), el("h3", {}, "Compare"), compare, ...comparisonOf(comparison, act)];
+}
+
+function branchTree(branches, parent, shown, act) {
+  const known = new Set(branches.map((one) => one.thread));
+  const here = branches.filter((one) => (known.has(one.parent) ? one.parent : null) === parent);
+  return el("ul", { class: "plain" }, ...here.map((one) => el("li", {},
+    el("button", { "aria-current": one.thread === shown ? "true" : null, on: { click: () => act.open(one.thread) } }, one.name),
+    el("span", { class: "note" }, ` ${one.kind}${one.left ? `, left its recording at ${one.left}` : ""}`),
+    branches.some((other) => other.parent === one.thread) ? branchTree(branches, one.thread, shown, act) : null)));
+}
+
+function comparisonOf(comparison, act) {
+  if (!comparison) return [];
+  if (comparison.parted === null) return [el("p", {}, `Equal in all ${comparison.pairs.length} steps.`)];
+  const pair = comparison.pairs[comparison.parted];
+  const lead = el("p", {}, el("strong", {}, `They part at step ${pair.step}${pair.names.length ? ` of ${pair.names.join("/")}` : ""}`), ` (${comparison.parted} of ${comparison.pairs.length} steps are equal).`);
+  const rows = comparison.pairs.slice(comparison.parted).filter((one) => !one.same).map((one) => el("details", { open: one === pair },
+    el("summary", {}, `step ${[...one.names, one.step].join("/")}`, one.first ? null : " · only in the second", one.second ? null : " · only in the first"),
+    one.second ? el("button", { on: { click: () => act.show(comparison.second, one.second.id) } }, "Show in second") : null,
+    ...changeRows(one.changes)));
+  return [lead, ...rows];
+}
+
+export function startPanel(session, act) {
+  const input = el("textarea", { "aria-label": "Input (JSON)", spellcheck: "false" });
+  input.value = session.input || "{}";
+  const thread = el("input", { value: "main", "aria-label": "Branch" });
+  const form = el("form", {}, el("h3", {}, "Input"), input, el("div", { class: "row" }, thread, el("button", {}, "Start")));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+    act.start(input.value, thread.value);
+  });
+  const unfinished = session.branch ? el("div", { class: "row" }, el("button", { on: { click: () => act.command("resume", { thread: act.shown() }) } }, "Resume the shown branch")) : null;
+  return [form, unfinished];
+}

@@ -1,0 +1,143 @@
+"""Who is refused, what is sent with every answer, and what a request cannot do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from harness.checkpoints.opening import open_store
+from harness.debug import Debugger
+from harness.debug.web import open_page
+from tests.debug.web.agent import graph
+
+
+@asynccontextmanager
+async def client(folder: Path) -> AsyncGenerator[tuple[httpx.AsyncClient, dict[str, str]]]:
+    """A client of a page, and the headers that are let in."""
+    with open_store(folder / "store.sqlite") as store:
+        async with open_page(Debugger(graph.compile(), store), "agent") as url:
+            [token] = parse_qs(urlsplit(url).query)["token"]
+            origin = url.partition("/?")[0]
+            async with httpx.AsyncClient(base_url=origin, timeout=30) as found:
+                yield found, {"x-harness-token": token}
+
+
+async def run(
+    found: httpx.AsyncClient, good: dict[str, str], command: str, **arguments: Any
+) -> Any:
+    """Run a command to its end; the session then."""
+    body = {"command": command, "arguments": arguments}
+    answer = await found.post("/api/command", json=body, headers=good)
+    assert answer.status_code == 200, answer.text
+    for _ in range(100):
+        session = (await found.get("/api/session", headers=good)).json()
+        if session["busy"] is None:
+            return session
+        await found.get(f"/api/news?version={session['version']}", headers=good)
+    raise AssertionError("still busy")
+
+
+def test_only_the_page_with_the_token_is_answered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            assert (await found.get("/api/session", headers=good)).status_code == 200
+            for path in ("/api/session", "/api/graph", "/api/news", "/api/timeline?branch=main"):
+                assert (await found.get(path)).status_code == 403
+                wrong = {"x-harness-token": "x" * 32}
+                assert (await found.get(path, headers=wrong)).status_code == 403
+            command = {"command": "start", "arguments": {"input": {}}}
+            assert (await found.post("/api/command", json=command)).status_code == 403
+            for header in (
+                {"origin": "http://evil.example"},
+                {"origin": "null"},
+                {"host": "evil.example"},
+                {"host": "evil.example:80"},
+            ):
+                answer = await found.post("/api/command", json=command, headers={**good, **header})
+                assert answer.status_code == 403, header
+                assert (await found.get("/", headers=header)).status_code == 403
+            session = (await found.get("/api/session", headers=good)).json()
+            assert session["branches"] == []
+
+    asyncio.run(scenario())
+
+
+def test_every_answer_forbids_what_the_page_does_not_need(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            for path in ("/", "/main.js", "/style.css", "/api/session", "/nothing.js"):
+                answer = await found.get(path, headers=good)
+                policy = answer.headers["content-security-policy"]
+                assert "default-src 'none'" in policy and "unsafe" not in policy
+                assert answer.headers["x-content-type-options"] == "nosniff"
+                assert answer.headers["referrer-policy"] == "no-referrer"
+            for path in ("/..%2fapp.py", "/app.py", "/%2e%2e/guard.py", "/static"):
+                assert (await found.get(path, headers=good)).status_code == 404
+            page = (await found.get("/")).text
+            assert good["x-harness-token"] not in page
+            assert "http://" not in page and "https://" not in page and "style=" not in page
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"command": "exec"}',
+        b'{"command": "__class__"}',
+        b'{"command": "break", "arguments": {"node": 3}}',
+        b'{"command": "break", "arguments": {"node": "a", "condition": "__import__(\'os\')"}}',
+        b'{"command": "watch", "arguments": {"expression": "().__class__"}}',
+        b'{"command": "break", "arguments": [1]}',
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_no_command_is_refused(tmp_path: Path, body: bytes) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            answer = await found.post("/api/command", content=body, headers=good)
+            assert answer.status_code == 400 and answer.json()["error"]
+
+    asyncio.run(scenario())
+
+
+def test_a_run_is_stepped_edited_forked_and_compared(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            started = await run(found, good, "start", input={"path": []})
+            assert started["stop"]["task"]["node"] == "plan"
+            await run(found, good, "break", node="check", condition="n == 2")
+            stopped = await run(found, good, "continue")
+            assert (stopped["stop"]["reason"], stopped["stop"]["task"]["visit"]) == (
+                "breakpoint",
+                2,
+            )
+            refused = await run(found, good, "edit", values={"nonsense": 1})
+            assert "nonsense" in refused["error"]["message"] and len(refused["branches"]) == 1
+            edited = await run(found, good, "edit", values={"n": 9}, name="nine")
+            assert edited["state"]["n"]["json"] == "9"
+            failed = await run(found, good, "continue")
+            assert failed["stop"]["failure"]["message"] == "too much: 9"
+            assert failed["stop"]["failure"]["frames"][-1]["function"] == "write"
+            query = {"a": "main", "b": failed["branch"]}
+            both = (await found.get("/api/compare", params=query, headers=good)).json()
+            parted = both["pairs"][both["parted"]]
+            assert ["n"] in [change["path"] for change in parted["changes"]]
+            line = await found.get(
+                "/api/timeline", params={"branch": failed["branch"]}, headers=good
+            )
+            assert line.json()["visits"] == {"plan": 1, "work": 2, "work/read": 2, "check": 2}
+            missing = await found.get("/api/timeline?branch=nobody", headers=good)
+            assert missing.json() == {"steps": [], "visits": {}}
+
+    asyncio.run(scenario())

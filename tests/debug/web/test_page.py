@@ -1,0 +1,213 @@
+"""The page in a real browser: what a user clicks and types, and what must not happen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.checkpoints.opening import open_store
+from harness.debug import Debugger, load_graph
+from harness.debug.web import open_page
+from tests.debug.web.agent import HOSTILE
+
+PATIENCE_MS = 20_000
+"""What a loaded machine may need for one click."""
+AGENT = Path(__file__).with_name("agent.py")
+
+
+@asynccontextmanager
+async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Any, list[str]]]:
+    """The page in Chromium, and every address that it asked for."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no browser to open the page in")
+    from playwright.async_api import async_playwright, expect
+
+    expect.set_options(timeout=PATIENCE_MS)
+
+    def load() -> Any:
+        return load_graph(f"{agent}:graph")
+
+    with open_store(folder / "store.sqlite") as store:
+        async with (
+            open_page(Debugger(load(), store), "agent.py:graph", reload=load) as url,
+            async_playwright() as playwright,
+        ):
+            browser = await playwright.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox"]
+            )
+            found = await browser.new_page(viewport={"width": 1280, "height": 860})
+            asked: list[str] = []
+            found.on("request", lambda request: asked.append(request.url))
+            errors: list[str] = []
+            found.on("pageerror", lambda error: errors.append(str(error)))
+            await found.goto(url)
+            await found.wait_for_selector("body[data-ready]")
+            yield found, asked
+            assert errors == []
+            await browser.close()
+
+
+async def start(page: Any, text: str = '{"path": []}') -> None:
+    await page.get_by_role("tab", name="Start").click()
+    await page.get_by_label("Input (JSON)").fill(text)
+    await page.get_by_role("button", name="Start", exact=True).click()
+
+
+async def keep(page: Any, name: str) -> None:
+    """Keep a screenshot where CI collects them."""
+    folder = os.environ.get("HARNESS_SCREENSHOTS")
+    if folder:
+        await page.screenshot(path=f"{folder}/debug-{name}.png")
+
+
+def test_step_break_edit_fork_and_compare(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with page_of(tmp_path) as (page, asked):
+            from playwright.async_api import expect
+
+            where = page.locator("#where")
+            await start(page)
+            await expect(where).to_contain_text("step in front of plan")
+            await page.locator('[data-where="check"]').click()
+            await expect(page.locator('[data-where="check"]')).to_have_attribute(
+                "aria-label", "check, breakpoint"
+            )
+            await page.get_by_role("button", name="Step", exact=True).click()
+            await expect(where).to_contain_text("work")
+            await page.get_by_role("button", name="Continue").click()
+            await expect(where).to_contain_text("breakpoint in front of check")
+            await keep(page, "breakpoint")
+
+            await page.get_by_role("tab", name="State").click()
+            await page.get_by_role("button", name="Edit n").click()
+            await page.get_by_label("New value of n").fill("8")
+            await page.get_by_role("button", name="Save and go on from here").click()
+            await expect(page.locator("#branch")).to_have_value("main.1")
+            await page.get_by_role("button", name="Continue").click()
+            await expect(where).to_contain_text("ValueError: too much: 8")
+            await page.get_by_role("tab", name="Stop").click()
+            await expect(page.locator("#panel")).to_contain_text("state = ")
+            await keep(page, "exception")
+
+            await page.get_by_role("tab", name="Branches").click()
+            await page.get_by_role("button", name="Compare").click()
+            await expect(page.locator("#panel")).to_contain_text("They part at step")
+            await keep(page, "compare")
+
+            await page.locator(".step", has_text="plan").click()
+            await page.get_by_role("tab", name="State").click()
+            await page.get_by_role("button", name="Fork here").click()
+            await expect(page.locator("#branch")).to_have_value("main.2")
+            await expect(where).to_contain_text("in front of plan")
+            assert {url.split("/")[2].split(":")[0] for url in asked} == {"127.0.0.1"}
+
+    asyncio.run(scenario())
+
+
+def test_keys_do_what_the_buttons_do(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with page_of(tmp_path) as (page, _):
+            from playwright.async_api import expect
+
+            where = page.locator("#where")
+            await start(page)
+            await expect(where).to_contain_text("plan")
+            await page.locator('[data-where="write"]').focus()
+            await page.keyboard.press("b")
+            await expect(page.locator('[data-where="write"]')).to_have_attribute(
+                "aria-pressed", "true"
+            )
+            await page.keyboard.press("s")
+            await expect(where).to_contain_text("work")
+            await page.keyboard.press("i")
+            await expect(where).to_contain_text("work/read")
+            await page.keyboard.press("o")
+            await expect(where).to_contain_text("check")
+            await page.keyboard.press("c")
+            await expect(where).to_contain_text("breakpoint in front of write")
+            await page.keyboard.press("/")
+            await page.keyboard.type("work/read")
+            await expect(page.locator(".step")).to_have_count(3)
+            await page.locator("#list").focus()
+            await page.keyboard.press("ArrowDown")
+            await expect(page.locator('.step[aria-selected="true"]')).to_contain_text("work/read")
+            await page.locator("#tab-state").focus()
+            await page.keyboard.press("ArrowRight")
+            await expect(page.locator("#panel")).to_contain_text("By work/read")
+            await page.keyboard.press("?")
+            await expect(page.locator("#help")).to_be_visible()
+            nameless = await page.evaluate(
+                """() => [...document.querySelectorAll("button, select, input, [role=button]")]
+                .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label")
+                || one.labels?.length)).length"""
+            )
+            assert nameless == 0
+
+    asyncio.run(scenario())
+
+
+def test_what_a_model_wrote_is_text(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with page_of(tmp_path) as (page, asked):
+            from playwright.async_api import expect
+
+            await start(page)
+            await expect(page.locator("#where")).to_contain_text("plan")
+            await page.keyboard.press("s")
+            await page.get_by_role("tab", name="State").click()
+            await expect(page.locator(".message .text")).to_have_text(HOSTILE)
+            assert await page.title() == "agent.py:graph · harness debug"
+            assert await page.locator("#panel img, #panel script").count() == 0
+            assert all("/x" not in url for url in asked)
+
+    asyncio.run(scenario())
+
+
+def test_a_broken_node_is_mended_and_nothing_before_it_runs_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        agent, log = tmp_path / "mended.py", tmp_path / "log"
+        noted = f"    with open({str(log)!r}, 'a') as log:\n        log.write('read\\n')"
+        text = AGENT.read_text().replace('    """Count."""', noted)
+        agent.write_text(text)
+        async with page_of(tmp_path, agent) as (page, _):
+            from playwright.async_api import expect
+
+            await start(page, '{"path": [], "n": 7}')
+            await expect(page.locator("#where")).to_contain_text("plan")
+            await page.keyboard.press("c")
+            await expect(page.locator("#where")).to_contain_text("too much: 8")
+            agent.write_text(text.replace("> 5", "> 50"))
+            await page.get_by_role("button", name="Reload").click()
+            await expect(page.locator("#where")).to_contain_text("step in front of write")
+            await page.keyboard.press("c")
+            await expect(page.locator("#where")).to_contain_text("done")
+            assert log.read_text() == "read\n"
+
+    asyncio.run(scenario())
+
+
+def test_an_address_leads_back_to_a_step(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with page_of(tmp_path) as (page, _):
+            from playwright.async_api import expect
+
+            await start(page)
+            await expect(page.locator("#where")).to_contain_text("plan")
+            await page.keyboard.press("c")
+            await expect(page.locator("#where")).to_contain_text("done")
+            await page.locator(".step", has_text="check").first.click()
+            await page.get_by_role("tab", name="Changes").click()
+            await expect(page.locator("#panel")).to_contain_text("By check")
+            await page.reload()
+            await page.wait_for_selector("body[data-ready]")
+            await expect(page.locator("#panel")).to_contain_text("By check")
+
+    asyncio.run(scenario())
