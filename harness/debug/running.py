@@ -45,7 +45,7 @@ class Running:
         """Prepare a session.
 
         Args:
-            graph: a compiled graph; it is copied, not changed.
+            graph: a compiled graph (:func:`harness.debug.load_graph`); it is copied, not changed.
             store: where its state goes, and where its branches are.
             config: LangGraph's config for every run (`configurable`, `recursion_limit`, …).
             context: the graph's runtime context.

@@ -11,6 +11,7 @@ import pytest
 from harness.checkpoints import open_store
 from harness.checkpoints.store import CheckpointStore
 from harness.debug import Debugger, Point, Stop
+from harness.debug.compare import compare
 from tests.debug.shapes import Log, Shape
 from tests.debug.suite import SHAPES
 
@@ -77,6 +78,11 @@ def test_a_replay_runs_no_node_and_comes_to_the_same_states(shape: Shape, tmp_pa
         stop = debugger.replay("main")
         assert (stop.reason, stop.values) == ("done", expected)
         assert log == []
+        assert debugger.branch is not None
+        both = [debugger.history(name) for name in ("main", debugger.branch.name)]
+        steps = [pair for pair in compare(*both).pairs if pair.place[0] == ()]
+        assert steps
+        assert all(pair.same for pair in steps)
         debugger.quit()
 
 
