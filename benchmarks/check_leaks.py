@@ -184,22 +184,25 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="answers of each set")
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_leaks.json"))
     given = parser.parse_args()
-    began = time.process_time()
-    sets: dict[str, Any] = {}
+    part = given.out.with_suffix(".part.json")  # a run that was stopped goes on behind its last set
+    sets: dict[str, Any] = json.loads(part.read_text()) if part.is_file() else {}
     for name, found in answers(given.shared / "data" / "dev").items():
-        sets[name] = measured(found[: given.limit])
-        print(name, json.dumps(sets[name]), flush=True)
+        if name not in sets:
+            began = time.process_time()
+            sets[name] = measured(found[: given.limit])
+            sets[name]["cpu_seconds"] = round(time.process_time() - began, 1)
+            write_atomic(part, json.dumps(sets))
+            print(name, json.dumps(sets[name]), flush=True)
+    ways = [one[way] for one in sets.values() for way in ("rules", "hostile")]
     whole = {
         "command": "python -m benchmarks.check_leaks --shared ../shared",
         "answers": sum(one["answers"] for one in sets.values()),
-        "questions": sum(
-            one[way]["questions"] for one in sets.values() for way in ("rules", "hostile")
-        ),
-        "leaks": sum(one[way]["leaks"] for one in sets.values() for way in ("rules", "hostile")),
-        "cpu_seconds": round(time.process_time() - began, 1),
+        "questions": sum(one["questions"] for one in ways),
+        "leaks": sum(one["leaks"] for one in ways),
         "sets": sets,
     }
     write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+    part.unlink()
 
 
 if __name__ == "__main__":
