@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Task, Value, assets, write_atomic
-from harness.corpora import dossier, institute, ruler
+from harness.corpora import dossier, folio, institute, ruler
 from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
 from harness.corpora.reading import write_readings
 
@@ -87,6 +87,15 @@ _DOSSIER = Corpus(
     note="harness corpora generate dossier --out DIR",
 )
 
+_FOLIO = Corpus(
+    name="folio",
+    title="Charts, receipts, pages and diagrams drawn by us, with exact answers",
+    kind="generated",
+    licence="CC0-1.0",
+    tasks=sum(folio.SIZES.values()),
+    note="harness corpora generate folio --out DIR (needs the extra vqa)",
+)
+
 
 def _ruler(length: str) -> Corpus:
     """RULER of one length; `ruler-` is followed by a name of its lengths."""
@@ -102,7 +111,7 @@ def _ruler(length: str) -> Corpus:
     )
 
 
-_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, _DOSSIER, *map(_ruler, ruler.LENGTHS))
+_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, _DOSSIER, _FOLIO, *map(_ruler, ruler.LENGTHS))
 
 
 def list_corpora() -> list[Corpus]:
@@ -170,6 +179,7 @@ def _writer(name: str) -> Callable[[Split, Path, int | None], list[Task]]:
         "ledger": write_split,
         "institute": institute.write_split,
         "dossier": dossier.write_split,
+        "folio": folio.write_split,
     }
     return writers[name]
 

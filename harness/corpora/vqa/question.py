@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from harness.core import BadInput, Task, Value, digest, write_atomic
 
 VisualMetric = Literal[
-    "anls", "relaxed", "consensus", "mathvista", "tabmwp", "choice", "em", "fields"
+    "anls", "relaxed", "consensus", "mathvista", "tabmwp", "choice", "em", "fields", "printed"
 ]
 """How an answer is judged; `harness.tasks.vqa` says what each one is."""
 

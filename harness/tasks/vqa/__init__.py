@@ -9,6 +9,7 @@
 | `tabmwp` | TabMWP | equal in the script's normal form | 1 or 0 |
 | `choice` | ScienceQA | the right letter | 1 or 0 |
 | `fields` | SROIE | every field exact | share of exact fields |
+| `printed` | folio | text as printed, number equal | 1 or 0 |
 | `em` | own sets | normalised answer is an accepted one | 1 or 0 |
 """
 
@@ -25,6 +26,7 @@ from harness.tasks.vqa.fields import matching_fields, read_fields
 from harness.tasks.vqa.intervals import format_reward, global_reward, local_reward, read_spans
 from harness.tasks.vqa.judging import JUDGES, choices_of, judge, metric_of
 from harness.tasks.vqa.mathvista import mathvista_form
+from harness.tasks.vqa.printed import printed_match
 from harness.tasks.vqa.relaxed import relaxed_match
 from harness.tasks.vqa.tabmwp import tabmwp_form, tabmwp_prediction
 
@@ -41,6 +43,7 @@ __all__ = [
     "matching_fields",
     "mathvista_form",
     "metric_of",
+    "printed_match",
     "read_fields",
     "read_spans",
     "relaxed_match",
@@ -56,6 +59,7 @@ FORMS = {
     "tabmwp": "Reply with the letter of the right choice, or with the number alone.",
     "choice": "Reply with the letter of the right choice alone.",
     "em": "Reply with the answer alone, as short as it can be.",
+    "printed": "Reply with the answer alone, as it is printed where it stands in the image.",
     "fields": "Reply with one JSON object that has these fields and nothing else.",
 }
 """Metric -> what an agent is told about the form of its answer."""

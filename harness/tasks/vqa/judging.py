@@ -16,6 +16,7 @@ from harness.tasks.vqa.anls import THRESHOLD, anls
 from harness.tasks.vqa.consensus import consensus
 from harness.tasks.vqa.fields import matching_fields, read_fields
 from harness.tasks.vqa.mathvista import mathvista_form
+from harness.tasks.vqa.printed import printed_match
 from harness.tasks.vqa.relaxed import relaxed_match
 from harness.tasks.vqa.tabmwp import tabmwp_form, tabmwp_prediction
 
@@ -122,6 +123,10 @@ def _fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     return Judged(value, value == 1.0, {"fields": {**right}})
 
 
+def _printed(task: Task, accepted: Sequence[str], answer: str) -> Judged:
+    return _whole(printed_match(answer, accepted))
+
+
 JUDGES: dict[str, Judge] = {
     "anls": _anls,
     "relaxed": _relaxed,
@@ -131,6 +136,7 @@ JUDGES: dict[str, Judge] = {
     "choice": _choice,
     "em": _em,
     "fields": _fields,
+    "printed": _printed,
 }
 
 
