@@ -14,7 +14,7 @@ from harness.compress import Query, Unit, compress, open_critic
 from harness.compress.coverage import asks_for_whole
 from harness.compress.critics.llm import ModelCritic, read_needed
 from harness.compress.pool import dense_pool
-from harness.compress.prefilter import ROOM, Meaning, passing
+from harness.compress.prefilter import ROOM, Meaning, by_meaning, passing
 from harness.compress.sources import TextSource
 from harness.compress.tokens import open_tokenizer
 from harness.core import BadInput
@@ -73,6 +73,12 @@ def test_what_passes_shares_beginnings_paragraph_or_meaning(question: str, meani
     if meaning:
         without = passing(pool, query, tokens, None, room=200)
         assert gold not in [pool.units[at].text for at in without]
+
+
+def test_critics_without_the_packaged_encoder_are_filtered_for_by_words() -> None:
+    assert by_meaning(open_critic("embedding"))
+    assert not by_meaning(open_critic("lexical"))
+    assert not by_meaning(Counting())
 
 
 def test_one_unit_passes_whatever_its_length() -> None:
