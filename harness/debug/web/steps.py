@@ -12,13 +12,14 @@ from harness.debug.history import CONTROL, History, Moment
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
 
+_TO = "branch:to:"
 _PULLED = "~__pregel_pull, "
 _TICKS = 10_000_000
 _ERRORS = frozenset(("__error__",))
 
 
 def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
-    """Steps of a branch in order of time, and how often each node has run; JSON only.
+    """Steps of a branch in order of time, visits of nodes, and the edges taken; JSON only.
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
     whether it is on the way to the latest state, `seconds` how long until the next one, with all
@@ -29,6 +30,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     written = store.writers(thread)
     found: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
+    taken: set[tuple[str, str]] = set()
     next_at = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
     for moment in history.moments:
         begun, done = seconds_of(moment.id), next_at.get((moment.ns, moment.id))
@@ -36,6 +38,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
         tasks = _tasks(graph, history, moment, written.get((moment.ns, moment.id), {}))
         if here:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
+            taken.update((task["where"], target) for task in tasks for target in task["goes_to"])
         found.append(
             {
                 "ns": moment.ns,
@@ -49,7 +52,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "tasks": tasks,
             }
         )
-    return {"steps": found, "visits": dict(visits)}
+    return {"steps": found, "visits": dict(visits), "taken": sorted(taken)}
 
 
 def seconds_of(checkpoint: str) -> float | None:
@@ -59,6 +62,14 @@ def seconds_of(checkpoint: str) -> float | None:
     except ValueError:
         return None
     return (int(digits[:12], 16) << 12 | int(digits[13:16], 16)) / _TICKS
+
+
+def _targets(channels: list[str]) -> list[str]:
+    """Nodes that a task's writes call; `__end__` where it finished and called none."""
+    found = [one.removeprefix(_TO) for one in channels if one.startswith(_TO)]
+    found += [one.rpartition(":")[2] for one in channels if one.startswith("join:")]
+    unfinished = CONTROL.intersection(channels) or "__pregel_tasks" in channels
+    return found or ([] if unfinished else ["__end__"])
 
 
 def _tasks(
@@ -81,6 +92,7 @@ def _tasks(
                 "id": task,
                 "node": node,
                 "where": "/".join((*moment.names, node)),
+                "goes_to": ["/".join((*moment.names, one)) for one in _targets(channels)],
                 "keys": sorted({key for key in keys if key not in CONTROL}),
                 "failed": not _ERRORS.isdisjoint(channels),
                 "asks": "__interrupt__" in channels and "__resume__" not in channels,

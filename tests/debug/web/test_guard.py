@@ -137,7 +137,10 @@ def test_a_run_is_stepped_edited_forked_and_compared(tmp_path: Path) -> None:
                 "/api/timeline", params={"branch": failed["branch"]}, headers=good
             )
             assert line.json()["visits"] == {"plan": 1, "work": 2, "work/read": 2, "check": 2}
+            taken = [tuple(edge) for edge in line.json()["taken"]]
+            assert ("check", "work") in taken and ("check", "write") in taken
+            assert ("work/read", "work/__end__") in taken and ("write", "__end__") not in taken
             missing = await found.get("/api/timeline?branch=nobody", headers=good)
-            assert missing.json() == {"steps": [], "visits": {}}
+            assert missing.json() == {"steps": [], "visits": {}, "taken": []}
 
     asyncio.run(scenario())

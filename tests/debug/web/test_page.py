@@ -8,7 +8,7 @@ import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,13 +17,16 @@ from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
 from tests.debug.web.agent import HOSTILE
 
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
 PATIENCE_MS = 20_000
 """What a loaded machine may need for one click."""
 AGENT = Path(__file__).with_name("agent.py")
 
 
 @asynccontextmanager
-async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Any, list[str]]]:
+async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Page, list[str]]]:
     """The page in Chromium, and every address that it asked for."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -55,13 +58,13 @@ async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Any
             await browser.close()
 
 
-async def start(page: Any, text: str = '{"path": []}') -> None:
+async def start(page: Page, text: str = '{"path": []}') -> None:
     await page.get_by_role("tab", name="Start").click()
     await page.get_by_label("Input (JSON)").fill(text)
     await page.get_by_role("button", name="Start", exact=True).click()
 
 
-async def keep(page: Any, name: str) -> None:
+async def keep(page: Page, name: str) -> None:
     """Keep a screenshot where CI collects them."""
     folder = os.environ.get("HARNESS_SCREENSHOTS")
     if folder:

@@ -56,7 +56,7 @@ function nodeOf(node, handlers) {
   return made;
 }
 
-export function markGraph({ graph, session, visits, chosen }) {
+export function markGraph({ session, visits, taken, chosen }) {
   const stop = session.stop;
   const points = new Map(session.breakpoints.map((one) => [one.node, one]));
   const running = new Set((stop?.waiting || []).map((task) => task.where));
@@ -76,10 +76,10 @@ export function markGraph({ graph, session, visits, chosen }) {
     made.setAttribute("aria-label", facts.filter(Boolean).join(", "));
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");
   }
-  const ran = new Set(Object.keys(visits).map((where) => where.replaceAll("/", ":")));
+  // A sub-graph's node stands for the sub-graph where an edge leads into or out of it.
+  const within = (id, where) => id === where || id.startsWith(`${where}/`);
   for (const made of canvas.querySelectorAll(".edge")) {
-    const { source, target } = made.dataset;
-    const known = (id) => id.endsWith("__start__") || id.endsWith("__end__") || ran.has(id);
-    made.classList.toggle("taken", ran.size > 0 && known(source) && known(target) && (target !== "__end__" || stop?.reason === "done"));
+    const [source, target] = [made.dataset.source, made.dataset.target].map((id) => id.replaceAll(":", "/"));
+    made.classList.toggle("taken", taken.some(([from, to]) => within(source, from) && within(target, to)));
   }
 }

@@ -7,7 +7,7 @@ import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopP
 import { chooseStep, setUp, showSteps } from "./steps.js";
 
 const $ = (selector) => document.querySelector(selector);
-const page = { session: null, graph: null, steps: [], visits: {}, branch: null, checkpoint: null, tab: "state", look: null, comparison: null };
+const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null };
 
 async function attempt(work) {
   try {
@@ -67,6 +67,7 @@ async function loadBranch() {
     const found = await get("timeline", { branch: page.branch });
     page.steps = found.steps;
     page.visits = found.visits;
+    page.taken = found.taken;
   }
   showSteps(page.steps, $("#search").value, page.session.stop);
   if (page.checkpoint) chooseStep(page.checkpoint, true);
@@ -99,7 +100,7 @@ function render() {
   renderControls();
   renderWhere();
   const chosen = new Set((page.steps.find((one) => one.checkpoint === page.checkpoint)?.tasks || []).map((task) => task.where));
-  markGraph({ graph: page.graph, session, visits: page.visits, chosen });
+  markGraph({ session, visits: page.visits, taken: page.taken, chosen });
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const on = tab.dataset.tab === page.tab;
     tab.setAttribute("aria-selected", on ? "true" : "false");
@@ -142,7 +143,7 @@ function renderWhere() {
   else {
     const bad = ["exception", "failed"].includes(stop.reason);
     made.push(el(bad ? "span" : "strong", { class: bad ? "bad" : null }, stop.reason));
-    if (stop.task && !stop.ended) made.push(` in front of `, el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
+    if (stop.task && !stop.ended) made.push(stop.failure ? " in " : " in front of ", el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
     if (stop.failure) made.push(`: ${stop.failure.type}: ${stop.failure.message}`);
   }
   $("#where").replaceChildren(...made);
