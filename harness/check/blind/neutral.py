@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.check.blind.leaks import holds_value, is_polar, leaks_of
-from harness.check.claims.questions import question_for
+from harness.check.claims.questions import MOST, keywords_of, question_for
 from harness.check.types import Claim
 
 FEW_GROUPS, MOST_GROUPS = 2, 4
@@ -91,9 +91,10 @@ def _shorter(claim: Claim) -> list[str]:
 
 def _keywords(claim: Claim, values: Sequence[str]) -> tuple[str, list[str]]:
     """Lead and keywords of the keyword question, but for those that hold one of `values`."""
-    lead, colon, keywords = question_for(claim)[0].partition(": ")
-    parts = [part for part in keywords.rstrip("?").split(", ") if colon]
-    return lead, [one for one in parts if not any(holds_value(one, value) for value in values)]
+    lead = question_for(claim)[0].partition(": ")[0]
+    words = keywords_of(claim)
+    kept = [one for one in words if not any(holds_value(one, value) for value in values)]
+    return lead, kept[:MOST]
 
 
 def _without(claim: Claim, values: Sequence[str], response: str) -> str | None:

@@ -28,13 +28,13 @@ MOST = 8
 def question_for(claim: Claim) -> tuple[str, str]:
     """(question, value that it must be answered with) for one claim."""
     lead = _LEAD.get(claim.type)
-    keywords = ", ".join(_keywords(claim)) or "the subject of the documents"
+    keywords = ", ".join(keywords_of(claim)[:MOST]) or "the subject of the documents"
     if lead is None:
         return f"{_OTHER}{keywords}?", claim.sentence
     return f"{lead}{keywords}?", claim.text
 
 
-def _keywords(claim: Claim) -> list[str]:
+def keywords_of(claim: Claim) -> list[str]:
     """Names, periods and content words of the sentence, in order, but for the claimed value."""
     sentence, value = claim.sentence, claim.text if claim.type in _LEAD else ""
     spans = [(start, end) for start, end in names(sentence)]
@@ -46,7 +46,7 @@ def _keywords(claim: Claim) -> list[str]:
         if words(match[0]) and not any(left < end and start < right for left, right in taken):
             spans.append((start, end))
     found = (sentence[start:end] for start, end in sorted(spans))
-    return [one for one in dict.fromkeys(found) if not _holds(one, value)][:MOST]
+    return [one for one in dict.fromkeys(found) if not _holds(one, value)]
 
 
 def _holds(keyword: str, value: str) -> bool:
