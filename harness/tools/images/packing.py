@@ -137,6 +137,17 @@ def pack_files(
     return Packed(tuple(images), tuple(left_out))
 
 
+def image_files(folder: Path) -> list[Path]:
+    """The images and PDF files of a work folder, by name; hidden ones are passed over."""
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+    return sorted(
+        path
+        for path in found
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
 def pack_bytes(data: bytes, name: str, limits: ImageLimits) -> Iterator[PackedImage]:
     """Pack a file's bytes: one image, or page after page.
 
