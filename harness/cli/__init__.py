@@ -54,6 +54,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
     },
     "Look inside": {
+        "debug": (
+            "harness.cli.debug:debug",
+            "Step through a graph; look at it, change it, fork it, replay it.",
+        ),
         "record": (
             "harness.cli.record:record",
             "Run an agent of any kind; record its model calls, or replay them.",

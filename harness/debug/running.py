@@ -73,6 +73,7 @@ class Running:
         self.quit()
         if thread not in self.store.threads():
             self.branch = Branch(thread, thread)
+            self.breakpoints.keep_visits(())
         else:
             self.branch = branches.found(self.store, thread)
         return self._run(values, Mode() if hold else FREE)
@@ -82,6 +83,21 @@ class Running:
         self.quit()
         self.branch = branches.found(self.store, thread or self._now.thread)
         return self._run(None, Mode() if hold else FREE)
+
+    def open(self, thread: str) -> Stop:
+        """Open a thread: at its end, at its question, or in front of what comes next."""
+        self.quit()
+        self.branch = branches.found(self.store, thread)
+        place = {"configurable": {"thread_id": self.branch.thread}}
+        state = self._graph.get_state(place)
+        if state.interrupts:
+            asked = {interrupt.id: interrupt.value for interrupt in state.interrupts}
+            self._last = Stop("interrupt", interrupts=asked, values=state.values)
+        elif state.next:
+            return self.resume(thread)
+        else:
+            self._last = Stop("done", values=state.values)
+        return self._last
 
     def answer(self, value: Any, *, hold: bool = False) -> Stop:
         """Answer an interrupt: a value, or values by interrupt id where several wait."""

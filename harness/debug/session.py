@@ -137,6 +137,7 @@ class Debugger(Running):
         self.quit()
         thread = branches.fresh(self.store, source.thread)
         self.branch = Branch(thread, thread, "replay", source.thread)
+        self.breakpoints.keep_visits(())
         recording = Recording(self._graph, history, self.store.serde, beyond, reroute=reroute)
         values = _input_of(history.load(first).checkpoint["channel_values"])
         return self._run(values, Mode() if hold else FREE, recording)
