@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.compress.critics.features import NAMES
+import numpy as np
+
+from harness.compress.critics.features import NAMES, Scores, features
 from harness.compress.critics.token import WEIGHTS
+from harness.compress.types import Unit
 from harness.core import digest_file
 
 
@@ -39,3 +42,23 @@ def test_the_fusion_reads_the_critic_because_held_out_groups_say_so() -> None:
         for row in budgets.values()
     ]
     assert sum(gains) > 0
+
+
+def test_a_needle_among_thousands_of_like_sentences_is_first() -> None:
+    """What was fitted on some hundred units must not turn against a unit that stands out more."""
+    texts = ["Snow lies on the hill.", "The fence is white.", "Smoke drifts up."] * 1500
+    texts[1000] = "The display went on showing 7711118188 all night."
+    units, place = list[Unit](), 0
+    for text in texts:
+        units.append(Unit("d", place, place + len(text), text, "sentence"))
+        place += len(text) + 1
+    cosines = np.full(len(units), 0.05)
+    cosines[1000] = 0.6
+    vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+    logits = np.full(len(units), -3.5)
+    logits[1000] = -2.5  # of which the critic makes little
+    for critic, name in ((None, "without critic"), (logits, "with critic")):
+        scores = Scores(critic, np.asarray([1.0, 0.0], np.float32), vectors)
+        found = features("What did the display show?", units, scores)
+        ranks = np.argsort(-(found @ np.asarray(facts("fusion.json")[name]["weights"])))
+        assert ranks[0] == 1000, name
