@@ -1,6 +1,6 @@
 """The cascade: what the pre-filter lets through, what it costs in the end, and what it saves.
 
-    python -m benchmarks.compression_cascade --shared FOLDER --questions 300 --ranked 60
+    python -m benchmarks.compression_cascade --shared FOLDER --filtered --ranked 60 --times
 
 On stacks of about 128 K tokens (`benchmarks/compression_stacks.py`): the share of gold sentences
 that pass, which bounds the loss; the share that the shipped default ranks within 1, 5 and 10 % of
@@ -114,7 +114,8 @@ def main() -> None:
     """Measure what is asked for; parts that are not keep what the report says of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=300, help="through the pre-filter")
+    parser.add_argument("--questions", type=int, default=300, help="per stack")
+    parser.add_argument("--filtered", action="store_true", help="what passes the pre-filter")
     parser.add_argument("--ranked", type=int, default=0, help="ranked both ways, per stack")
     parser.add_argument("--stacks", nargs="*", help="names of those that are ranked")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of ranking")
@@ -126,10 +127,10 @@ def main() -> None:
     report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     made = stacks(options.shared)
     sampled = {
-        one.name: random.Random(11).sample(one.asked, min(len(one.asked), options.questions))
+        one.name: random.Random(11).sample(one.asked, len(one.asked))[: options.questions]
         for one in made
     }
-    if options.questions:
+    if options.filtered:
         report["gold that passes"] = {one.name: passed(one, sampled[one.name]) for one in made}
         write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     if options.ranked:
