@@ -96,11 +96,13 @@ def _digits(text: str) -> frozenset[str]:
 def _within_words(value: str, text: str) -> bool:
     """Whether a value with letters is a part of compounds: "Tim McGraw's", "COVID-19-related"."""
     wanted = _plain(value).strip(" .,;:!?")
-    if not _LETTER.search(wanted):
+    said = _plain(text)
+    if wanted not in said or not _LETTER.search(wanted):
         return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _plain(text)) is not None
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     return " ".join(normalise(text).casefold().replace("\u2019", "'").split())
 

@@ -7,6 +7,7 @@ sentence nor a yes or no to agree with: names, periods and content words alone.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from harness.check.claims.names import names
 from harness.check.numbers import Period, read
@@ -36,7 +37,11 @@ def question_for(claim: Claim) -> tuple[str, str]:
 
 def keywords_of(claim: Claim) -> list[str]:
     """Names, periods and content words of the sentence, in order, but for the claimed value."""
-    sentence, value = claim.sentence, claim.text if claim.type in _LEAD else ""
+    return list(_keywords(claim.sentence, claim.text if claim.type in _LEAD else ""))
+
+
+@lru_cache(maxsize=1024)  # a response's questions are worded again and again
+def _keywords(sentence: str, value: str) -> tuple[str, ...]:
     spans = [(start, end) for start, end in names(sentence)]
     values = read(sentence)
     spans += [(one.start, one.end) for one in values if isinstance(one, Period)]
@@ -46,7 +51,7 @@ def keywords_of(claim: Claim) -> list[str]:
         if words(match[0]) and not any(left < end and start < right for left, right in taken):
             spans.append((start, end))
     found = (sentence[start:end] for start, end in sorted(spans))
-    return [one for one in dict.fromkeys(found) if not _holds(one, value)]
+    return tuple(one for one in dict.fromkeys(found) if not _holds(one, value))
 
 
 def _holds(keyword: str, value: str) -> bool:

@@ -23,4 +23,4 @@ _ONE_FOR_ONE = {
 
 def normalise(text: str) -> str:
     """`text` with full-width and foreign digits, signs and spaces as ASCII; of the same length."""
-    return text.translate(_ONE_FOR_ONE)
+    return text if text.isascii() else text.translate(_ONE_FOR_ONE)
