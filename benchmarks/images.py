@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -43,7 +44,8 @@ def main() -> None:
         print(f"{row['kind']:>12} {row['files']:>4} files {row['cpu_ms']:8.1f} ms "
               f"plain {row['plain_ms']:8.1f} ms ratio {row['ratio']:.2f}")  # fmt: skip
     if options.out:
-        result = {"command": "python benchmarks/images.py", "pixels": LIMITS.most_pixels}
+        command = " ".join(["python", *sys.argv])
+        result = {"command": command, "pixels": LIMITS.most_pixels}
         result_rows = {"repeats": options.repeats, "unit": "CPU ms, median", "rows": rows}
         options.out.write_text(json.dumps(result | result_rows, indent=1) + "\n")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from harness.check.premises.types import Finding, Solution
@@ -66,6 +67,7 @@ def audit_by_rules(solution: Solution, constraints: Sequence[str]) -> tuple[Find
     )
 
 
+@lru_cache(maxsize=65_536)  # claims and facts come again for every candidate and every rate
 def _read(text: str) -> _Read:
     tokens = [token.lower() for token in _TOKEN.findall(text)]
     numbers = [token for token in tokens if token[-1].isdigit()]
