@@ -55,7 +55,9 @@ def debug(
         kept = path or Path(folder) / "checkpoints.sqlite"
         with open_store(kept) as store:
             made = load_graph(graph, settings)
-            debugger = Debugger(made, store, config=settings, context=_value(context))
+            debugger = Debugger(
+                made, store, config=settings, context=_value(context), find_mutations=True
+            )
             if checkpoints:
                 thread = _copied(checkpoints, thread, store)
 

@@ -81,6 +81,7 @@ class Controller:
         self._suspended = False
         self._current: Gate | None = None
         self._stop_on_exception = stop_on_exception
+        self._mutated: list[str] = []
 
     # Called by tasks
 
@@ -117,6 +118,17 @@ class Controller:
             gate.reason, gate.failure, gate.verdict = "exception", failure, None
             self._held.append(gate)
             return True
+
+    def note_mutation(self, gate: Gate) -> None:
+        """A node changed its input in place."""
+        with self._lock:
+            self._mutated.append(gate.info.where)
+
+    def take_mutated(self) -> tuple[str, ...]:
+        """The nodes noted since the last call."""
+        with self._lock:
+            found, self._mutated = tuple(self._mutated), []
+            return found
 
     def leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
 
 
+KEEP = "keep"
+"""As the task of a :class:`Point`: run no task of the next step again."""
+
+
 @dataclass(frozen=True)
 class Point:
     """A point of a thread: behind a checkpoint, in front of what follows it.
@@ -26,7 +30,8 @@ class Point:
         ns: namespace of the graph; empty for the main graph.
         checkpoint: the checkpoint whose state is the last that is kept.
         task: run this task of the next step again and keep what its neighbours wrote;
-            None to run them all again.
+            None to run them all again; :data:`KEEP` to run none and apply their writes again
+            (by another reducer, say).
     """
 
     ns: str

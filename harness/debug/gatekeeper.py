@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.debug.controller import Controller, Gate
 from harness.debug.failures import describe_failure
-from harness.debug.recording import Recording
+from harness.debug.recording import Recording, digest_of
 from harness.debug.resumption import settle
 
 if TYPE_CHECKING:
@@ -23,9 +23,15 @@ class Gatekeeper:
     """One run's hook (:class:`harness.debug.hooks.Hook`)."""
 
     def __init__(
-        self, controller: Controller, store: CheckpointStore, recording: Recording | None = None
+        self,
+        controller: Controller,
+        store: CheckpointStore,
+        recording: Recording | None = None,
+        *,
+        find_mutations: bool = False,
     ) -> None:
         """Ask `controller` before every task; serve what `recording` holds instead of running."""
+        self._find_mutations = find_mutations
         self._controller = controller
         self._store = store
         self._recording = recording
@@ -42,6 +48,7 @@ class Gatekeeper:
                     self._wait(gate, woken)
                     continue
                 settle(self._store, task, gate.info)
+                before = self._digest(task)
                 try:
                     return call()
                 except Exception as error:
@@ -50,6 +57,9 @@ class Gatekeeper:
                     self._wait(gate, woken)
                     if gate.verdict == "raise":
                         raise
+                finally:
+                    if before != self._digest(task):
+                        self._controller.note_mutation(gate)
             return _result(task)
         finally:
             self._controller.leave(gate)
@@ -70,6 +80,7 @@ class Gatekeeper:
                     await self._wait_async(gate, woken)
                     continue
                 settle(self._store, task, gate.info)
+                before = self._digest(task)
                 try:
                     return await call()
                 except Exception as error:
@@ -78,6 +89,9 @@ class Gatekeeper:
                     await self._wait_async(gate, woken)
                     if gate.verdict == "raise":
                         raise
+                finally:
+                    if before != self._digest(task):
+                        self._controller.note_mutation(gate)
             return _result(task)
         finally:
             self._controller.leave(gate)
@@ -95,6 +109,9 @@ class Gatekeeper:
             self._controller.look()
             await woken.wait()
             woken.clear()
+
+    def _digest(self, task: Any) -> str | None:
+        return digest_of(self._store.serde, task.input) if self._find_mutations else None
 
     def _is_settled(self, gate: Gate, task: Any) -> bool:
         """Whether the node need not run: its writes are known, or it must not begin."""

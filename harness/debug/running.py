@@ -41,6 +41,7 @@ class Running:
         config: dict[str, Any] | None = None,
         context: Any = None,
         stop_on_exception: bool = True,
+        find_mutations: bool = False,
     ) -> None:
         """Prepare a session.
 
@@ -50,6 +51,8 @@ class Running:
             config: LangGraph's config for every run (`configurable`, `recursion_limit`, …).
             context: the graph's runtime context.
             stop_on_exception: stop in the node that raises instead of ending the run.
+            find_mutations: serialise every node's input before and after it, and name the nodes
+                that changed it in place.
         """
         self.store = store
         self.breakpoints = Breakpoints()
@@ -58,6 +61,7 @@ class Running:
         self._config = config or {}
         self._context = context
         self._stop_on_exception = stop_on_exception
+        self._find_mutations = find_mutations
         self._graph = with_store(graph, store)
         self._controller: Controller | None = None
         self._worker: Worker | None = None
@@ -157,9 +161,10 @@ class Running:
 
     def _next(self, controller: Controller, timeout: float | None = None) -> Stop:
         try:
-            self._last = controller.stops.get(timeout=timeout)
+            stop = controller.stops.get(timeout=timeout)
         except queue.Empty as error:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
+        self._last = replace(stop, mutated=controller.take_mutated())
         self._mark()
         return self._last
 
@@ -256,7 +261,12 @@ class Running:
         self.recording = recording
         self._controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
         self._controller.release(mode)
-        self._worker = Worker(self._controller, Gatekeeper(self._controller, self.store, recording))
+        self._worker = Worker(
+            self._controller,
+            Gatekeeper(
+                self._controller, self.store, recording, find_mutations=self._find_mutations
+            ),
+        )
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         config = {"recursion_limit": 1000, **self._config, "configurable": place}
         branches.keep(self.store, branch)

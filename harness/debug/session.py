@@ -74,11 +74,18 @@ class Debugger(Running):
         return self._fork(point, None, name, "state edit", values, None, True, goal=task.own_ns)
 
     def edit_output(
-        self, point: Point, values: Any, *, of: str | None = None, name: str | None = None
+        self,
+        point: Point,
+        values: Any,
+        *,
+        of: str | None = None,
+        name: str | None = None,
+        graph: Any = None,
     ) -> Stop:
         """Go on as if the task `point.task` had returned `values`, in a new branch.
 
-        Its writers and routes run on the new values; its neighbours' writes are kept.
+        Its writers and routes run on the new values (with the values it returned and a mended
+        `graph`: its routes are taken anew); its neighbours' writes are kept.
         """
         if point.task is None:
             raise BadInput("expected a point with the task whose output is edited")
@@ -86,6 +93,7 @@ class Debugger(Running):
         history = History(self.store, source.thread)
         moment = history.find(point.checkpoint, point.ns)
         self.quit()
+        self._graph = self._graph if graph is None else with_store(graph, self.store)
         branch = self._cut(source, history, point, name, "output edit")
         saved = History(self.store, branch.thread).load(moment)
         inner = subgraph(self._graph, moment.names)

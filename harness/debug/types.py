@@ -99,6 +99,8 @@ class Stop:
         failure: what was raised.
         interrupts: id and value of each question that waits for an answer.
         values: the graph's output once it is done.
+        mutated: nodes that changed their input in place since the last stop (if that is looked
+            for).
     """
 
     reason: Reason
@@ -110,6 +112,7 @@ class Stop:
     failure: Failure | None = None
     interrupts: dict[str, Any] = field(default_factory=dict[str, Any])
     values: Any = None
+    mutated: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:

@@ -64,6 +64,7 @@ def stop_text(stop: Stop) -> str:
     lines = [_headline(stop)]
     lines += [f"  waiting  {task_line(task)}" for task in stop.waiting[1:]]
     lines += [f"  running  {task_line(task)}" for task in stop.running]
+    lines += [safe(f"  {node} changed its input in place") for node in stop.mutated]
     lines += [safe(f"  {text} = ") + short(value) for text, value in stop.watches.items()]
     if stop.failure is not None:
         lines.append(failure_text(stop.failure))
