@@ -39,7 +39,7 @@ async def repair(
     rounds: int = ROUNDS,
     sampling: Sampling | None = None,
 ) -> Repair:
-    """Rewrite what fails, and nothing else, until it passes or the rounds are used up.
+    """Rewrite what fails, and nothing else, until nothing fails or the rounds are used up.
 
     The first round rewrites the failing claims themselves, later ones the sentences around those
     that still fail. A round counts only if fewer claims fail after it; else it is thrown away.
@@ -70,7 +70,8 @@ async def repair(
             request(draft.text, faults, documents, asked),
             sampling=using.model_copy(update={"seed": done}),
         )
-        done, calls["repair"] = done + 1, calls["repair"] + 1
+        done += 1
+        calls["repair"] += not reply.cached
         tried = draft.changed(changes(draft.text, faults, reply.text))
         if tried.text == draft.text or not tried.text.strip():
             continue

@@ -33,7 +33,7 @@ class Repair(Value):
         after: report on `answer`.
         edits: in order, none overlapping; outside of them both answers are the same.
         rounds: rewritings that were asked for.
-        calls: `repair` calls of the model that rewrites, `check` calls of those that check.
+        calls: sent to the model that rewrites (`repair`) and to those that check (`check`).
         discarded: rounds whose result was no better and was thrown away.
     """
 
