@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -37,7 +38,7 @@ class Desk:
         self._thread = ThreadPoolExecutor(1, "debugger")
         self._busy: str | None = None
         self._error: dict[str, str] | None = None
-        self._changed = asyncio.Condition()
+        self._news = asyncio.Event()
         self._lock = threading.Lock()
 
     async def command(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -60,17 +61,13 @@ class Desk:
         else:
             names = ", ".join(sorted({*RUNNING, *SETTING, "reload"}))
             raise BadInput(f"expected a command ({names}), found {name!r}")
-        await self._tell()
+        self._tell()
 
     async def wait(self, version: int, timeout_s: float) -> None:
         """Return when the version is no longer this one, or after some seconds."""
-        async with self._changed:
-            try:
-                await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self.version != version), timeout_s
-                )
-            except TimeoutError:
-                return
+        if self.version == version:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), timeout_s)
 
     def session(self) -> dict[str, Any]:
         """Everything that the page shows besides graph, timeline and states; JSON only."""
@@ -117,12 +114,12 @@ class Desk:
         except Exception as found:  # noqa: BLE001  # what a user's file or graph raises is shown on the page
             error = {"type": type(found).__name__, "message": str(found)}
         self._error, self._busy = error, None
-        asyncio.run_coroutine_threadsafe(self._tell(), loop)
+        loop.call_soon_threadsafe(self._tell)
 
-    async def _tell(self) -> None:
-        async with self._changed:
-            self.version += 1
-            self._changed.notify_all()
+    def _tell(self) -> None:
+        self.version += 1
+        told, self._news = self._news, asyncio.Event()
+        told.set()
 
 
 def _stop(stop: Stop) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_only_the_page_with_the_token_is_answered(tmp_path: Path) -> None:
                 assert (await found.get(path)).status_code == 403
                 wrong = {"x-harness-token": "x" * 32}
                 assert (await found.get(path, headers=wrong)).status_code == 403
-            command = {"command": "start", "arguments": {"input": {}}}
+            command: dict[str, Any] = {"command": "start", "arguments": {"input": {}}}
             assert (await found.post("/api/command", json=command)).status_code == 403
             for header in (
                 {"origin": "http://evil.example"},
@@ -144,3 +144,21 @@ def test_a_run_is_stepped_edited_forked_and_compared(tmp_path: Path) -> None:
             assert missing.json() == {"steps": [], "visits": {}, "taken": []}
 
     asyncio.run(scenario())
+
+
+def test_those_who_wait_for_news_do_not_keep_the_page_open(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            session = (await found.get("/api/session", headers=good)).json()
+            path = f"/api/news?version={session['version']}"
+            waiting = [asyncio.create_task(found.get(path, headers=good)) for _ in range(3)]
+            await asyncio.sleep(0.2)
+            body = {"command": "break", "arguments": {"node": "plan"}}
+            assert (await found.post("/api/command", json=body, headers=good)).status_code == 200
+            answers = await asyncio.gather(*waiting)
+            assert {one.json()["version"] for one in answers} == {session["version"] + 1}
+            left = asyncio.create_task(found.get(path.replace("=1", "=2"), headers=good))
+            await asyncio.sleep(0.2)
+        await asyncio.gather(left, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
