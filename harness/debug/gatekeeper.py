@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.debug.controller import Controller, Gate
 from harness.debug.failures import describe_failure
 from harness.debug.recording import Recording, digest_of
-from harness.debug.resumption import settle
+from harness.debug.resumption import Resumption
 
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
@@ -34,6 +34,7 @@ class Gatekeeper:
         self._find_mutations = find_mutations
         self._controller = controller
         self._store = store
+        self._resumption = Resumption(store)
         self._recording = recording
         self._seen: dict[int, Exception] = {}
 
@@ -47,7 +48,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     self._wait(gate, woken)
                     continue
-                settle(self._store, task, gate.info)
+                self._resumption.settle(task, gate.info)
                 before = self._digest(task)
                 try:
                     return call()
@@ -79,7 +80,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     await self._wait_async(gate, woken)
                     continue
-                settle(self._store, task, gate.info)
+                self._resumption.settle(task, gate.info)
                 before = self._digest(task)
                 try:
                     return await call()

@@ -13,21 +13,43 @@ if TYPE_CHECKING:
 _RESUMING = "__pregel_resuming"
 
 
-def settle(store: CheckpointStore, task: Any, info: TaskInfo) -> None:
-    """Tell a task whether it goes on with something that it had begun.
+class Resumption:
+    """What a thread held when a run began.
 
     LangGraph marks every task of the first step after a resumption as resuming. A sub-graph with a
     history of its own (`checkpointer=True`) then ignores its input and returns its last output,
     though this visit of it never began. Tasks that left no checkpoint in this step lose the mark.
     """
-    place = task.config["configurable"]
-    if not place.get(_RESUMING):
-        return
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
+        self._begun: dict[tuple[str, str], set[str]] | None = None
+
+    def settle(self, task: Any, info: TaskInfo) -> None:
+        """Take the mark from a task that has nothing to go on with."""
+        place = task.config["configurable"]
+        if not place.get(_RESUMING):
+            return
+        if self._begun is None:
+            self._begun = self._read(str(place["thread_id"]))
+        spaces = self._begun.get((info.ns, info.checkpoint), set())
+        if not any(_belongs(ns, info) for ns in spaces):
+            del place[_RESUMING]
+
+    def _read(self, thread: str) -> dict[tuple[str, str], set[str]]:
+        """Namespaces of sub-graphs by the checkpoint (namespace, id) of a graph around them."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for line in self._store.outline(thread):
+            parents = cast("dict[str, str]", line.metadata.get("parents") or {})
+            for place in parents.items():
+                found.setdefault(place, set()).add(line.ns)
+        return found
+
+
+def _belongs(ns: str, info: TaskInfo) -> bool:
+    """Whether a namespace below the task's graph is inside the task."""
     inside = (*info.names, info.node)
-    for line in store.outline(str(place["thread_id"])):
-        parents = cast("dict[str, str]", line.metadata.get("parents") or {})
-        if parents.get(info.ns) == info.checkpoint and split_ns(line.ns)[: len(inside)] == inside:
-            segment = line.ns.split("|")[info.ns.count("|") + 1 if info.ns else 0]
-            if ":" not in segment or is_inside(line.ns, info.own_ns):
-                return
-    del place[_RESUMING]
+    if split_ns(ns)[: len(inside)] != inside:
+        return False
+    segment = ns.split("|")[info.ns.count("|") + 1 if info.ns else 0]
+    return ":" not in segment or is_inside(ns, info.own_ns)
