@@ -1,0 +1,177 @@
+"""Charts to numbers: scale, columns, rows or points, categories, legend and value labels.
+
+Values come from geometry and the scale; where a number is printed at the end of a bar or above a
+point and agrees with the geometry, the printed one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from .axis import Axis, find_axis, number_of
+from .ocr import Line, Pixels, read_lines
+from .skew import upright
+from .solid import Colour, Solid, colour_distance, solids
+
+SAME_COLOUR = 24.0
+"""Distance in CIELAB within which two things belong to one series."""
+AGREES = 0.08
+"""A printed number counts if geometry is within this share of the scale of it."""
+
+
+class Reading(NamedTuple):
+    """One value: series (None if there is but one), category, value, pixel box, how found."""
+
+    series: str | None
+    category: str
+    value: float
+    box: tuple[int, int, int, int]
+    how: Literal["printed", "measured"]
+
+
+class Chart(NamedTuple):
+    """What was read off a chart; `tilt` is the angle in degrees by which it was turned."""
+
+    shape: Literal["columns", "rows", "points"]
+    title: str
+    readings: tuple[Reading, ...]
+    tilt: float
+
+
+def read_chart(pixels: Pixels) -> Chart | None:
+    """The values of a chart of columns, rows or points; None without a scale.
+
+    Boxes are pixels of the picture turned by `tilt`.
+    """
+    level, tilt = upright(pixels)
+    return chart_of(read_lines(level), solids(level), tilt)
+
+
+def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) -> Chart | None:
+    """The chart that lines of text and solid things make."""
+    axis = find_axis(lines)
+    if axis is None:
+        return None
+    marks = _bars(things, axis)
+    shape: Literal["columns", "rows", "points"] = "columns" if axis.along == "up" else "rows"
+    if len(marks) < 2 and axis.along == "up":
+        shape, marks = "points", _discs(things, axis)
+    names = _categories(lines, axis, shape)
+    legend = _legend(lines, things, axis, marks)
+    readings = [
+        reading
+        for mark in marks
+        if (reading := _reading(mark, axis, shape, names, legend, lines)) is not None
+    ]
+    title = min(lines, key=lambda line: line.y).text
+    return Chart(shape, title, tuple(sorted(readings, key=lambda one: one.series or "")), tilt)
+
+
+def _bars(things: Sequence[Solid], axis: Axis) -> list[Solid]:
+    """Rectangles that stand on the line of zero."""
+    zero = axis.pixel(0.0)
+    if axis.along == "up":
+        return [one for one in things if abs(one.bottom - zero) < 8 and _is_bar(one)]
+    return [one for one in things if abs(one.left - zero) < 8 and _is_bar(one)]
+
+
+def _is_bar(one: Solid) -> bool:
+    return one.filled > 0.85 and one.area > 60
+
+
+def _discs(things: Sequence[Solid], axis: Axis) -> list[Solid]:
+    """Small round things right of the scale and above the line of zero."""
+    edge, zero = max(line.right for line in axis.lines), axis.pixel(0.0)
+    top = min(line.top for line in axis.lines) - 5
+    return [
+        one
+        for one in things
+        if one.left > edge
+        and top < one.y < zero + 4
+        and 5 <= one.width <= 18
+        and 5 <= one.height <= 18
+        and one.filled > 0.5
+    ]
+
+
+def _categories(lines: Sequence[Line], axis: Axis, shape: str) -> list[Line]:
+    """Names along the line of zero."""
+    zero = axis.pixel(0.0)
+    if shape == "rows":
+        top = min(line.top for line in axis.lines)
+        return [line for line in lines if line.right < zero and line.y < top]
+    edge = max(line.right for line in axis.lines)
+    below = [line for line in lines if line.top > zero - 3 and line.x > edge]
+    if not below:
+        return []
+    first = min(line.y for line in below)
+    return [line for line in below if line.y - first < 14]
+
+
+def _legend(
+    lines: Sequence[Line], things: Sequence[Solid], axis: Axis, marks: Sequence[Solid]
+) -> list[tuple[Colour, str]]:
+    """Colour and name of every series: a small patch with a text at its right, above the plot."""
+    top = min(mark.top for mark in marks) if marks else 0
+    found: list[tuple[Colour, str]] = []
+    for patch in things:
+        if patch in marks or patch.bottom > top + 4 or not 5 <= patch.width <= 22:
+            continue
+        beside = [
+            line
+            for line in lines
+            if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < 16
+        ]
+        if beside and axis:
+            found.append((patch.colour, min(beside, key=lambda line: line.left).text))
+    return found
+
+
+def _reading(
+    mark: Solid,
+    axis: Axis,
+    shape: str,
+    names: Sequence[Line],
+    legend: Sequence[tuple[Colour, str]],
+    lines: Sequence[Line],
+) -> Reading | None:
+    if not names:
+        return None
+    if shape == "rows":
+        name, pixel = min(names, key=lambda line: abs(line.y - mark.y)), float(mark.right)
+    else:
+        name = min(names, key=lambda line: abs(line.x - mark.x))
+        pixel = float(mark.top) if shape == "columns" else mark.y
+    measured = axis.value(pixel)
+    printed = _printed(mark, measured, axis, shape, lines)
+    box = (mark.left, mark.top, mark.right, mark.bottom)
+    value = round(measured, 2) if printed is None else printed
+    how: Literal["printed", "measured"] = "measured" if printed is None else "printed"
+    return Reading(_series(mark.colour, legend), name.text, value, box, how)
+
+
+def _series(colour: Colour, legend: Sequence[tuple[Colour, str]]) -> str | None:
+    near = [(colour_distance(colour, known), name) for known, name in legend]
+    distance, name = min(near, default=(SAME_COLOUR, None))
+    return name if distance < SAME_COLOUR else None
+
+
+def _printed(
+    mark: Solid, measured: float, axis: Axis, shape: str, lines: Sequence[Line]
+) -> float | None:
+    """The number at the end of a mark, if it agrees with where the mark ends."""
+    values = [number_of(line.text) or 0.0 for line in axis.lines]
+    scale = max(values) - min(values)
+    found: list[tuple[float, float]] = []
+    for line in lines:
+        value = number_of(line.text)
+        if value is None or line in axis.lines or abs(value - measured) > AGREES * scale:
+            continue
+        if shape == "rows":
+            near = abs(line.y - mark.y) < 9 and abs(line.x - mark.right) < 60
+        else:
+            near = abs(line.x - mark.x) < 16 and -6 < mark.top - line.y < 28
+        if near:
+            found.append((abs(value - measured), value))
+    return min(found)[1] if found else None
