@@ -140,11 +140,12 @@ def difference(found: Sequence[Judged], arm: str, true: bool) -> dict[str, Any]:
     if not total:
         return {"difference": None, "ci95": None, "shown": "no such claims"}
     interval = ratio_interval(pairs)
-    low, high = interval or (float("nan"), float("nan"))
-    shown = "seeing accepts more" if low > 0 else "seeing accepts fewer" if high < 0 else "nothing"
+    shown = "nothing"
+    if interval is not None and (interval[0] > 0 or interval[1] < 0):
+        shown = "seeing accepts more" if interval[0] > 0 else "seeing accepts fewer"
     return {
         "difference": round(sum(value for value, _ in pairs) / total, 4),
-        "ci95": [round(low, 4), round(high, 4)],
+        "ci95": [round(one, 4) for one in interval] if interval else None,
         "shown": shown,
     }
 
@@ -155,7 +156,7 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
         path = given.shared / "data" / "dev" / "tatqa.jsonl"
         cases = list(tatqa(path, given.documents, given.seed))
     else:
-        cases = list(generated(given.documents, given.seed))
+        cases = list(generated(given.documents, given.seed, given.facts))
     slots = asyncio.Semaphore(given.concurrency)
     async with AsyncExitStack() as stack:
         spec, base_url = given.model, given.base_url
@@ -172,6 +173,7 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
     return {
         "model": label,
         "cases": given.cases,
+        "facts": given.facts,
         "seed": given.seed,
         "prompt": prompt_digest("march_check"),
         **summary([one for found in results for one in found]),
@@ -188,6 +190,7 @@ def main() -> None:
     parser.add_argument("--cases", choices=("generated", "tatqa"), default="generated")
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--documents", type=int, default=60)
+    parser.add_argument("--facts", type=int, default=4, help="of a generated answer")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--calls", type=Path, help="keeps answered calls")
@@ -196,8 +199,8 @@ def main() -> None:
     found = asyncio.run(run(given))
     old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
     runs: list[dict[str, Any]] = old.get("runs", [])
-    same = (found["model"], found["cases"])
-    kept = [one for one in runs if (one["model"], one["cases"]) != same]
+    same = (found["model"], found["cases"], found["facts"])
+    kept = [one for one in runs if (one["model"], one["cases"], one["facts"]) != same]
     whole = {"command": "python -m benchmarks.check_blindness", "runs": [*kept, found]}
     write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
     print(json.dumps(found, indent=1))
