@@ -56,9 +56,12 @@ def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) 
     marks = _bars(things, axis)
     shape: Literal["columns", "rows", "points"] = "columns" if axis.along == "up" else "rows"
     if len(marks) < 2 and axis.along == "up":
-        shape, marks = "points", _discs(things, axis)
+        shape = "points"
     names = _categories(lines, axis, shape)
-    legend = _legend(lines, things, axis, marks)
+    if shape == "points":
+        bare = [one for one in things if not _beside(one, lines) and not _lettering(one, lines)]
+        marks = _points(_discs(bare, axis), names)
+    legend = _legend(lines, things, marks)
     readings = [
         reading
         for mark in marks
@@ -83,16 +86,48 @@ def _is_bar(one: Solid) -> bool:
 def _discs(things: Sequence[Solid], axis: Axis) -> list[Solid]:
     """Small round things right of the scale and above the line of zero."""
     edge, zero = max(line.right for line in axis.lines), axis.pixel(0.0)
-    top = min(line.top for line in axis.lines) - 5
+    ticks = sorted(line.y for line in axis.lines)
+    # The number of the highest tick may have been misread: one step above is still the plot.
+    top = ticks[0] - (ticks[-1] - ticks[0]) / (len(ticks) - 1) - 6
     return [
         one
         for one in things
         if one.left > edge
         and top < one.y < zero + 4
-        and 5 <= one.width <= 18
-        and 5 <= one.height <= 18
+        and 4 <= one.width <= 18
+        and 4 <= one.height <= 18
         and one.filled > 0.5
     ]
+
+
+def _points(discs: Sequence[Solid], names: Sequence[Line]) -> list[Solid]:
+    """Discs over the names; pieces of one disc are put together, strays between names left out."""
+    points: list[Solid] = []
+    for disc in sorted(discs, key=lambda one: -one.area):
+        if min((abs(name.x - disc.x) for name in names), default=99.0) > 10:
+            continue
+        at = next((at for at, one in enumerate(points) if _one_point(one, disc)), None)
+        if at is None:
+            points.append(disc)
+        else:
+            points[at] = _joined(points[at], disc)
+    return points
+
+
+def _one_point(one: Solid, other: Solid) -> bool:
+    near = abs(one.x - other.x) < 10 and abs(one.y - other.y) < 10
+    return near and colour_distance(one.colour, other.colour) < SAME_COLOUR
+
+
+def _joined(one: Solid, other: Solid) -> Solid:
+    return Solid(
+        min(one.left, other.left),
+        min(one.top, other.top),
+        max(one.right, other.right),
+        max(one.bottom, other.bottom),
+        one.area + other.area,
+        one.colour,
+    )
 
 
 def _categories(lines: Sequence[Line], axis: Axis, shape: str) -> list[Line]:
@@ -110,7 +145,7 @@ def _categories(lines: Sequence[Line], axis: Axis, shape: str) -> list[Line]:
 
 
 def _legend(
-    lines: Sequence[Line], things: Sequence[Solid], axis: Axis, marks: Sequence[Solid]
+    lines: Sequence[Line], things: Sequence[Solid], marks: Sequence[Solid]
 ) -> list[tuple[Colour, str]]:
     """Colour and name of every series: a small patch with a text at its right, above the plot."""
     top = min(mark.top for mark in marks) if marks else 0
@@ -118,14 +153,21 @@ def _legend(
     for patch in things:
         if patch in marks or patch.bottom > top + 4 or not 5 <= patch.width <= 22:
             continue
-        beside = [
-            line
-            for line in lines
-            if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < 16
-        ]
-        if beside and axis:
+        if beside := _beside(patch, lines):
             found.append((patch.colour, min(beside, key=lambda line: line.left).text))
     return found
+
+
+def _lettering(one: Solid, lines: Sequence[Line]) -> bool:
+    """Whether a thing is a thick part of a letter."""
+    return any(line.left < one.x < line.right and line.top < one.y < line.bottom for line in lines)
+
+
+def _beside(patch: Solid, lines: Sequence[Line]) -> list[Line]:
+    """Words directly at the right of a thing, on its height."""
+    return [
+        line for line in lines if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < 16
+    ]
 
 
 def _reading(
