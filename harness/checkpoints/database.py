@@ -9,7 +9,7 @@ Tables:
 
 The key of a blob, a node or a checkpoint (`head`) is a digest of its content or identity
 (:mod:`harness.checkpoints.keys`), so no index beside the table is written. A reference is twice the
-key of a blob, or twice the key of a node plus one.
+key of a blob, or twice the key of a node plus one; a small value stands in the reference's place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CREATE TABLE checkpoints (
     PRIMARY KEY (thread, ns, checkpoint)) WITHOUT ROWID;
 CREATE TABLE writes (
     head INTEGER NOT NULL, task TEXT NOT NULL, idx INTEGER NOT NULL, path TEXT NOT NULL,
-    channel TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (head, task, idx)) WITHOUT ROWID;
+    channel TEXT NOT NULL, ref NOT NULL, PRIMARY KEY (head, task, idx)) WITHOUT ROWID;
 CREATE TABLE threads (thread TEXT PRIMARY KEY, info TEXT NOT NULL) WITHOUT ROWID;
 """
 

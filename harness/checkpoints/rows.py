@@ -12,7 +12,7 @@ import ormsgpack
 
 from harness.checkpoints.keys import CheckpointKey, head_key
 from harness.checkpoints.packing import pack, unpack
-from harness.checkpoints.values import Values
+from harness.checkpoints.values import Ref, Values
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -64,7 +64,7 @@ class Recent:
     """Versions and references of the latest checkpoints."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, int]]] = (
+        self._known: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, Ref]]] = (
             OrderedDict()
         )
 
@@ -72,11 +72,11 @@ class Recent:
         """Forget them."""
         self._known.clear()
 
-    def get(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, int]]:
+    def get(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, Ref]]:
         """Channel versions and references of a checkpoint; empty if it is not among them."""
         return self._known.get(key, ({}, {}))
 
-    def add(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, int]) -> None:
+    def add(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, Ref]) -> None:
         """Remember one."""
         self._known[key] = (versions, refs)
         if len(self._known) > RECENT:
@@ -102,7 +102,7 @@ def save(
     parent = step.config.get("configurable", {}).get("checkpoint_id")
     versions = step.checkpoint["channel_versions"]
     seen, known = recent.get((thread, ns, parent)) if parent else ({}, {})
-    refs: dict[str, int] = {}
+    refs: dict[str, Ref] = {}
     for channel, value in step.checkpoint["channel_values"].items():
         inherited = channel in known and channel not in step.new_versions
         if inherited and seen.get(channel) == versions.get(channel):
@@ -205,7 +205,7 @@ def load(
     """A row with its values and pending writes."""
     from langgraph.checkpoint.base import CheckpointTuple
 
-    refs = cast("dict[str, int]", ormsgpack.unpackb(row.refs))
+    refs = cast("dict[str, Ref]", ormsgpack.unpackb(row.refs))
     writes = db.execute(
         "SELECT task, channel, ref FROM writes WHERE head = ? ORDER BY path, task, idx",
         (row.head,),

@@ -12,7 +12,7 @@ import ormsgpack
 
 from harness.checkpoints.keys import head_key
 from harness.checkpoints.upkeep import copy_checkpoint
-from harness.checkpoints.values import Values
+from harness.checkpoints.values import Ref, Values
 from harness.core import BadInput
 
 Side = tuple[sqlite3.Connection, Values]
@@ -114,14 +114,16 @@ def transfer(source: Side, target: Side, thread: str) -> None:
     found = db.execute("SELECT * FROM checkpoints WHERE thread = ?", (thread,)).fetchall()
     moved: dict[int, int] = {}
 
-    def move(ref: int) -> int:
+    def move(ref: Ref) -> Ref:
+        if isinstance(ref, bytes):
+            return ref
         if ref not in moved:
             items = values.raw(db, ref)
             moved[ref] = target[1].put_raw(target[0], items, split=bool(ref % 2))
         return moved[ref]
 
     for row in found:
-        refs = cast("dict[str, int]", ormsgpack.unpackb(row[6]))
+        refs = cast("dict[str, Ref]", ormsgpack.unpackb(row[6]))
         packed = ormsgpack.packb({channel: move(ref) for channel, ref in refs.items()})
         target[0].execute(
             "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

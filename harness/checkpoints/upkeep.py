@@ -10,6 +10,7 @@ from typing import Any, cast
 import ormsgpack
 
 from harness.checkpoints.keys import CheckpointKey, head_key
+from harness.checkpoints.values import Ref
 from harness.core import BadInput
 
 _KEYS = "SELECT thread, ns, checkpoint, head, metadata, parent, refs FROM checkpoints"
@@ -88,7 +89,7 @@ def _needed(rows: dict[str, tuple[Any, ...]]) -> set[str]:
         keep.add(checkpoint)
         if missing is None:
             missing = set(json.loads(metadata).get("counters_since_delta_snapshot") or ())
-        missing -= set(cast("dict[str, int]", ormsgpack.unpackb(refs)))
+        missing -= set(cast("dict[str, Ref]", ormsgpack.unpackb(refs)))
         if not missing:
             break
         checkpoint = parent
@@ -97,9 +98,10 @@ def _needed(rows: dict[str, tuple[Any, ...]]) -> set[str]:
 
 def sweep(db: sqlite3.Connection) -> None:
     """Drop the blobs and nodes that no checkpoint and no write refers to."""
-    refs: set[int] = {row[0] for row in db.execute("SELECT DISTINCT ref FROM writes")}
+    named: list[Ref] = [row[0] for row in db.execute("SELECT DISTINCT ref FROM writes")]
     for (packed,) in db.execute("SELECT refs FROM checkpoints"):
-        refs.update(cast("dict[str, int]", ormsgpack.unpackb(packed)).values())
+        named += cast("dict[str, Ref]", ormsgpack.unpackb(packed)).values()
+    refs = {ref for ref in named if isinstance(ref, int)}
     parents = {row[0]: (row[1], row[2]) for row in db.execute("SELECT id, parent, blob FROM nodes")}
     nodes: set[int] = set()
     blobs = {ref // 2 for ref in refs if not ref % 2}

@@ -25,6 +25,19 @@ CACHE_BYTES = 32 * 1024 * 1024
 """Of blobs kept in memory."""
 
 
+SMALL = 48
+"""Bytes of a value that stands in the row that names it: a row of its own costs more."""
+
+Ref = int | bytes
+"""Twice the key of a blob, twice the key of a node plus one, or a small value itself."""
+
+
+def inline(ref: bytes) -> tuple[str, bytes]:
+    """A small value: how it is serialised, and its bytes."""
+    kind, _, data = ref.partition(b"\0")
+    return kind.decode(), data
+
+
 def _array_header(data: bytes) -> int:
     """Bytes before the first item of a msgpack array (msgpack specification, array family)."""
     return {0xDC: 3, 0xDD: 5}.get(data[0], 1)
@@ -53,8 +66,8 @@ class Values:
         clone._serde = serde
         return clone
 
-    def put(self, db: sqlite3.Connection, value: Any, place: Hashable = None) -> int:
-        """Store `value` and return its reference.
+    def put(self, db: sqlite3.Connection, value: Any, place: Hashable = None) -> Ref:
+        """Store `value` and return its reference; a small value is its own.
 
         Args:
             db: inside a transaction.
@@ -63,6 +76,8 @@ class Values:
                 same place before is the one it is compared with.
         """
         kind, data = self._serde.dumps_typed(value)
+        if len(data) <= SMALL:
+            return kind.encode() + b"\0" + data
         if not (self._split and kind == "msgpack" and type(value) is list and value):
             return 2 * self._put_blob(db, kind, data)
         items = cast("list[Any]", value)
@@ -81,19 +96,30 @@ class Values:
         self._lists.remember(place, LastList(body, len(items), node))
         return 2 * node + 1
 
-    def get(self, db: sqlite3.Connection, refs: Sequence[int]) -> list[Any]:
+    def get(self, db: sqlite3.Connection, refs: Sequence[Ref]) -> list[Any]:
         """The values of `refs`, in their order, every one an object of its own."""
-        paths = [self._lists.path(db, ref // 2) if ref % 2 else [ref // 2] for ref in refs]
+        paths = [self._path(db, ref) for ref in refs]
         found = self._load(db, {blob for path in paths for blob in path})
         loads = self._serde.loads_typed
-        return [
-            [loads(found[blob]) for blob in path] if ref % 2 else loads(found[path[0]])
-            for ref, path in zip(refs, paths, strict=True)
-        ]
+        values: list[Any] = []
+        for ref, path in zip(refs, paths, strict=True):
+            if isinstance(ref, bytes):
+                values.append(loads(inline(ref)))
+            elif ref % 2:
+                values.append([loads(found[blob]) for blob in path])
+            else:
+                values.append(loads(found[path[0]]))
+        return values
+
+    def _path(self, db: sqlite3.Connection, ref: Ref) -> list[int]:
+        """The blobs that a value is made of."""
+        if isinstance(ref, bytes):
+            return []
+        return self._lists.path(db, ref // 2) if ref % 2 else [ref // 2]
 
     def raw(self, db: sqlite3.Connection, ref: int) -> list[tuple[str, bytes]]:
         """The serialised items of a list, or the one item of another value."""
-        blobs = self._lists.path(db, ref // 2) if ref % 2 else [ref // 2]
+        blobs = self._path(db, ref)
         found = self._load(db, set(blobs))
         return [found[blob] for blob in blobs]
 
