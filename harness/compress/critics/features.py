@@ -30,8 +30,10 @@ STEM = 5
 """Letters that words of one family share."""
 LONG_QUESTION = 10
 """Words, question words not counted, from which a question is long: it tells its words apart."""
-NEAR, WIDE, FAR = 1, 7, 20
+NEAR, WIDE, FAR, FARTHER, FARTHEST = 1, 7, 20, 30, 45
 """Neighbours on each side that averages are taken over."""
+STRETCH = 10
+"""Turns on each side over which what a talk says is evened out: answers are stretches of it."""
 _SCORES = ("critic", "embedding", "lexical")
 _PLAIN = (
     *_SCORES,
@@ -46,6 +48,8 @@ _GATED = (
     *_SCORES,
     *(f"{name} wide" for name in _SCORES),
     *(f"{name} far" for name in _SCORES),
+    *(f"{name} farther" for name in _SCORES),
+    *(f"{name} farthest" for name in _SCORES),
     "stretch cosine", "stretch lexical", "stretch coverage",
 )  # fmt: skip
 NAMES = (*_PLAIN, *(f"talk: {name}" for name in _GATED))
@@ -124,8 +128,9 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     if is_talk(units):
         # A turn alone says little: in a talk nothing but these counts.
         plain = [np.zeros(len(units))] * len(_PLAIN)
-        far = [_around(one, documents, FAR) for one in three]
-        gated = [*three, *wide, *far, *_stretch(terms, tokens, scores, documents)]
+        averages = [_around(one, documents, r) for r in (FAR, FARTHER, FARTHEST) for one in three]
+        single = [*three, *wide, *averages, *_stretch(terms, tokens, scores, documents)]
+        gated = [_around(one, documents, STRETCH, itself=True) for one in single]
     return np.stack([*plain, *gated], axis=1)
 
 
@@ -156,11 +161,14 @@ def _numbered(names: Sequence[str]) -> NDArray[np.intp]:
     return np.unique(names, return_inverse=True)[1]
 
 
-def _around(values: Vector, documents: NDArray[np.intp], radius: int) -> Vector:
-    """Mean over `radius` neighbours on each side in the same document, without itself."""
+def _around(
+    values: Vector, documents: NDArray[np.intp], radius: int, *, itself: bool = False
+) -> Vector:
+    """Mean over `radius` neighbours on each side in the same document, with or without itself."""
     import numpy as np
 
-    total, count = np.zeros_like(values), np.zeros_like(values)
+    total = values.copy() if itself else np.zeros_like(values)
+    count = np.full_like(values, float(itself))
     for shift in (*range(-radius, 0), *range(1, radius + 1)):
         if abs(shift) >= len(values):
             continue
