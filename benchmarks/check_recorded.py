@@ -8,7 +8,8 @@ below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tun
 The claim is the question and the answer in one line; the score is the classifier's probability
 over the ten paragraphs. `answer_fails` is what zero tolerance does with `check(answer,
 paragraphs)`, `statement_unsupported` what it does with the claim.
-Irrelevance: the same claims with paragraphs of another question added.
+The baseline is the share of its words in the paragraph that has most of them.
+Irrelevance: the claims of 60 questions once more, with paragraphs of another question added.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from harness.check.training.fit import auc
 from harness.check.training.sets import is_tuning, rows_of
 from harness.check.types import Claim, Outcome, Verdict
 from harness.check.verify import TrainedVerifier
+from harness.check.verify.reading import read
 from harness.core import write_atomic
 from harness.evals.statistics import cluster_interval
 from harness.retrieve.document import Document
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RIGHT_F1 = 0.5
+NOISY = 60
+"""Questions that are asked once more, with paragraphs of another one."""
 
 
 def main() -> None:
@@ -47,8 +51,12 @@ def main() -> None:
     given = parser.parse_args()
     rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
     kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
-    found = [answer for row in judged(kept, given.kept) for answer in row]
-    moved = sum(one["moved"] for one in found)
+    found = [
+        {**one, "overlap": overlap(row, answer["prediction"])}
+        for row, own in zip(kept, judged(kept, given.kept), strict=True)
+        for one, answer in zip(own, recorded(row), strict=True)
+    ]
+    moved = [one["moved"] for one in found if one["moved"] is not None]
     result = {
         "command": f"python -m benchmarks.check_recorded --questions {len(kept)} "
         "--shared ../shared --out evals/results/check_recorded.json",
@@ -58,8 +66,8 @@ def main() -> None:
             run: summary([one for one in found if one["run"] == run])
             for run in sorted({one["run"] for one in found})
         },
-        "irrelevance": {"claims": len(found), "verdicts_changed": moved,
-                        "share": round(moved / max(1, len(found)), 4)},
+        "irrelevance": {"claims": len(moved), "verdicts_changed": sum(moved),
+                        "share": round(sum(moved) / max(1, len(moved)), 4)},
     }  # fmt: skip
     write_atomic(given.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
@@ -73,8 +81,8 @@ def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[d
         known = {own[0]["question"]: own for own in lines}
     verifier = TrainedVerifier()
     draw = random.Random(0)
-    for row in rows:
-        other = draw.choice([one for one in rows if one is not row])
+    for at, row in enumerate(rows):
+        other = draw.choice([one for one in rows if one is not row]) if at < NOISY else None
         own = known.get(row["question"]) or judge(row, other, verifier)
         if file and row["question"] not in known:
             with file.open("a") as kept:
@@ -83,7 +91,7 @@ def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[d
 
 
 def judge(
-    row: dict[str, Any], other: dict[str, Any], verifier: TrainedVerifier
+    row: dict[str, Any], other: dict[str, Any] | None, verifier: TrainedVerifier
 ) -> list[dict[str, Any]]:
     """What the checker says to the recorded answers of one question; equal ones once."""
     documents = paragraphs(row, "own")
@@ -91,8 +99,10 @@ def judge(
     texts = list(dict.fromkeys(one["prediction"] for one in answers))
     claims = [statement(row["question"], one) for one in texts]
     plain = dict(zip(texts, verifier.verify(claims, documents), strict=True))
-    more = [*documents, *paragraphs(other, "other")[:3]]
-    noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
+    noisy = plain
+    if other:
+        more = [*documents, *paragraphs(other, "other")[:3]]
+        noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
     fails = {
         one: check(one, documents, question=row["question"], verifier=verifier).verdict
         is not Outcome.PASS
@@ -106,7 +116,7 @@ def judge(
             "score": signed(finding.verdict, finding.confidence),
             "unsupported": finding.verdict is not Verdict.SUPPORTED,
             "fails": fails[one["prediction"]],
-            "moved": finding.verdict != noisy[one["prediction"]].verdict,
+            "moved": finding.verdict != noisy[one["prediction"]].verdict if other else None,
         }
         for one in answers
         for finding in [plain[one["prediction"]]]
@@ -130,6 +140,14 @@ def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def overlap(row: dict[str, Any], answer: str) -> float:
+    """Share of the words of question and answer in the paragraph that has most of them."""
+    claim = read(statement(row["question"], answer).text)
+    words = {claim.stems[at] for at in claim.content}
+    every = [set(read(one.text).stems) for one in paragraphs(row, "own")]
+    return max(len(words & own) for own in every) / max(1, len(words))
+
+
 def statement(question: str, answer: str) -> Claim:
     """Question and answer as one claim."""
     text = f"{question.rstrip('? ')} {answer}"
@@ -145,12 +163,15 @@ def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Area under the ROC curve with its interval, and precision before and after filtering."""
     wrong = np.array([one["wrong"] for one in found], bool)
     scores = np.array([one["score"] for one in found], float)
+    overlaps = np.array([one["overlap"] for one in found], float)
     questions = np.array([one["question"] for one in found])
     return {
         "answers": len(found),
         "right": round(float((~wrong).mean()), 4),
         "auc": round(auc(scores, wrong), 4),
         "auc_ci95": interval(scores, wrong, questions),
+        "overlap_auc": round(auc(-overlaps, wrong), 4),
+        "overlap_auc_ci95": interval(-overlaps, wrong, questions),
         "answer_fails": filtered(found, "fails", wrong, questions),
         "statement_unsupported": filtered(found, "unsupported", wrong, questions),
     }
