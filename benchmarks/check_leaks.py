@@ -195,7 +195,8 @@ def main() -> None:
             print(name, json.dumps(sets[name]), flush=True)
     ways = [one[way] for one in sets.values() for way in ("rules", "hostile")]
     whole = {
-        "command": "python -m benchmarks.check_leaks --shared ../shared",
+        "command": "python -m benchmarks.check_leaks --shared ../shared"
+        + (f" --limit {given.limit}" if given.limit else ""),
         "answers": sum(one["answers"] for one in sets.values()),
         "questions": sum(one["questions"] for one in ways),
         "leaks": sum(one["leaks"] for one in ways),
