@@ -111,10 +111,16 @@ def joined(first: Rows, second: Rows) -> Rows:
 
 
 def auc(scores: Floats, supported: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve; 0.5 where one label is missing."""
-    if supported.all() or not supported.any():
+    """Area under the ROC curve, by ranks (Hanley & McNeil 1982); 0.5 where one label is missing."""
+    import numpy as np
+
+    yes = int(supported.sum())
+    no = len(supported) - yes
+    if not yes or not no:
         return 0.5
-    return float(import_module("sklearn.metrics").roc_auc_score(supported, scores))
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
+    return float((ranks[supported].sum() - yes * (yes + 1) / 2) / (yes * no))
 
 
 def mean_auc(rows: Rows, scores: Floats) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.check.training.fit import calibrated, calibration_error, middle_threshold
+from harness.check.training.fit import auc, calibrated, calibration_error, middle_threshold
 
 
 def test_middle_threshold_lies_between_the_medians() -> None:
@@ -27,3 +27,13 @@ def test_a_curve_through_scores_gives_their_rates() -> None:
     found = calibrated(scores[:2000], supported[:2000], scores[2000:])
     assert calibration_error(found, supported[2000:]) < 0.05
     assert calibration_error(np.full(2000, 0.9), supported[2000:]) > 0.3
+
+
+def test_area_is_the_share_of_pairs_in_order() -> None:
+    draw = np.random.default_rng(1)
+    scores = draw.integers(0, 5, size=60).astype(float)
+    supported = draw.random(60) < 0.4
+    pairs = scores[supported][:, None] - scores[~supported][None]
+    expected = float(((pairs > 0) + 0.5 * (pairs == 0)).mean())
+    assert auc(scores, supported) == pytest.approx(expected)
+    assert auc(scores, np.ones(60, bool)) == 0.5
