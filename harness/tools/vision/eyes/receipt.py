@@ -1,0 +1,120 @@
+"""Key fields of a receipt by rules over its lines: date, total, company, address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .ocr import Line
+
+_DATE = re.compile(
+    r"(?<!\d)(?:\d{1,2}([/.-])\d{1,2}\1(?:20)?\d{2}(?!\d)|20\d{2}([/.-])\d{1,2}\2\d{1,2}(?!\d))"
+)
+_WORDED = re.compile(
+    r"(?<!\d)(\d{1,2})[ .-]?(JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[A-Z]*[ .-]?"
+    r"((?:20)?\d{2})",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"(?:RM|\$)?\d{1,3}(?:,?\d{3})*[.]\s?\d{2}(?!\d)", re.IGNORECASE)
+_NO_TOTAL = re.compile(
+    r"sub|qty|quant|item|gst\b(?!\s*incl)|tax|excl|disc|saving|point|change|before", re.IGNORECASE
+)
+_INCLUSIVE = re.compile(r"incl", re.IGNORECASE)
+_LABELS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"round\w*\s*d?\s*total|total\s*round",
+        r"grand\s*total|net+\s*total|total\s*(?:payable|due|amount|amt)|amount\s*due|total.*incl",
+        r"\btotal\b",
+        r"sub\s*-?total",
+        r"\bcash\b|visa|master",
+    )
+)
+"""What stands before a total, the best first."""
+_COMPANY = re.compile(r"sdn|bhd|enterprise|trading|restaurant|store|mart|ltd|\binc\b|s/b",
+                      re.IGNORECASE)  # fmt: skip
+_ADDRESS = re.compile(r"\bno\b|lot|jalan|jln|taman|\d{5}|street|road|floor|lorong", re.IGNORECASE)
+_AFTER_ADDRESS = re.compile(r"tel|fax|gst|tax|invoice|receipt|reg|date|www|@", re.IGNORECASE)
+
+
+class Receipt(NamedTuple):
+    """The fields, each as printed; None where none was found."""
+
+    company: str | None
+    date: str | None
+    address: str | None
+    total: str | None
+
+
+def read_receipt(lines: Sequence[Line]) -> Receipt:
+    """The key fields of a receipt.
+
+    Args:
+        lines: its text from top to bottom.
+    """
+    return Receipt(_company(lines), _date(lines), _address(lines), _total(lines))
+
+
+def _date(lines: Sequence[Line]) -> str | None:
+    """The first date; one on a line that says "date" goes first."""
+    named = [line for line in lines if "date" in line.text.lower()]
+    rows = [other for line in named for other in lines if _one_row(line, other)]
+    for line in (*rows, *lines):
+        if match := _DATE.search(line.text):
+            return match[0]
+        if match := _WORDED.search(line.text):
+            return f"{match[1]} {match[2].upper()} {match[3]}"
+    return None
+
+
+def _total(lines: Sequence[Line]) -> str | None:
+    for number, label in enumerate(_LABELS):
+        for line in lines:
+            if not label.search(line.text) or (number < 3 and _other_total(line.text)):
+                continue
+            if amount := _amount_of(line, lines):
+                return amount
+    amounts = [one for line in lines for one in _AMOUNT.findall(line.text)]
+    return max(amounts, key=_value, default=None)
+
+
+def _other_total(text: str) -> bool:
+    return bool(_NO_TOTAL.search(text)) and not _INCLUSIVE.search(text)
+
+
+def _amount_of(label: Line, lines: Sequence[Line]) -> str | None:
+    """The last amount on the label's row, its own text first."""
+    row = [line for line in lines if _one_row(label, line) and line.left >= label.left]
+    for line in (label, *sorted(row, key=lambda one: -one.right)):
+        if found := _AMOUNT.findall(line.text):
+            return found[-1].replace(" ", "")
+    return None
+
+
+def _value(amount: str) -> float:
+    return float(re.sub(r"[^\d.]", "", amount))
+
+
+def _one_row(one: Line, other: Line) -> bool:
+    return abs(one.y - other.y) < 0.6 * max(one.bottom - one.top, 8)
+
+
+def _company(lines: Sequence[Line]) -> str | None:
+    """A line near the top that names a kind of company, else the first line with letters."""
+    top = [line for line in lines if any(one.isalpha() for one in line.text)][:6]
+    named = [line for line in top if _COMPANY.search(line.text)]
+    return (named or top)[0].text if top else None
+
+
+def _address(lines: Sequence[Line]) -> str | None:
+    """The lines from the first that looks like an address to what comes after one."""
+    found: list[str] = []
+    for line in lines[:14]:
+        if _AFTER_ADDRESS.search(line.text) and not _ADDRESS.search(line.text):
+            if found:
+                break
+            continue
+        if found or _ADDRESS.search(line.text):
+            found.append(line.text)
+    return " ".join(found[:4]) or None
