@@ -6,8 +6,8 @@ HotpotQA questions with the recorded answers of four runs (Qwen2.5, 32B and 3B),
 the ten paragraphs of the question without a language model. Wrong: exact match 0 and token F1
 below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tuned on them here).
 The claim is the question and the answer in one line; the score is the classifier's probability
-over the ten paragraphs. `answer_fails` is what zero tolerance does with `check(answer,
-paragraphs)`, `statement_unsupported` what it does with the claim.
+over the ten paragraphs, of the first `--scored` questions. `answer_fails` is what zero tolerance
+does with `check(answer, paragraphs)`, on all of them; `unsupported` what it does with the claim.
 The baseline is the share of its words in the paragraph that has most of them.
 Irrelevance: the claims of 60 questions once more, with paragraphs of another question added.
 """
@@ -26,7 +26,7 @@ import numpy as np
 from harness.check.checking import check
 from harness.check.training.fit import auc
 from harness.check.training.sets import is_tuning, rows_of
-from harness.check.types import Claim, Outcome, Verdict
+from harness.check.types import Claim, Finding, Outcome, Verdict
 from harness.check.verify import TrainedVerifier
 from harness.check.verify.reading import read
 from harness.core import write_atomic
@@ -47,18 +47,19 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--scored", type=int, default=10_000, help="questions for the classifier")
     parser.add_argument("--kept", type=Path, help="file of judged questions, to go on from")
     given = parser.parse_args()
     rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
     kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
     found = [
         {**one, "overlap": overlap(row, answer["prediction"])}
-        for row, own in zip(kept, judged(kept, given.kept), strict=True)
+        for row, own in zip(kept, judged(kept, given.kept, given.scored), strict=True)
         for one, answer in zip(own, recorded(row), strict=True)
     ]
-    moved = [one["moved"] for one in found if one["moved"] is not None]
+    again = [one["moved"] for one in found if one["moved"] is not None]
     result = {
-        "command": f"python -m benchmarks.check_recorded --questions {len(kept)} "
+        "command": f"python -m benchmarks.check_recorded --scored {given.scored} "
         "--shared ../shared --out evals/results/check_recorded.json",
         "questions": len(kept),
         "all": summary(found),
@@ -66,14 +67,16 @@ def main() -> None:
             run: summary([one for one in found if one["run"] == run])
             for run in sorted({one["run"] for one in found})
         },
-        "irrelevance": {"claims": len(moved), "verdicts_changed": sum(moved),
-                        "share": round(sum(moved) / max(1, len(moved)), 4)},
+        "irrelevance": {"claims": len(again), "verdicts_changed": sum(again),
+                        "share": round(sum(again) / max(1, len(again)), 4)},
     }  # fmt: skip
     write_atomic(given.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
 
 
-def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[dict[str, Any]]]:
+def judged(
+    rows: Sequence[dict[str, Any]], file: Path | None, scored: int
+) -> Iterator[list[dict[str, Any]]]:
     """The answers of each question with what the checker says; a stopped run goes on."""
     known: dict[str, list[dict[str, Any]]] = {}
     if file and file.exists():
@@ -83,7 +86,7 @@ def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[d
     draw = random.Random(0)
     for at, row in enumerate(rows):
         other = draw.choice([one for one in rows if one is not row]) if at < NOISY else None
-        own = known.get(row["question"]) or judge(row, other, verifier)
+        own = known.get(row["question"]) or judge(row, other, verifier, scored=at < scored)
         if file and row["question"] not in known:
             with file.open("a") as kept:
                 kept.write(json.dumps(own) + "\n")
@@ -91,36 +94,41 @@ def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[d
 
 
 def judge(
-    row: dict[str, Any], other: dict[str, Any] | None, verifier: TrainedVerifier
+    row: dict[str, Any], other: dict[str, Any] | None, verifier: TrainedVerifier, *, scored: bool
 ) -> list[dict[str, Any]]:
     """What the checker says to the recorded answers of one question; equal ones once."""
     documents = paragraphs(row, "own")
     answers = recorded(row)
     texts = list(dict.fromkeys(one["prediction"] for one in answers))
-    claims = [statement(row["question"], one) for one in texts]
-    plain = dict(zip(texts, verifier.verify(claims, documents), strict=True))
-    noisy = plain
-    if other:
-        more = [*documents, *paragraphs(other, "other")[:3]]
-        noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
     fails = {
         one: check(one, documents, question=row["question"], verifier=verifier).verdict
         is not Outcome.PASS
         for one in texts
     }
+    claims = [statement(row["question"], one) for one in texts]
+    plain = dict(zip(texts, verifier.verify(claims, documents), strict=True)) if scored else {}
+    noisy = plain
+    if other and scored:
+        more = [*documents, *paragraphs(other, "other")[:3]]
+        noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
     return [
         {
             "question": row["question"],
             "run": one["run"],
             "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
-            "score": signed(finding.verdict, finding.confidence),
-            "unsupported": finding.verdict is not Verdict.SUPPORTED,
+            "score": signed(finding.verdict, finding.confidence) if finding else None,
+            "unsupported": finding.verdict is not Verdict.SUPPORTED if finding else None,
             "fails": fails[one["prediction"]],
-            "moved": finding.verdict != noisy[one["prediction"]].verdict if other else None,
+            "moved": moved(finding, noisy[one["prediction"]]) if finding and other else None,
         }
         for one in answers
-        for finding in [plain[one["prediction"]]]
+        for finding in [plain.get(one["prediction"])]
     ]
+
+
+def moved(one: Finding, other: Finding) -> bool:
+    """Whether the verdict is another."""
+    return one.verdict != other.verdict
 
 
 def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
@@ -160,27 +168,38 @@ def signed(verdict: Verdict, confidence: float) -> float:
 
 
 def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Area under the ROC curve with its interval, and precision before and after filtering."""
+    """Areas under the ROC curve with intervals, and precision before and after filtering."""
     wrong = np.array([one["wrong"] for one in found], bool)
-    scores = np.array([one["score"] for one in found], float)
     overlaps = np.array([one["overlap"] for one in found], float)
     questions = np.array([one["question"] for one in found])
+    scored = [one for one in found if one["score"] is not None]
     return {
         "answers": len(found),
         "right": round(float((~wrong).mean()), 4),
-        "auc": round(auc(scores, wrong), 4),
-        "auc_ci95": interval(scores, wrong, questions),
         "overlap_auc": round(auc(-overlaps, wrong), 4),
         "overlap_auc_ci95": interval(-overlaps, wrong, questions),
-        "answer_fails": filtered(found, "fails", wrong, questions),
-        "statement_unsupported": filtered(found, "unsupported", wrong, questions),
+        "answer_fails": filtered(found, "fails"),
+        "statement": of_statements(scored),
     }
 
 
-def filtered(
-    found: Sequence[dict[str, Any]], flag: str, wrong: NDArray[np.bool_], questions: NDArray[Any]
-) -> dict[str, Any]:
+def of_statements(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The same for the classifier, on the questions that it was asked."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    scores = np.array([one["score"] for one in found], float)
+    questions = np.array([one["question"] for one in found])
+    return {
+        "answers": len(found),
+        "auc": round(auc(scores, wrong), 4),
+        "auc_ci95": interval(scores, wrong, questions),
+        "unsupported": filtered(found, "unsupported"),
+    }
+
+
+def filtered(found: Sequence[dict[str, Any]], flag: str) -> dict[str, Any]:
     """What leaving out the flagged answers does to the share of right ones."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    questions = np.array([one["question"] for one in found])
     flagged = np.array([one[flag] for one in found], bool)
     kept = ~wrong[~flagged]
 
