@@ -69,7 +69,7 @@ def exponent(rows: Sequence[dict[str, Any]]) -> float:
 
 
 def main() -> None:
-    """Measure, print and write the report after every process."""
+    """Measure, print and write the report after every process, lengths of earlier runs kept."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--critics", nargs="*", default=["lexical", "auto"])
     parser.add_argument("--lengths", type=int, nargs="*", default=list(LENGTHS))
@@ -79,7 +79,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(one(Path(options.one[0]), options.one[1])))
         return
-    report: dict[str, Any] = {}
+    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         for tokens in options.lengths:
             path = Path(folder) / f"{tokens}.txt"
@@ -87,12 +87,15 @@ def main() -> None:
             for critic in options.critics:
                 command = [sys.executable, "-m", __spec__.name, "--one", str(path), critic]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
-                rows = report.setdefault(critic, {"rows": []})["rows"]
-                rows.append(json.loads(done.stdout.splitlines()[-1]))
+                new: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+                old: list[dict[str, Any]] = report.get(critic, {"rows": []})["rows"]
+                rows = {row["tokens"]: row for row in [*old, new]}
+                report[critic] = {"rows": [rows[size] for size in sorted(rows)]}
                 write_atomic(options.out, json.dumps(report, indent=1) + "\n")
             path.unlink()
     for found in report.values():
-        found["exponent"] = exponent(found["rows"])
+        if len(found["rows"]) > 2:
+            found["exponent"] = exponent(found["rows"])
         found["peak MB"] = max(row["peak MB"] for row in found["rows"])
     write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
