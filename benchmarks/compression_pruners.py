@@ -171,6 +171,7 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--cache", type=Path, required=True, help="folder of scores and texts")
     parser.add_argument("--size", type=int, default=120)
+    parser.add_argument("--sets", nargs="*", default=["xquad_en", "covidqa"])
     parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
     parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
     parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
@@ -189,8 +190,13 @@ def main() -> None:
         DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
     }
     report: dict[str, Any] = {"seed": options.seed, "sets": {}}
-    for name, cases in (("xquad_en", xquad(folder, options.seed)), ("covidqa", covidqa(folder))):
-        drawn, answers = sample(cases, options.size, options.seed), answers_of(folder, name)
+    readers: dict[str, Callable[[], list[Case]]] = {
+        "xquad_en": lambda: xquad(folder, options.seed),
+        "covidqa": lambda: covidqa(folder),
+    }
+    for name in options.sets:
+        drawn = sample(readers[name](), options.size, options.seed)
+        answers = answers_of(folder, name)
         table: dict[str, Any] = {"cases": len(drawn)}
         for budget in BUDGETS:
             rows = {

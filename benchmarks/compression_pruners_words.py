@@ -25,7 +25,7 @@ from harness.retrieve.encoder import bundled_model
 from harness.retrieve.tokens import terms
 
 SOURCES = ("nq_oracle", "qed")
-PASSAGES, BATCH, WINDOW = 1500, 12, 160
+PASSAGES, BATCH, WINDOW = 600, 12, 160
 """Passages that are trained on, those of an update, and words that are read at once."""
 RATE, HEAD_RATE, FROZEN = 1e-4, 1e-3, 3
 POSITIVE = 3.0
