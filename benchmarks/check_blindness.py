@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.check_blindness_cases import Case, generated, simulated, tatqa
-from harness.check.blind import BlindRequest, Group, blinded, read_answers
+from harness.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
 from harness.check.blind.comparing import compare
 from harness.check.claims import extract
 from harness.check.types import Claim, Verdict
@@ -84,9 +84,13 @@ async def judged(case: Case, model: ChatModel, slots: asyncio.Semaphore) -> list
     found: list[Judged] = []
     for group in groups:
         for arm in ARMS:
-            sampling = Sampling(temperature=0.0, seed=0, max_tokens=60 * len(group.questions) + 60)
+            sampling = Sampling(temperature=0.0, seed=0, max_tokens=120 * len(group.questions) + 60)
             async with slots:
-                reply = await model.complete(messages(arm, group, case), sampling=sampling)
+                reply = await model.complete(
+                    messages(arm, group, case),
+                    sampling=sampling,
+                    response_format=answers_format(model, len(group.questions)),
+                )
             answers = read_answers(reply.text, len(group.questions))
             for claim, answer in zip(group.claims, answers, strict=True):
                 at = places[id(claim)]

@@ -23,6 +23,7 @@ from harness.check.blind import (
     ask_windows,
     blinded,
     judge_all,
+    pairs_format,
     proposed,
     read_pairs,
     settled,
@@ -94,7 +95,9 @@ async def propose(state: ProposerInput, runtime: Context) -> Update:
     pairs = read_pairs("")
     for seed in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": seed})
-        reply = await context.proposer.complete(messages, sampling=sampling)
+        reply = await context.proposer.complete(
+            messages, sampling=sampling, response_format=pairs_format(context.proposer)
+        )
         said = {"role": "proposer", "messages": messages, "reply": reply}
         context.tell({"type": "reply", **said, "again": seed > 0})
         pairs = read_pairs(reply.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.check.blind.batching import BlindRow, calls_of, check_batch_blind
+from harness.check.blind.formats import answers_format, pairs_format
 from harness.check.blind.leaks import Leak, holds_value, is_polar, leaks_of
 from harness.check.blind.neutral import Blinded, Group, blinded, neutral
 from harness.check.blind.proposing import proposed
@@ -32,6 +33,7 @@ __all__ = [
     "Pair",
     "Roles",
     "Vault",
+    "answers_format",
     "ask_blind",
     "ask_windows",
     "best_support",
@@ -46,6 +48,7 @@ __all__ = [
     "march",
     "neutral",
     "open_roles",
+    "pairs_format",
     "proposed",
     "read_answers",
     "read_pairs",

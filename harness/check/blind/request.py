@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.check.blind.formats import answers_format
 from harness.check.blind.vault import Vault
 from harness.core.prompts import render
 from harness.models.types import Message, Model, Reply, Sampling
@@ -48,7 +49,8 @@ async def ask_blind(
     """
     messages = request.messages()
     vault.assert_blind(messages, request.passages, number)
-    return await model.complete(messages, sampling=sampling)
+    form = answers_format(model, len(request.questions))
+    return await model.complete(messages, sampling=sampling, response_format=form)
 
 
 def windows(documents: Sequence[Document], size: int = WINDOW) -> list[tuple[str, ...]]:

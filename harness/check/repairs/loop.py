@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from harness.check.blind.formats import parts_format
 from harness.check.blind.replies import json_objects
 from harness.check.blind.request import WINDOW, windows
 from harness.check.numbers.context import coverage, words
@@ -69,6 +70,7 @@ async def repair(
         reply = await model.complete(
             request(draft.text, faults, documents, asked),
             sampling=using.model_copy(update={"seed": done}),
+            response_format=parts_format(model, len(faults)),
         )
         done += 1
         calls["repair"] += not reply.cached

@@ -60,7 +60,7 @@ def repair_answer(
         raise BadInput("a repair needs a model that rewrites: --model agent=SPEC")
     read, _ = read_documents(documents)
     blind = any(one.partition("=")[0].strip() != "agent" for one in models)
-    judge = open_verifier(verifier) if isinstance(verifier, str) else verifier
+    judge = open_verifier(verifier) if isinstance(verifier, str) and not blind else verifier
 
     options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
 
