@@ -209,9 +209,10 @@ def main() -> None:
         critics |= learned(options.learned, encoder, options.weights, options.cache)
     sizes = {name: int(count) for name, _, count in (one.partition("=") for one in options.size)}
     report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
-    before = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
-    if before.get("seed") == options.seed:
-        report["sets"] |= before["sets"]  # a set that is not asked for stays as it was
+    if options.out.exists():
+        before: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8"))
+        if before["seed"] == options.seed:
+            report["sets"] |= before["sets"]  # a set that is not asked for stays as it was
     for name in options.sets:
         caches = {
             arm: (Scored(options.cache / name, arm, key), critic)
