@@ -59,7 +59,8 @@ def main() -> None:
     ]
     again = [one["moved"] for one in found if one["moved"] is not None]
     result = {
-        "command": f"python -m benchmarks.check_recorded --scored {given.scored} "
+        "command": f"python -m benchmarks.check_recorded --questions {len(kept)} "
+        f"--scored {min(given.scored, len(kept))} "
         "--shared ../shared --out evals/results/check_recorded.json",
         "questions": len(kept),
         "all": summary(found),
