@@ -73,10 +73,23 @@ def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) 
 
 def _bars(things: Sequence[Solid], axis: Axis) -> list[Solid]:
     """Rectangles that stand on the line of zero."""
-    zero = axis.pixel(0.0)
-    if axis.along == "up":
-        return [one for one in things if abs(one.bottom - zero) < 8 and _is_bar(one)]
-    return [one for one in things if abs(one.left - zero) < 8 and _is_bar(one)]
+    zero, up = axis.pixel(0.0), axis.along == "up"
+    standing = [one for one in things if abs((one.bottom if up else one.left) - zero) < 8]
+    bars: list[Solid] = []
+    # Grain and compression give one bar a second colour: of things in one place the largest counts.
+    for one in sorted(filter(_is_bar, standing), key=lambda one: -one.area):
+        if not any(_one_place(one, bar, up) for bar in bars):
+            bars.append(one)
+    return bars
+
+
+def _one_place(one: Solid, other: Solid, up: bool) -> bool:
+    """Whether two bars share more than half of the narrower one's width."""
+    if up:
+        shared = min(one.right, other.right) - max(one.left, other.left)
+        return shared > 0.5 * min(one.width, other.width)
+    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return shared > 0.5 * min(one.height, other.height)
 
 
 def _is_bar(one: Solid) -> bool:
