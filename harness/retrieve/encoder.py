@@ -131,9 +131,14 @@ def _lexical(texts: list[str]) -> Vectors:
 
 def _sentences(texts: list[str]) -> Vectors:
     """With numpy what is short: as fast as torch, without the seconds that loading it takes."""
-    if len(texts) <= FEW and sum(map(len, texts)) <= SHORT:
+    if is_short(texts):
         return load_minilm(bundled_model()).encode(texts)
     return _transformer().encode(texts, normalize_embeddings=True, show_progress_bar=False)
+
+
+def is_short(texts: Sequence[str]) -> bool:
+    """Whether loading torch would take longer than everything else together."""
+    return len(texts) <= FEW and sum(map(len, texts)) <= SHORT
 
 
 @cache

@@ -53,6 +53,7 @@ def load_model(kind: str, name: str) -> Any:
         BadInput: if the package is missing, or the model is not there.
     """
     try:
+        import_module("transformers.utils.logging").disable_progress_bar()
         opener = getattr(import_module("sentence_transformers"), kind)
     except ImportError as error:
         raise BadInput(

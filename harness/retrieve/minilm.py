@@ -47,14 +47,34 @@ class MiniLM:
         """
         import numpy as np
 
-        limits: Any = import_module("threadpoolctl").threadpool_limits
-        ids = [self.tokenizer.encode(one).ids for one in texts]
-        with limits(1):
-            return np.stack([self._vector(np.asarray(one, dtype=np.int64)) for one in ids])
+        means = [hidden.mean(axis=0) for hidden, _ in self.states(texts)]
+        return np.stack([one / max(float(np.linalg.norm(one)), EPSILON) for one in means])
 
-    def _vector(self, ids: NDArray[np.int64]) -> Array:
+    def states(
+        self, texts: Sequence[str], longest: int = LONGEST
+    ) -> list[tuple[Array, tuple[str, ...]]]:
+        """Of every text its tokens' vectors in context, shape (tokens, 384), and the tokens.
+
+        Args:
+            texts: any number.
+            longest: tokens of a text that are read, the two marks at the ends included.
+        """
+        limits: Any = import_module("threadpoolctl").threadpool_limits
+        encoded = [self.tokenizer.encode(one) for one in texts]
+        with limits(1):
+            return [self._read(one.ids, one.tokens, longest) for one in encoded]
+
+    def _read(
+        self, ids: list[int], tokens: list[str], longest: int
+    ) -> tuple[Array, tuple[str, ...]]:
+        """The last token is a mark, which stays where the text is cut."""
         import numpy as np
 
+        if len(ids) > longest:
+            ids, tokens = [*ids[: longest - 1], ids[-1]], [*tokens[: longest - 1], tokens[-1]]
+        return self._hidden(np.asarray(ids, dtype=np.int64)), tuple(tokens)
+
+    def _hidden(self, ids: NDArray[np.int64]) -> Array:
         table = "embeddings"
         hidden = (
             self.weights[f"{table}.word_embeddings.weight"][ids]
@@ -64,8 +84,7 @@ class MiniLM:
         hidden = self._normal(hidden, f"{table}.LayerNorm")
         for number in range(LAYERS):
             hidden = self._layer(hidden, f"encoder.layer.{number}")
-        mean = hidden.mean(axis=0)
-        return mean / max(float(np.linalg.norm(mean)), EPSILON)
+        return hidden
 
     def _layer(self, hidden: Array, name: str) -> Array:
         attended = self._linear(self._attention(hidden, name), f"{name}.attention.output.dense")
