@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,33 +18,40 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("graph")
+@click.argument("graph", required=False)
 @click.option("--input", "given", metavar="FILE|JSON", help="What the graph is started with.")
 @click.option("--config", metavar="FILE|JSON", help="LangGraph's config: configurable, tags, …")
 @click.option("--context", metavar="FILE|JSON", help="The graph's runtime context.")
 @click.option("--store", "path", type=click.Path(path_type=Path), help="Keep the branches here.")
 @click.option("--checkpoints", metavar="URI", help="A file of LangGraph's SqliteSaver (read-only).")
 @click.option("--thread", help="The thread to open.")
+@click.option("--trajectories", type=click.Path(path_type=Path), help="Play one of these back.")
+@click.option("--item", metavar="ID", help="The trajectory of --trajectories.")
 @click.option("--web", is_flag=True, help="In the browser, on loopback.")
 @click.option("--port", type=int, default=0, help="Of --web; 0 takes a free one.")
 @click.option("--terminal", is_flag=True, help="In the terminal (default).")
 def debug(
-    graph: str,
+    graph: str | None,
     given: str | None,
     config: str | None,
     context: str | None,
     path: Path | None,
     checkpoints: str | None,
     thread: str | None,
+    trajectories: Path | None,
+    item: str | None,
     web: bool,
     port: int,
     terminal: bool,
 ) -> None:
     """Step through GRAPH (FILE.py:NAME), look at it, change it, fork it, replay it.
 
+    Without GRAPH a finished trajectory is played back, message by message.
+
     \b
     Example: harness debug flow.py:graph --input '{"question": "Why?"}'
     Example: harness debug flow.py:graph --checkpoints app.sqlite --thread 42
+    Example: harness debug --trajectories runs/eval-1 --item task-7
     """
     from harness.checkpoints import open_store
     from harness.debug import Debugger, load_graph
@@ -54,21 +62,32 @@ def debug(
     with TemporaryDirectory(prefix="harness-debug-") as folder:
         kept = path or Path(folder) / "checkpoints.sqlite"
         with open_store(kept) as store:
-            made = load_graph(graph, settings)
+            made = load_graph(graph, settings) if graph else _played(trajectories, item)
+            if graph is None and given is None and thread is None:
+                given = '{"messages": [], "tokens": 0}'
             debugger = Debugger(
                 made, store, config=settings, context=_value(context), find_mutations=True
             )
             if checkpoints:
                 thread = _copied(checkpoints, thread, store)
 
-            def reload() -> Any:
-                return load_graph(graph, settings)
-
+            reload = partial(load_graph, graph, settings) if graph else None
+            stop = _begin(debugger, given, thread)
             if web:
-                _in_browser(debugger, graph, port, reload, _begin(debugger, given, thread))
+                _in_browser(debugger, graph or f"trajectory {item}", port, reload)
             else:
-                _in_terminal(debugger, reload, _begin(debugger, given, thread))
+                _in_terminal(debugger, reload, stop)
             debugger.quit()
+
+
+def _played(trajectories: Path | None, item: str | None) -> Any:
+    """A finished trajectory as a graph."""
+    from harness.debug.postmortem import trajectory_graph
+    from harness.trajectories import find_trajectory
+
+    if trajectories is None or item is None:
+        raise BadInput("expected a graph (FILE.py:NAME), or --trajectories PATH with --item ID")
+    return trajectory_graph(find_trajectory(trajectories, item))
 
 
 def _value(given: str | None) -> Any:
@@ -116,7 +135,7 @@ def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
         terminal.run(lines)
 
 
-def _in_browser(debugger: Debugger, title: str, port: int, reload: Any, stop: Stop | None) -> None:
+def _in_browser(debugger: Debugger, title: str, port: int, reload: Any) -> None:
     from harness.debug.web import serve_page
 
     serve_page(debugger, title, port=port, reload=reload, ready=click.echo)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +38,21 @@ def compiled(found: Any, reference: str, config: dict[str, Any] | None = None) -
         return found
     if isinstance(found, internals.state_graph()):
         return found.compile()
-    if callable(found):
-        takes = len(inspect.signature(found).parameters)
-        made = found(config or {"configurable": {}}) if takes else found()
-        if inspect.isawaitable(made):
-            made = asyncio.run(_wait(made))
-        return compiled(made, reference, config)
+    if callable(found) and not isinstance(found, type):
+        return compiled(_made(found, reference, config), reference, config)
     raise BadInput(
         f"expected a LangGraph graph or a function that makes one in {reference!r}, "
         f"found a {type(found).__name__}"
     )
+
+
+def _made(factory: Callable[..., Any], reference: str, config: dict[str, Any] | None) -> Any:
+    try:
+        takes = len(inspect.signature(factory).parameters)
+        made = factory(config or {"configurable": {}}) if takes else factory()
+        return asyncio.run(_wait(made)) if inspect.isawaitable(made) else made
+    except Exception as error:
+        raise BadInput(f"{reference!r} failed: {type(error).__name__}: {error}") from error
 
 
 async def _wait(made: Awaitable[Any]) -> Any:

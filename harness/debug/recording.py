@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from harness.debug.graphs import is_subgraph_node
-from harness.debug.history import History, outputs, replace_writes, written
+from harness.debug.history import History, outputs, replace_writes, shown, written
+from harness.debug.messages import added, with_ids
 from harness.debug.types import TaskInfo
 
 if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
 Beyond = Literal["stop", "live"]
@@ -25,6 +27,16 @@ Beyond = Literal["stop", "live"]
 _ROUTES = ("branch:", "join:")
 
 Key = tuple[tuple[str, ...], str, str]
+
+
+def own_input(task: Any) -> Any:
+    """A task's input without what LangGraph computes from its limits (`remaining_steps`, say)."""
+    given = task.input
+    if not isinstance(given, dict):
+        return given
+    managed = task.config["configurable"]["__pregel_read"].args[2]
+    values = cast("dict[str, Any]", given)
+    return {key: value for key, value in values.items() if key not in managed}
 
 
 class Record(NamedTuple):
@@ -52,6 +64,7 @@ class Recording:
     """The writes of every finished task of a thread.
 
     Attributes:
+        input_ids: messages of the input, with the ids that they got, by state key.
         served: how many nodes were not run.
         left_at: the first node that was not recorded, and the input that it had there.
     """
@@ -80,13 +93,22 @@ class Recording:
         trail = history.trail()
         ends = {moment.ns: moment for moment in trail}
         complete = {ns for ns, end in ends.items() if not history.tasks(graph, end)}
+        behind = {(moment.ns, moment.parent): moment for moment in trail}
+        self.input_ids: dict[str, list[BaseMessage]] = {}
         for moment in trail:
             saved = history.load(moment)
             by_task = written(saved)
+            after = behind.get((moment.ns, moment.id))
+            fresh = added(shown(saved), shown(history.load(after))) if after is not None else {}
+            if moment.source == "input" and moment.ns == "" and not self.input_ids:
+                self.input_ids = {key: list(value) for key, value in fresh.items()}
             for task in history.tasks(graph, moment, saved) if by_task else []:
-                writes = outputs(by_task.get(task.id, []))
+                writes = [
+                    (channel, with_ids(value, fresh[channel]) if channel in fresh else value)
+                    for channel, value in outputs(by_task.get(task.id, []))
+                ]
                 if writes:
-                    key = (moment.names, task.name, digest_of(serde, task.input))
+                    key = (moment.names, task.name, digest_of(serde, own_input(task)))
                     inside = task.config["configurable"]["checkpoint_ns"]
                     enter = is_subgraph_node(task) and not complete.isdisjoint(_homes(inside))
                     self._records.setdefault(key, deque()).append(Record(writes, enter))
@@ -97,7 +119,7 @@ class Recording:
         A node that is a sub-graph is run and its own nodes are served, so that its states are
         there too; it is served itself if its own steps are not on record to their end.
         """
-        key = (info.names, info.node, digest_of(self._serde, task.input))
+        key = (info.names, info.node, digest_of(self._serde, own_input(task)))
         with self._lock:
             records = self._records.get(key)
             if not records:

@@ -11,6 +11,7 @@ from harness.debug.controller import FREE, Mode
 from harness.debug.forks import Point, cut, overwrite
 from harness.debug.graphs import subgraph, with_store
 from harness.debug.history import History, prepare, replace_writes
+from harness.debug.messages import input_with_ids
 from harness.debug.recording import Beyond, Recording
 from harness.debug.running import Running
 from harness.debug.schema import checked
@@ -147,7 +148,8 @@ class Debugger(Running):
         self.branch = Branch(thread, thread, "replay", source.thread)
         self.breakpoints.keep_visits(())
         recording = Recording(self._graph, history, self.store.serde, beyond, reroute=reroute)
-        values = _input_of(history.load(first).checkpoint["channel_values"])
+        given = _input_of(history.load(first).checkpoint["channel_values"])
+        values = input_with_ids(given, recording.input_ids)
         return self._run(values, Mode() if hold else FREE, recording)
 
     def _fork(

@@ -104,9 +104,9 @@ def chain(nodes: dict[str, Any], schema: Any = State, **options: Any) -> Any:
     return graph.compile(**options)
 
 
-def fan(before: Any, branches: dict[str, Any], after: Any) -> Any:
+def fan(before: Any, branches: dict[str, Any], after: Any, schema: Any = State) -> Any:
     """One node, parallel branches, one node."""
-    graph = builder()
+    graph = builder(schema)
     graph.add_node("before", before)
     graph.add_node("after", after)
     graph.add_edge(START, "before")

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import MessagesState  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.managed import RemainingSteps  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
 from harness.checkpoints import open_store
 from harness.checkpoints.store import CheckpointStore
@@ -297,3 +300,47 @@ def test_a_replay_marks_where_a_changed_graph_leaves_the_recording(store: Checkp
     assert log == ["b2", "c"]
     left = [branch.left for branch in listed(store) if branch.kind == "replay"]
     assert left == ["b2", "b2"]
+
+
+def test_messages_without_ids_are_replayed_with_the_ids_they_got(store: CheckpointStore) -> None:
+    log: Log = []
+
+    def say(name: str) -> Any:
+        def node(state: Any) -> dict[str, Any]:
+            log.append(name)
+            return {"messages": [AIMessage(name), ("user", f"and {name}?")]}
+
+        return node
+
+    branches = {"x": say("x"), "y": say("y")}
+    debugger = Debugger(fan(say("before"), branches, say("after"), MessagesState), store)
+    first = debugger.start({"messages": [("user", "hi")]}, hold=False)
+    log.clear()
+    stop = debugger.replay("main")
+    assert (stop.reason, log) == ("done", [])
+    assert stop.values == first.values
+    assert len({message.id for message in stop.values["messages"]}) == 9
+    assert debugger.branch is not None
+    both = [debugger.history(name) for name in ("main", debugger.branch.name)]
+    assert compare(*both).divergence is None
+
+
+class Limited(MessagesState):
+    """What LangGraph's prebuilt agent has: messages, and the steps that are left."""
+
+    remaining_steps: RemainingSteps
+
+
+def test_the_steps_that_are_left_do_not_count_as_input(store: CheckpointStore) -> None:
+    log: Log = []
+
+    def speak(state: Limited) -> dict[str, Any]:
+        log.append("speak")
+        return {"messages": [AIMessage(f"{state['remaining_steps'] > 2}")]}
+
+    debugger = Debugger(chain({"speak": speak, "again": speak}, Limited), store)
+    stop = debugger.start({"messages": []}, hold=False)
+    assert [message.content for message in stop.values["messages"]] == ["True", "True"]
+    log.clear()
+    assert debugger.replay("main").reason == "done"
+    assert log == []

@@ -71,7 +71,7 @@ def test_a_trajectory_is_played_back_with_breakpoints(tmp_path: Path) -> None:
     start: dict[str, Any] = {"messages": [], "tokens": 0}
     with open_store(tmp_path / "c.sqlite") as store:
         debugger = Debugger(trajectory_graph(run.trajectory), store)
-        debugger.breakpoints.add(Breakpoint("agent", visit=2))
+        point = debugger.breakpoints.add(Breakpoint("agent", visit=2))
         stop = debugger.start(start, hold=False)
         assert stop.task is not None
         assert (stop.reason, stop.task.node) == ("breakpoint", "agent")
@@ -84,6 +84,7 @@ def test_a_trajectory_is_played_back_with_breakpoints(tmp_path: Path) -> None:
             for step in run.trajectory.steps
         ]
         assert played == kept
+        debugger.breakpoints.remove(point)
         debugger.start(start, thread="again", hold=False)
         both = [debugger.history("main"), debugger.history("again")]
         assert compare(*both).divergence is None

@@ -43,6 +43,7 @@ def finish(debugger: Debugger, stop: Stop, answers: tuple[Any, ...]) -> Any:
     return stop.values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_fork_runs_only_what_follows(shape: Shape, tmp_path: Path) -> None:
     log: Log = []

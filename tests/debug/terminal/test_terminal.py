@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -165,3 +166,59 @@ def test_the_command_line_in_a_pseudo_terminal(tmp_path: Path) -> None:
         assert running.wait(30) == 0
     os.close(outer)
     assert "until double" in (tmp_path / "cache" / "debug_history").read_text()
+
+
+def harness(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+    """The command line with piped input."""
+    command = [sys.executable, "-m", "harness", "debug", *arguments]
+    return subprocess.run(
+        command, input=lines, capture_output=True, text=True, cwd=folder, timeout=120, check=False
+    )
+
+
+def test_a_trajectory_is_played_back_from_the_command_line(tmp_path: Path) -> None:
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Go."},
+        {"step_id": 2, "source": "agent", "message": "Gone."},
+    ]
+    agent = {"name": "a", "version": "1"}
+    whole = {"schema_version": "ATIF-v1.8", "trajectory_id": "t", "agent": agent, "steps": steps}
+    (tmp_path / "t.json").write_text(json.dumps(whole))
+    done = harness(tmp_path, "--trajectories", "t.json", "--item", "t", lines="step\nsteps\n")
+    assert done.returncode == 0, done.stderr
+    assert "[step] user  visit 1" in done.stdout
+    assert "[step] agent  visit 1" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_stored_thread_is_opened_again(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(FLOW)
+    started = ["flow.py:make", "--store", "kept.sqlite"]
+    first = harness(tmp_path, *started, "--input", '{"n": 1}', lines="step\nquit\n")
+    assert first.returncode == 0, first.stderr
+    again = harness(tmp_path, *started, "--thread", "main", lines="step\n")
+    assert again.stdout.startswith("[step] double")
+    assert '"n": 4' in again.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a graph"),
+        (["flow.py:make"], "expected --input"),
+        (["flow.py:nothing", "--input", "{}"], "defines no 'nothing'"),
+        (["flow.py:State", "--input", "{}"], "expected a LangGraph graph"),
+        (["flow.py:make", "--input", "[1"], "expected JSON"),
+        (["flow.py:make", "--checkpoints", "absent.sqlite"], "found nothing at"),
+        (["flow.py:make", "--input", "{}", "--web", "--terminal"], "expected one of"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_2(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "flow.py").write_text(FLOW)
+    done = harness(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
