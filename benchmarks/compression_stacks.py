@@ -2,8 +2,8 @@
 
 Passages of Natural Questions under their titles, web pages of WiCE (claims in place of questions),
 QED and HotpotQA together, and papers of COVID-QA. Documents are halved by digest (of HotpotQA, that
-of the question): on half `A` the pre-filter was chosen, half `B` shows it. COVID-QA had no part in
-choosing.
+of the question): on half `A` the scores of the pre-filter and their weights were chosen, half `B`
+and COVID-QA show it. Word vectors were adopted with a view of both.
 """
 
 from __future__ import annotations
