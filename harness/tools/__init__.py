@@ -9,6 +9,7 @@ from harness.tools.execution import BASH, PYTHON
 from harness.tools.skill_file import READ_SKILL_FILE
 from harness.tools.truncation import truncate
 from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError
+from harness.tools.vision import VISION_TOOLS, vision_tool
 
 TOOLS = {tool.name: tool for tool in (PYTHON, BASH, READ_SKILL_FILE)}
 DOCUMENT_TOOLS = ("search", "read", "expand", "context")
@@ -17,6 +18,7 @@ DOCUMENT_TOOLS = ("search", "read", "expand", "context")
 __all__ = [
     "DOCUMENT_TOOLS",
     "TOOLS",
+    "VISION_TOOLS",
     "Arguments",
     "Bench",
     "Tool",
@@ -41,6 +43,9 @@ def _tool(name: str) -> Tool:
         from harness.tools.search import document_tool  # retrieval is loaded where it is used
 
         return document_tool(base, setting)
+    if name in VISION_TOOLS:
+        return vision_tool(name)
     if name not in TOOLS:
-        raise BadInput(f"no tool {name!r}: expected one of {', '.join([*TOOLS, *DOCUMENT_TOOLS])}")
+        known = ", ".join([*TOOLS, *DOCUMENT_TOOLS, *VISION_TOOLS])
+        raise BadInput(f"no tool {name!r}: expected one of {known}")
     return TOOLS[name]

@@ -34,7 +34,9 @@ _LABELS = tuple(
 """What stands before a total, the best first."""
 _COMPANY = re.compile(r"sdn|bhd|enterprise|trading|restaurant|store|mart|ltd|\binc\b|s/b",
                       re.IGNORECASE)  # fmt: skip
-_ADDRESS = re.compile(r"\bno\b|lot|jalan|jln|taman|\d{5}|street|road|floor|lorong", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"\bno\b|lot|jalan|jln|taman|(?<!\d)\d{5}(?!\d)|street|road|floor|lorong", re.IGNORECASE
+)
 _AFTER_ADDRESS = re.compile(r"tel|fax|gst|tax|invoice|receipt|reg|date|www|@", re.IGNORECASE)
 
 
