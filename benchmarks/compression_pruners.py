@@ -52,6 +52,23 @@ def compactprompt(case: Case, budget: float) -> str:
     return str(compressor.compress(text_of(case), ratio=1 - budget).compressed)
 
 
+def remembered(arm: Arm, path: Path) -> Arm:
+    """The arm with a memory on disk: a run that was stopped goes on."""
+    known: dict[str, str] = {}
+    if path.exists():
+        known = {row["key"]: row["text"] for row in read_jsonl(path)}
+
+    def compressed(case: Case, budget: float) -> str:
+        key = f"{case.id}|{len(case.units)}|{budget}"
+        if key not in known:
+            known[key] = arm(case, budget)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "text": known[key]}, ensure_ascii=False) + "\n")
+        return known[key]
+
+    return compressed
+
+
 def text_of(case: Case) -> str:
     """All sentences."""
     return " ".join(unit.text for unit in case.units)
@@ -178,14 +195,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--out", type=Path, default=Path("evals/results/compression_pruners.json"))
     options = parser.parse_args()
-    folder, train = (options.shared / "data/compression" / one for one in ("dev", "train"))
+    folder = options.shared / "data/compression/dev"
     weights = digest_file(WEIGHTS / "critic.onnx")
     token = Remembered(TokenCritic(), options.cache / f"critic-{weights[:12]}.jsonl")
     encoder = remembering(open_encoder("encoder"), options.cache)
-    words = WordPruner(train, options.cache / "word_pruner.pt", options.seed)
+    words = WordPruner()
     arms: dict[str, Arm] = {
-        "compactprompt": compactprompt,
-        words.name: lambda case, budget: words.compress(text_of(case), budget),
+        "compactprompt": remembered(compactprompt, options.cache / "compactprompt.jsonl"),
+        words.name: remembered(
+            lambda case, budget: words.compress(text_of(case), budget),
+            options.cache / f"words-{weights[:12]}.jsonl",
+        ),
         "BM25, sentences": sentences_by(LexicalCritic()),
         DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
     }
@@ -198,12 +218,15 @@ def main() -> None:
         drawn = sample(readers[name](), options.size, options.seed)
         answers = answers_of(folder, name)
         table: dict[str, Any] = {"cases": len(drawn)}
+        rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}
+        for case in drawn:
+            for budget in BUDGETS:
+                for arm, compressed in arms.items():
+                    found = judged(compressed(case, budget), answers[case.id])
+                    rows[budget].setdefault(arm, []).append(found)
+        clusters = [case.cluster for case in drawn]
         for budget in BUDGETS:
-            rows = {
-                arm: [judged(compressed(case, budget), answers[case.id]) for case in drawn]
-                for arm, compressed in arms.items()
-            }
-            table[f"{budget:.0%}"] = beside(rows, [case.cluster for case in drawn], options.seed)
+            table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
         if options.llmlingua and name == "xquad_en":
             table[LONG] = against_tokens(drawn[: options.long_size], arms, answers, options)
         report["sets"][name] = table
