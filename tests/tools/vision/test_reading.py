@@ -123,3 +123,20 @@ def test_receipts_by_rules() -> None:
     assert read_receipt([]).total is None
     spoken = read_receipt([_line("27 MAR 201818:24", 90, 10), _line("NETT TOTAL:$6.90", 90, 30)])
     assert (spoken.date, spoken.total) == ("27 MAR 2018", "$6.90")
+
+
+def test_years_under_a_chart_are_no_scale_and_joined_names_are_taken_apart() -> None:
+    image = Image.new("RGB", (400, 360), "white")
+    pen = ImageDraw.Draw(image)
+    for at, value in enumerate((50, 120, 180)):
+        pen.rectangle((90 + 90 * at, 300 - value, 140 + 90 * at, 300), fill=(30, 110, 180))
+    ticks = [_line(str(value), 40, 300 - value) for value in (50, 100, 150)]
+    years = [_line(str(2019 + at), 115 + 90 * at, 320) for at in range(3)]
+    chart = chart_of([*ticks, *years, _line("T", 200, 20)], solids(_pixels(image)))
+    assert chart is not None
+    assert [reading.category for reading in chart.readings] == ["2019", "2020", "2021"]
+    joined = [_line("Brennick Dunmere", 160, 320, 150), _line("Elsholm", 295, 320)]
+    chart = chart_of([*ticks, *joined, _line("T", 200, 20)], solids(_pixels(image)))
+    assert chart is not None
+    assert [one.category for one in chart.readings] == ["Brennick", "Dunmere", "Elsholm"]
+    assert chart.readings[1].value == pytest.approx(120, abs=2)

@@ -69,6 +69,8 @@ def _fit(numbers: Sequence[tuple[Line, float]], along: Literal["across", "up"]) 
         if (slope > 0) == (along == "up"):
             continue  # values grow upwards and to the right
         axis = Axis(along, slope, low - slope * start, ())
+        if _far_from_zero(axis.pixel(0.0), start, end):
+            continue  # years under a chart are evenly spaced too, but no scale
         agreeing = [
             (line, value)
             for line, value in numbers
@@ -77,6 +79,11 @@ def _fit(numbers: Sequence[tuple[Line, float]], along: Literal["across", "up"]) 
         if len(agreeing) >= max(3, len(best.lines) + 1 if best else 3):
             best = _refined(agreeing, along)
     return best
+
+
+def _far_from_zero(zero: float, start: float, end: float) -> bool:
+    """Whether zero lies much farther from two ticks than these from one another."""
+    return min(abs(zero - start), abs(zero - end)) > 12 * abs(end - start)
 
 
 def _refined(agreeing: Sequence[tuple[Line, float]], along: Literal["across", "up"]) -> Axis:

@@ -58,6 +58,8 @@ def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) 
     if len(marks) < 2 and axis.along == "up":
         shape = "points"
     names = _categories(lines, axis, shape)
+    if shape == "columns":
+        names = _split(names, marks)
     if shape == "points":
         bare = [one for one in things if not _beside(one, lines) and not _lettering(one, lines)]
         marks = _points(_discs(bare, axis), names)
@@ -68,7 +70,9 @@ def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) 
         if (reading := _reading(mark, axis, shape, names, legend, lines)) is not None
     ]
     title = min(lines, key=lambda line: line.y).text
-    return Chart(shape, title, tuple(sorted(readings, key=lambda one: one.series or "")), tilt)
+    first = 1 if shape == "rows" else 0
+    readings.sort(key=lambda one: (one.series or "", one.box[first]))
+    return Chart(shape, title, tuple(readings), tilt)
 
 
 def _bars(things: Sequence[Solid], axis: Axis) -> list[Solid]:
@@ -155,6 +159,41 @@ def _categories(lines: Sequence[Line], axis: Axis, shape: str) -> list[Line]:
         return []
     first = min(line.y for line in below)
     return [line for line in below if line.y - first < 14]
+
+
+def _split(names: Sequence[Line], marks: Sequence[Solid]) -> list[Line]:
+    """Names, those that stretch over several groups of columns taken apart between words."""
+    groups: list[list[Solid]] = []
+    for mark in sorted(marks, key=lambda one: one.left):
+        if groups and mark.left - groups[-1][-1].right < 0.25 * mark.width:
+            groups[-1].append(mark)
+        else:
+            groups.append([mark])
+    centres = [(group[0].left + group[-1].right) / 2 for group in groups]
+    found: list[Line] = []
+    for name in names:
+        words: dict[int, list[Line]] = {}
+        for word in _words(name):
+            nearest = min(range(len(centres)), key=lambda at: abs(centres[at] - word.x))
+            words.setdefault(nearest, []).append(word)
+        found += [_phrase(parts) for parts in words.values()] if len(words) > 1 else [name]
+    return found
+
+
+def _words(line: Line) -> list[Line]:
+    """The words of a line, each where its share of the letters puts it."""
+    step, found, at = (line.right - line.left) / max(1, len(line.text)), list[Line](), 0
+    for word in line.text.split():
+        at = line.text.index(word, at)
+        left = line.left + step * at
+        at += len(word)
+        found.append(line._replace(text=word, left=left, right=left + step * len(word)))
+    return found
+
+
+def _phrase(words: Sequence[Line]) -> Line:
+    text = " ".join(word.text for word in words)
+    return words[0]._replace(text=text, right=words[-1].right)
 
 
 def _legend(
