@@ -6,7 +6,7 @@ CONSTRAINTS := constraints/cpu.txt
 DEMO_OUT ?= demo-out
 INPUTS := pyproject.toml $(CONSTRAINTS) Makefile
 
-.PHONY: demo test lint types rooms unit sbom constraints clean
+.PHONY: demo test lint types rooms unit fuzz sbom constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness demo --live --out $(DEMO_OUT)
@@ -25,6 +25,10 @@ rooms: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(BIN)/pytest -n 2 --dist worksteal --durations=15
+
+# The tests of properties, on other examples every time and ten times as many.
+fuzz: $(VENV)/.test
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 $$(grep -rl "@given" tests)
 
 $(VENV)/bin/python:
 	.ci/system-packages

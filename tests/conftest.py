@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The suite gives the same answer every time; `make fuzz` draws other examples.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("fuzz", deadline=None, print_blob=True, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 _skipped: list[tuple[str, str]] = []
