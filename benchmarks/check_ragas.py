@@ -1,6 +1,7 @@
 """Against RAGAS faithfulness: the same model, documents and answers.
 
     python -m benchmarks.check_ragas --ragas-python VENV/bin/python --documents 30
+    python -m benchmarks.check_ragas --ragas-python VENV/bin/python --simulated 0.2
 
 Answers of one fact about a note of eight, half of them wrong (`check_blindness_cases.py`). RAGAS
 (in its own environment) says faithful at a score of 1; ours at PASS, blind with one sample, and
@@ -23,6 +24,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from benchmarks.check_blindness_cases import Case, generated
+from benchmarks.check_ragas_simulator import app
 from harness.check import Outcome, Row, check_batch
 from harness.check.blind import check_batch_blind
 from harness.core import write_atomic
@@ -112,7 +114,10 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
     rows = rows_of(cases)
     async with AsyncExitStack() as stack:
         url, model = given.base_url, given.model
-        if url is None:
+        if given.simulated is not None:
+            url = await stack.enter_async_context(serving(app(given.simulated))) + "/v1"
+            model = "simulated"
+        elif url is None:
             served = await stack.enter_async_context(serving(served_app(given.model)))
             url, model = f"{served}/v1", given.model.partition("/")[2]
         mine = await asyncio.to_thread(ours, rows, url, model, given.calls)
@@ -123,8 +128,11 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
         for one, other, true in zip(mine, theirs, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
+    label = given.model
+    if given.simulated is not None:
+        label = f"SIMULATED ({given.simulated:g} of replies unreadable)"
     return {
-        "model": given.model,
+        "model": label,
         "answers": len(cases),
         "faithful": sum(truth),
         "majority": round(max(mean(truth), 1 - mean(truth)), 4),
@@ -144,6 +152,7 @@ def main() -> None:
     parser.add_argument("--ragas-python", type=Path, required=True)
     parser.add_argument("--model", default="local/smollm2-135m", help="or a name, with --base-url")
     parser.add_argument("--base-url")
+    parser.add_argument("--simulated", type=float, metavar="P", help="share of unreadable replies")
     parser.add_argument("--documents", type=int, default=30)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--calls", type=Path, help="keeps answered calls of ours")

@@ -10,7 +10,8 @@ from harness.check.claims.detect import statements
 from harness.check.numbers import Period, Quantity, read
 from harness.check.types import Claim, ClaimType
 
-_VALUES = ("number", "date", "entity", "cell", "derived")
+_QUANTITIES = ("number", "cell", "derived")
+_VALUES = (*_QUANTITIES, "date", "entity")
 
 
 def proposed(response: str, asked: str, pairs: Sequence[Pair]) -> list[Claim]:
@@ -45,6 +46,8 @@ def _pair_for(claim: Claim, pairs: Sequence[Pair]) -> Pair | None:
         if pair.answer == claim.text or (
             claim.text in pair.answer and len(pair.answer) <= 2 * len(claim.text)
         ):
+            return pair
+        if claim.type in _QUANTITIES and claim.text.startswith(pair.answer):  # without its unit
             return pair
     return None
 

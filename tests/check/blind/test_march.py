@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from harness.check import Outcome, Report, Verdict
-from harness.check.blind import MarchContext, best_support, march, read_answers, read_pairs, vote
+from harness.check.blind import (
+    MarchContext,
+    Pair,
+    best_support,
+    march,
+    proposed,
+    read_answers,
+    read_pairs,
+    vote,
+)
 from harness.check.types import Finding
 from harness.core import BadInput
 from harness.models import open_model
@@ -214,6 +223,12 @@ def test_values_that_the_engine_knows_are_not_asked_for() -> None:
         "40 tonnes"
     ] is not Verdict.SUPPORTED
     assert "numeric engine" in mixed.verifier
+
+
+def test_a_pair_without_the_unit_is_no_claim_of_its_own() -> None:
+    claims = proposed("It is 111 metres long.", "", [Pair("How long is it?", "111")])
+    values = [(one.text, one.question) for one in claims if one.type == "number"]
+    assert values == [("111 metres", "How long is it?")]
 
 
 def test_the_solver_answers_where_there_is_no_response() -> None:
