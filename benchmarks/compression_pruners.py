@@ -39,8 +39,8 @@ from harness.retrieve.encoder import open_encoder
 BUDGETS = (0.05, 0.10, 0.20)
 DEFAULT = "mixture (default), sentences"
 LONG = "LongLLMLingua, SmolLM2-135M"
-RATES = ((0.05, "tight"), (0.10, "recommended"))
-"""What LongLLMLingua is asked for, and with which of its settings."""
+RATE = 0.10
+"""What LongLLMLingua is asked for."""
 
 Arm = Callable[[Case, float], str]
 Judged = dict[str, bool]
@@ -134,8 +134,8 @@ def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) ->
     return table
 
 
-def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict[str, Any]:
-    """(id, rate, way) -> what LongLLMLingua leaves; kept in a file beside the other caches."""
+def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict[str, str]:
+    """Question -> what LongLLMLingua leaves; kept in a file beside the other caches."""
     folder: Path = options.cache / "longllmlingua"
     folder.mkdir(parents=True, exist_ok=True)
     asked, out = folder / "cases.jsonl", folder / "out.jsonl"
@@ -145,13 +145,13 @@ def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict
         for unit in case.units:
             documents.setdefault(unit.doc, []).append(unit.text)
         contexts = [" ".join(texts) for texts in documents.values()]
-        row = {"id": case.id, "query": case.query.query, "contexts": contexts, "rates": RATES}
+        row = {"id": case.id, "query": case.query.query, "contexts": contexts, "rate": RATE}
         lines.append(json.dumps(row, ensure_ascii=False))
     write_atomic(asked, "\n".join(lines) + "\n")
     worker = Path(__file__).with_name("compression_pruners_longllmlingua.py")
     command = [str(options.llmlingua), str(worker), str(options.gguf), str(asked), str(out)]
     subprocess.run(command, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-    return {f"{row['id']}|{row['rate']}|{row['way']}": row["text"] for row in read_jsonl(out)}
+    return {row["id"]: row["text"] for row in read_jsonl(out) if row["rate"] == RATE}
 
 
 def against_tokens(
@@ -161,21 +161,17 @@ def against_tokens(
     """LongLLMLingua beside sentences that get as many tokens as it left."""
     counts = open_tokenizer("minilm").counts
     texts = pruned_by_tokens(cases, options)
-    report: dict[str, Any] = {"cases": len(cases)}
-    for rate, way in RATES:
-        rows: dict[str, list[Judged]] = {}
-        shares: list[float] = []
-        for case in cases:
-            text: str = texts[f"{case.id}|{rate}|{way}"]
-            left, whole = counts([text])[0], sum(counts([unit.text for unit in case.units]))
-            shares.append(left / whole)
-            rows.setdefault(LONG, []).append(judged(text, answers[case.id]))
-            for arm in ("BM25, sentences", DEFAULT):
-                kept = judged(arms[arm](case, left / whole), answers[case.id])
-                rows.setdefault(arm, []).append(kept)
-        table = beside(rows, [case.cluster for case in cases], options.seed)
-        report[f"asked for {rate:.0%}, {way}"] = {"tokens left": _percent(shares), **table}
-    return report
+    rows: dict[str, list[Judged]] = {}
+    shares: list[float] = []
+    for case in cases:
+        left, whole = counts([texts[case.id]])[0], sum(counts([unit.text for unit in case.units]))
+        shares.append(left / whole)
+        rows.setdefault(LONG, []).append(judged(texts[case.id], answers[case.id]))
+        for arm in ("BM25, sentences", DEFAULT):
+            kept = judged(arms[arm](case, left / whole), answers[case.id])
+            rows.setdefault(arm, []).append(kept)
+    table = beside(rows, [case.cluster for case in cases], options.seed)
+    return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
 
 
 def _percent(values: Sequence[float]) -> float:

@@ -4,7 +4,7 @@
     ENV/bin/python benchmarks/compression_pruners_longllmlingua.py GGUF CASES.jsonl OUT.jsonl
 
 `llmlingua` needs an older transformers than this project. CASES holds id, query, contexts (texts of
-the documents) and rates; OUT gets id, rate and the compressed text, and a run that was stopped goes
+the documents) and rate; OUT gets id, rate and the compressed text, and a run that was stopped goes
 on. Settings are those that the package recommends for question answering: documents ranked by how
 likely the question is behind them, the best first, tokens by the contrast of their likelihood with
 and without the question. The rate is asked for; what comes is mostly more, and is what counts.
@@ -28,14 +28,6 @@ RECOMMENDED: dict[str, Any] = {
     "context_budget": "+100",
     "concate_question": False,
 }
-TIGHT: dict[str, Any] = {
-    **RECOMMENDED,
-    "dynamic_context_compression_ratio": 0.0,
-    "context_budget": "+0",
-    "iterative_size": 50,
-}
-"""Settings that come nearer to small rates: what does not fill a step is never pruned."""
-WAYS = {"recommended": RECOMMENDED, "tight": TIGHT}
 
 
 class WordCounts:
@@ -68,7 +60,7 @@ def converted(path: Path, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Compress every case at every rate, in both ways."""
+    """Compress every case."""
     model, cases, out = map(Path, sys.argv[1:])
     torch: Any = import_module("torch")
     torch.set_num_threads(1)
@@ -76,23 +68,21 @@ def main() -> None:
     tiktoken.encoding_for_model = WordCounts
     folder = str(converted(model, out.parent / "smollm2"))
     compressor: Any = import_module("llmlingua").PromptCompressor(folder, device_map="cpu")
-    done = set[tuple[str, float, str]]()
+    done = set[str]()
     if out.exists():
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        done = {(row["id"], row["rate"], row["way"]) for row in rows}
+        done = {json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()}
     for line in cases.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        for rate, way in case["rates"]:
-            if (case["id"], rate, way) in done:
-                continue
-            started = time.process_time()
-            text = compressor.compress_prompt(
-                case["contexts"], question=case["query"], rate=rate, **WAYS[way]
-            )["compressed_prompt"]
-            row = {"id": case["id"], "rate": rate, "way": way, "text": text}
-            row["seconds"] = round(time.process_time() - started, 2)
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        if case["id"] in done:
+            continue
+        started = time.process_time()
+        text = compressor.compress_prompt(
+            case["contexts"], question=case["query"], rate=case["rate"], **RECOMMENDED
+        )["compressed_prompt"]
+        row = {"id": case["id"], "rate": case["rate"], "text": text}
+        row["seconds"] = round(time.process_time() - started, 2)
+        with out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
