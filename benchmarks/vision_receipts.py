@@ -1,7 +1,7 @@
 """Key fields of SROIE receipts by recognition and rules: how many are exact.
 
 `python benchmarks/vision_receipts.py ROWS.jsonl [--state FILE] [--seconds S] [--out FILE]`; a row
-has `id`, `key` and `_image`, a path beside the file. Recognition takes some 7 s of CPU a receipt.
+has `id`, `key` and `_image`, a path beside the file. Recognition takes 3 to 7 s of CPU a receipt.
 """
 
 from __future__ import annotations
