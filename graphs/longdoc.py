@@ -19,15 +19,15 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
+from harness.agents.calling import run_calls
 from harness.agents.limits import TurnLimit
-from harness.agents.protocol import FormatError, read_arguments
 from harness.agents.react import ReactContext
 from harness.agents.verdicts import cited_verdict
 from harness.core import digest
 from harness.core.prompts import render
 from harness.models.types import ModelCall
 from harness.tasks.reading import bare_question
-from harness.tools import ToolArgumentError, get_tools, truncate
+from harness.tools import get_tools
 from harness.tools.attribution import attribute
 from harness.tools.documents import read_documents
 from harness.tools.pages import pages_of
@@ -155,19 +155,8 @@ def _held(call: ModelCall) -> dict[str, Any]:
 async def act(state: State, runtime: Context) -> Update:
     """Run the tools that the reply asked for."""
     context = runtime.context
-    tools = {tool.name: tool for tool in context.tools if tool.name in LOOKING}
-    messages: list[dict[str, Any]] = []
-    for call in state.get("pending", []):
-        try:
-            arguments = read_arguments(call["name"], call["arguments"])
-            context.tell({"type": "tool", **call, "arguments": arguments})
-            if call["name"] not in tools:
-                raise ToolArgumentError(f"no tool {call['name']!r}; there are {', '.join(tools)}")
-            found = truncate(await tools[call["name"]].run(arguments, context.bench))
-        except (ToolArgumentError, FormatError) as error:
-            found = f"[Error: {error}]"
-        context.tell({"type": "observation", "id": call["id"], "text": found})
-        messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
+    looking = [tool for tool in context.tools if tool.name in LOOKING]
+    messages = await run_calls(context, state.get("pending", []), looking)
     return {"messages": messages, "pending": []}
 
 

@@ -21,14 +21,13 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
+from harness.agents.calling import run_calls
 from harness.agents.limits import TooManyFormatErrors, TurnLimit
-from harness.agents.protocol import FormatError, read_arguments
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
 from harness.check.premises import read_solution
 from harness.core.prompts import render
 from harness.models.types import ModelCall, Reply
 from harness.models.vision import split_thinking, vision_profile
-from harness.tools import ToolArgumentError, truncate
 from harness.tools.images import Packed, image_files, pack_files
 
 MOST_LOOKS = 6
@@ -130,19 +129,7 @@ async def look(state: State, runtime: Context) -> Update:
 async def tool(state: State, runtime: Context) -> Update:
     """Run the tools that the look asked for."""
     context = runtime.context
-    tools = {one.name: one for one in context.tools}
-    results: list[dict[str, Any]] = []
-    for call in state.get("pending", []):
-        try:
-            arguments = read_arguments(call["name"], call["arguments"])
-            context.tell({"type": "tool", **call, "arguments": arguments})
-            if call["name"] not in tools:
-                raise ToolArgumentError(f"no tool {call['name']!r}; there are {', '.join(tools)}")
-            found = truncate(await tools[call["name"]].run(arguments, context.bench))
-        except (ToolArgumentError, FormatError) as error:
-            found = f"[Error: {error}]"
-        context.tell({"type": "observation", "id": call["id"], "text": found})
-        results.append({"role": "tool", "tool_call_id": call["id"], "content": found})
+    results = await run_calls(context, state.get("pending", []), context.tools)
     return {"dialogue": [*state.get("dialogue", []), *results], "pending": []}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,7 @@ LINES[500] = "Entry 500: the Heron has a red keel."
 TEXT = "\n".join(LINES)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]  # autouse
-    """A key, and one cache for all tests: probing the sandbox takes seconds in an empty one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "test")
-        patch.setenv("HARNESS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("environment")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,7 @@ from harness.tasks import family
 from tests.agents.scripted import Script, attempt, completion
 from tests.models.http_server import Answer
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]  # autouse
-    """A key, and one cache for all tests: probing the sandbox takes seconds in an empty one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "test")
-        patch.setenv("HARNESS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("environment")
 
 
 @pytest.fixture

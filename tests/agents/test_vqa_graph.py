@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,13 +20,7 @@ from tests.models.http_server import Answer
 SOLVED = '{"steps": [{"text": "Jan is 40.", "seen": "Jan is 40"}, {"text": "So."}], "answer": "40"}'
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]  # autouse
-    """A key, and one cache for all tests: probing the sandbox takes seconds in an empty one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "test")
-        patch.setenv("HARNESS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("environment")
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from pydantic import JsonValue, ValidationError
 
 from harness.core import BadInput, Score, Task, failed
 from harness.corpora.reading import Evidence
 from harness.tasks.answers import accepted_answers, setting
+from harness.tasks.judged import Judge, Judged
 from harness.tasks.reading.choice import chosen_letter, chosen_letters
 from harness.tasks.reading.matching import (
     match_all,
@@ -21,17 +21,6 @@ from harness.tasks.reading.matching import (
 from harness.tasks.reading.rouge import rouge
 from harness.tasks.reading.squad import best_overlap, exact_match
 from harness.tasks.reading.support import cited_support, joint, split_citations
-
-
-class Judged(NamedTuple):
-    """A value in [0, 1], whether it is a pass, and figures beside it."""
-
-    value: float
-    ok: bool
-    detail: dict[str, JsonValue]
-
-
-Judge = Callable[[Task, Sequence[str], str], Judged]
 
 
 def metric_of(task: Task) -> str:

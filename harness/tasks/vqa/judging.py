@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task, failed
 from harness.tasks.answers import accepted_answers
+from harness.tasks.judged import Judge, Judged
 from harness.tasks.reading.choice import chosen_letter
 from harness.tasks.reading.squad import best_overlap, exact_match
 from harness.tasks.vqa.anls import THRESHOLD, anls
@@ -19,17 +20,6 @@ from harness.tasks.vqa.mathvista import mathvista_form
 from harness.tasks.vqa.printed import printed_match
 from harness.tasks.vqa.relaxed import relaxed_match
 from harness.tasks.vqa.tabmwp import tabmwp_form, tabmwp_prediction
-
-
-class Judged(NamedTuple):
-    """A value in [0, 1], whether it is a pass, and figures beside it."""
-
-    value: float
-    ok: bool
-    detail: dict[str, JsonValue]
-
-
-Judge = Callable[[Task, Sequence[str], str], Judged]
 
 
 def metric_of(task: Task) -> str:
