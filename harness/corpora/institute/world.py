@@ -210,10 +210,6 @@ class World(NamedTuple):
     things: tuple[Thing, ...]
     facts: dict[tuple[str, str], str]
 
-    def of_kind(self, kind: str) -> list[Thing]:
-        """The things of a kind, in order."""
-        return [thing for thing in self.things if thing.kind == kind]
-
 
 def make_world(chance: Random) -> World:
     """Draw an institute; names are never used twice, literals may be."""

@@ -55,14 +55,6 @@ ASIDES: dict[Kind, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Told(NamedTuple):
-    """One written fact: whose, which, and where."""
-
-    thing: str
-    relation: str
-    evidence: Evidence
-
-
 class Line(NamedTuple):
     """A sentence of a document, with the fact that it tells, if it tells one."""
 
