@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness.core import Value, assets
 from harness.models.pull import is_pulled, location
-from harness.sandbox import RungReport, ladder
+from harness.sandbox import RungReport, ladder, preferred
 
 Status = Literal["ok", "missing", "warning"]
 EXTRAS = {
@@ -58,8 +58,7 @@ class Diagnosis(Value):
 def diagnose(*, refresh: bool = False) -> Diagnosis:
     """Look at this machine; `refresh` probes the sandbox again."""
     reports = tuple(ladder(refresh=refresh))
-    admitted = [report for report in reports if report.admitted]
-    best = min(admitted, key=lambda report: report.spawn_ms or 0.0, default=None)
+    best = preferred(reports)
     findings = (
         _machine(),
         _libreoffice(),

@@ -1,9 +1,10 @@
 """Isolated execution of model-written code: a ladder of back ends, probed and limited."""
 
-from harness.sandbox.ladder import RungReport, ladder, select
+from harness.sandbox.ladder import PREFERRED, RungReport, ladder, preferred, select
 from harness.sandbox.types import LimitHit, Limits, Result, Sandbox, SandboxUnavailable
 
 __all__ = [
+    "PREFERRED",
     "LimitHit",
     "Limits",
     "Result",
@@ -11,5 +12,6 @@ __all__ = [
     "Sandbox",
     "SandboxUnavailable",
     "ladder",
+    "preferred",
     "select",
 ]

@@ -11,7 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -35,6 +35,8 @@ _RUNGS: dict[str, Callable[[], Rung]] = {
     "podman": functools.partial(Container, "podman"),
     "seatbelt": Seatbelt,
 }
+PREFERRED = ("bubblewrap", "landlock", "nsjail", "podman", "docker", "seatbelt", "sandlock")
+"""What `auto` takes first. In namespaces LibreOffice runs; landlock denies it its local socket."""
 NEVER_RUN = frozenset({"nsjail", "docker", "podman", "seatbelt"})
 
 
@@ -91,7 +93,7 @@ def ladder(*, refresh: bool = False) -> list[RungReport]:
 
 
 def select(name: str = "auto") -> Sandbox:
-    """The sandbox of a name; `auto`: the fastest rung that stops every attack.
+    """The sandbox of a name; `auto`: the first of :data:`PREFERRED` that stops every attack.
 
     Raises:
         BadInput: an unknown name.
@@ -103,19 +105,27 @@ def select(name: str = "auto") -> Sandbox:
         names = ", ".join(["auto", *_RUNGS, "none"])
         raise BadInput(f"sandbox: expected one of {names}; found {name!r}.")
     reports = [report for report in ladder() if name in ("auto", report.name)]
-    admitted = [report for report in reports if report.admitted]
-    if not admitted:
+    best = preferred(reports)
+    if best is None:
         # A verdict from the cache may be out of date (something was installed since).
         reports = ladder(refresh=True) if name == "auto" else [_probe(name)]
-        admitted = [report for report in reports if report.admitted]
-    if not admitted:
+        best = preferred(reports)
+    if best is None:
         reasons = "\n".join(f"  {report.name}: {report.reason}" for report in reports)
         raise SandboxUnavailable(
             "sandbox: expected a rung that stops every attack, found none:\n"
             f"{reasons}\nMend one of them, or type `--sandbox none` to run without protection."
         )
-    best = min(admitted, key=lambda report: report.spawn_ms or 0.0)
     return RungSandbox(_RUNGS[best.name]())
+
+
+def preferred(reports: Iterable[RungReport]) -> RungReport | None:
+    """The admitted rung that stands first in :data:`PREFERRED`; None if none is admitted.
+
+    Not the fastest: start-up times are noise on a busy machine, and a run must not depend on them.
+    """
+    admitted = [report for report in reports if report.admitted]
+    return min(admitted, key=lambda report: PREFERRED.index(report.name), default=None)
 
 
 def _probe(name: str) -> RungReport:

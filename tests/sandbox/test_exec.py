@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from harness.core.cache import cache_root
 from harness.core.errors import BadInput
-from harness.sandbox import Limits, ladder, select
+from harness.sandbox import PREFERRED, Limits, ladder, select
 
 
 def test_files_exit_code_streams_and_folders(tmp_path: Path) -> None:
@@ -69,10 +71,21 @@ def test_files_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_selection_is_the_fastest_admitted_and_never_none() -> None:
-    admitted = [report for report in ladder() if report.admitted]
-    fastest = min(admitted, key=lambda report: report.spawn_ms or 0)
-    assert select().name == fastest.name != "none"
+def test_selection_is_the_first_admitted_whatever_the_times_and_never_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    known = ladder()
+    admitted = {report.name for report in known if report.admitted}
+    first = next(name for name in PREFERRED if name in admitted)
+    slow = [
+        report.model_copy(update={"spawn_ms": 900.0 if report.name == first else 1.0})
+        for report in known
+    ]
+    for cached in cache_root().glob("sandbox-*.json"):
+        (tmp_path / cached.name).write_text(json.dumps([one.model_dump() for one in slow]))
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path))
+    assert ladder() == slow
+    assert select().name == first != "none"
     assert select("none").name == "none"
     with pytest.raises(BadInput, match="found 'chroot'"):
         select("chroot")
