@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from benchmarks.check_blindness_cases import Case, generated
 from benchmarks.check_ragas_simulator import app
 from harness.check import Outcome, Row, check_batch
-from harness.check.blind import check_batch_blind
+from harness.check.blind import CheckSettings, check_batch_blind
 from harness.core import write_atomic
 from harness.evals.statistics import ratio_interval
 from harness.models import CallStore
@@ -53,9 +53,8 @@ def rows_of(cases: Sequence[Case]) -> list[Row]:
 
 def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[Said]:
     """Our verdicts, blind with one sample."""
-    found = check_batch_blind(
-        rows, [f"openai/{model}"], base_url=url, concurrency=1, calls=CallStore(calls)
-    )
+    settings = CheckSettings(base_url=url, calls=CallStore(calls))
+    found = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
     return [_said(one.found.report.verdict, sum(one.found.report.calls.values())) for one in found]
 
 

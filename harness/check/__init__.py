@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.check.batch import BatchReport, Row, check_batch, read_batch
+from harness.check.blind.settings import CheckSettings
 from harness.check.checking import Documents, check
 from harness.check.claims import coverage, extract
 from harness.check.gathering import gather
@@ -26,6 +27,7 @@ from harness.check.verifiers import open_verifier
 
 __all__ = [
     "BatchReport",
+    "CheckSettings",
     "Checked",
     "Claim",
     "ClaimType",

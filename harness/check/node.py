@@ -64,11 +64,10 @@ def check_node(
     def checked(text: str, given: list[Document], asked: str) -> Report:
         if not models:
             return check(text, given, question=asked, policy=policy, verifier=judge)
-        from harness.check.blind import check_blind
+        from harness.check.blind import CheckSettings, check_blind
 
-        return check_blind(
-            text, given, models, question=asked, policy=policy, votes=votes, base_url=base_url
-        )
+        settings = CheckSettings(policy=policy, votes=votes, base_url=base_url)
+        return check_blind(text, given, models, settings, question=asked)
 
     return node
 

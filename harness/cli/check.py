@@ -12,6 +12,7 @@ from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
     from harness.check import Documents, Edit, Report
+    from harness.check.blind import CheckSettings
     from harness.retrieve import Document
 
 _FILE = click.Path(path_type=Path)
@@ -113,19 +114,20 @@ def _refuse(options: dict[str, Any]) -> None:
         raise click.UsageError("--export needs --model, and takes no --repair")
 
 
-def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+def settings_of(options: dict[str, Any]) -> CheckSettings:
     """What all ways of checking with models take."""
+    from harness.check.blind import CheckSettings
     from harness.models import Budget, CallStore
 
     names = ("usd", "tokens", "calls")
-    return {
-        "policy": options["policy"],
-        "votes": options["votes"],
-        "mixed": options["mixed"],
-        "base_url": options["base_url"],
-        "budget": Budget(**{name: options[f"budget_{name}"] for name in names}),
-        "calls": CallStore(options["calls"]),
-    }
+    return CheckSettings(
+        policy=options["policy"],
+        votes=options["votes"],
+        mixed=options["mixed"],
+        base_url=options["base_url"],
+        budget=Budget(**{name: options[f"budget_{name}"] for name in names}),
+        calls=CallStore(options["calls"]),
+    )
 
 
 def _single(options: dict[str, Any]) -> tuple[list[tuple[str, str, Report]], tuple[Edit, ...]]:
@@ -165,8 +167,8 @@ def _blind(name: str, text: str, given: Documents, options: dict[str, Any]) -> R
 
     read, recorder = _documents(given), Recorder()
     report = check_blind(
-        text, read, options["models"], question=options["question"], on_event=recorder.tell,
-        **asked_of(options),
+        text, read, options["models"], settings_of(options), question=options["question"],
+        on_event=recorder.tell,
     )  # fmt: skip
     if options["export"] is not None:
         from harness.check.rollouts import rows, with_solver, write_parquet
@@ -192,8 +194,8 @@ def _repaired(
     from harness.check import repair_answer, repair_text
 
     found = repair_answer(
-        text, _documents(given), options["models"], question=options["question"],
-        verifier=options["verifier"], rounds=options["rounds"], **asked_of(options),
+        text, _documents(given), options["models"], settings_of(options),
+        question=options["question"], verifier=options["verifier"], rounds=options["rounds"],
     )  # fmt: skip
     whole = found.after.model_dump(mode="json") | {"repair": found.model_dump(mode="json")}
     emit(whole, options["as_json"], repair_text(found))

@@ -48,11 +48,11 @@ def batch(options: dict[str, Any]) -> list[tuple[str, str, Report]]:
 
 def _blind(rows: Any, options: dict[str, Any], show: Any) -> list[BlindRow]:
     from harness.check.blind import check_batch_blind
-    from harness.cli.check import asked_of
+    from harness.cli.check import settings_of
 
     return check_batch_blind(
-        rows, options["models"], concurrency=options["concurrency"], on_report=show,
-        **asked_of(options),
+        rows, options["models"], settings_of(options), concurrency=options["concurrency"],
+        on_report=show,
     )  # fmt: skip
 
 

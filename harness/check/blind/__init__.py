@@ -18,6 +18,7 @@ from harness.check.blind.session import (
     settled,
     solve_passages,
 )
+from harness.check.blind.settings import CheckSettings
 from harness.check.blind.vault import Leaked, Vault
 from harness.check.blind.voting import best_support, vote
 
@@ -26,6 +27,7 @@ __all__ = [
     "BlindRequest",
     "BlindRow",
     "Blinded",
+    "CheckSettings",
     "Group",
     "Leak",
     "Leaked",

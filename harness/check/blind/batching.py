@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from harness.check.batch import BatchReport, Row, documents_of, no_verdict, unusable
 from harness.check.blind.running import Roles, open_roles
 from harness.check.blind.session import march
+from harness.check.blind.settings import DEFAULTS, CheckSettings
 from harness.check.rollouts import Recorder, Rollout
-from harness.check.types import PolicyName, Report
+from harness.check.types import Report
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable
-from harness.models import Budget, CallStore
 
 CONCURRENCY = 8
 """Answers that are checked at a time."""
@@ -32,13 +31,8 @@ class BlindRow:
 def check_batch_blind(
     rows: Sequence[Row],
     models: Sequence[str],
+    settings: CheckSettings = DEFAULTS,
     *,
-    policy: PolicyName = "zero-tolerance",
-    votes: int = 1,
-    base_url: str | None = None,
-    budget: Budget | None = None,
-    calls: CallStore | None = None,
-    mixed: bool = False,
     concurrency: int = CONCURRENCY,
     on_report: Callable[[BatchReport], None] | None = None,
 ) -> list[BlindRow]:
@@ -50,12 +44,7 @@ def check_batch_blind(
     Args:
         rows: answers with their contexts.
         models: `[ROLE=]SPEC`, roles `proposer` and `checker`.
-        policy: how verdicts become an outcome.
-        votes: samples of the Checker.
-        base_url: endpoint of `openai/` and `vllm/` models.
-        budget: limits over all calls.
-        calls: where calls are recorded and answered from; default in memory.
-        mixed: values that the numeric engine is sure of are not asked for.
+        settings: policy, votes, endpoint, and limits over the whole batch.
         concurrency: rows at a time.
         on_report: told of every report when it is there, in any order.
 
@@ -64,18 +53,18 @@ def check_batch_blind(
         Unreachable: if a model does not answer.
         LimitReached: if the budget is used up.
     """
-    if votes < 1 or concurrency < 1:
-        raise BadInput(f"expected 1 or more votes and rows at a time, got {votes}, {concurrency}")
-
-    options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
+    if settings.votes < 1 or concurrency < 1:
+        raise BadInput(
+            f"expected 1 or more votes and rows at a time, got {settings.votes}, {concurrency}"
+        )
 
     async def run() -> list[BlindRow]:
         slots = asyncio.Semaphore(concurrency)
-        async with open_roles(models, mixed=mixed, **options) as roles:
+        async with open_roles(models, settings) as roles:
 
             async def one(row: Row) -> BlindRow:
                 async with slots:
-                    found = await _one(row, roles, policy, votes)
+                    found = await _one(row, roles)
                 if on_report is not None:
                     on_report(found.found)
                 return found
@@ -90,11 +79,11 @@ def check_batch_blind(
         raise errors.exceptions[0] from None
 
 
-async def _one(row: Row, roles: Roles, policy: PolicyName, votes: int) -> BlindRow:
-    recorder = Recorder()
+async def _one(row: Row, roles: Roles) -> BlindRow:
+    recorder, policy = Recorder(), roles.settings.policy
     report = unusable(row, policy)
     if report is None:
-        context = roles.context(documents_of(row), policy, votes, recorder.tell)
+        context = roles.context(documents_of(row), recorder.tell)
         try:
             report = await march(context, asked=row.question, response=row.answer)
         except (Unreachable, LimitReached):

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.check.blind.session import MarchContext, march
+from harness.check.blind.settings import DEFAULTS, CheckSettings
 from harness.check.checking import Documents, read_documents
-from harness.check.types import PolicyName, Report
+from harness.check.types import Report
 from harness.core import BadInput
 from harness.models import Budget, CallStore, ChatModel, Role, open_model, parse_roles
 from harness.models.types import Sampling
@@ -23,18 +24,16 @@ _ROLES: tuple[Role, ...] = ("agent", "proposer", "checker")
 
 @dataclass(frozen=True)
 class Roles:
-    """The open models of a check; they may be of different families."""
+    """The open models of a check, which may be of different families, and its settings."""
 
     solver: ChatModel
     proposer: ChatModel
     checker: ChatModel
-    mixed: bool = False
+    settings: CheckSettings
 
     def context(
         self,
         documents: Sequence[Document],
-        policy: PolicyName,
-        votes: int,
         on_event: Callable[[dict[str, Any]], None] | None = None,
     ) -> MarchContext:
         """What the graph needs for one answer, with a vault of its own."""
@@ -43,35 +42,26 @@ class Roles:
             self.proposer,
             self.checker,
             tuple(documents),
-            policy=policy,
-            votes=votes,
-            mixed=self.mixed,
+            policy=self.settings.policy,
+            votes=self.settings.votes,
+            mixed=self.settings.mixed,
             on_event=on_event,
         )
 
 
 @asynccontextmanager
-async def open_roles(
-    models: Sequence[str],
-    *,
-    base_url: str | None = None,
-    budget: Budget | None = None,
-    calls: CallStore | None = None,
-    mixed: bool = False,
-) -> AsyncGenerator[Roles]:
+async def open_roles(models: Sequence[str], settings: CheckSettings) -> AsyncGenerator[Roles]:
     """The models of `[ROLE=]SPEC` strings, roles `agent`, `proposer` and `checker`.
 
     Args:
         models: the strings.
-        base_url: endpoint of `openai/` and `vllm/` models.
-        budget: limits over all roles.
-        calls: where calls are recorded and answered from; default in memory.
-        mixed: values that the numeric engine is sure of are not asked for.
+        settings: endpoint, limits and store of calls, and how the roles check.
 
     Raises:
         BadInput: for an unknown role or spec.
     """
-    specs, limits, store = parse_roles(models), budget or Budget(), calls or CallStore()
+    specs = parse_roles(models)
+    limits, store = settings.budget or Budget(), settings.calls or CallStore()
     opened: list[ChatModel] = []
     try:
         for role in _ROLES:
@@ -80,13 +70,13 @@ async def open_roles(
             model = open_model(
                 specs[role],
                 sampling=Sampling(max_tokens=bound),
-                base_url=base_url,
+                base_url=settings.base_url,
                 calls=store,
                 budget=limits,
                 role=role,
             )
             opened.append(model)
-        yield Roles(*opened, mixed=mixed)
+        yield Roles(*opened, settings=settings)
     finally:
         for model in opened:
             await model.aclose()
@@ -96,14 +86,9 @@ def check_blind(
     answer: str,
     documents: Documents,
     models: Sequence[str],
+    settings: CheckSettings = DEFAULTS,
     *,
     question: str = "",
-    policy: PolicyName = "zero-tolerance",
-    votes: int = 1,
-    base_url: str | None = None,
-    budget: Budget | None = None,
-    calls: CallStore | None = None,
-    mixed: bool = False,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> Report:
     """Check an answer with models that are kept apart; blocking.
@@ -111,10 +96,9 @@ def check_blind(
     Args:
         answer: the text to check; empty to let the Solver (role `agent`) answer `question`.
         documents: as :func:`harness.check.check` takes them.
-        models: as :func:`open_roles` takes them, with `base_url`, `budget`, `calls` and `mixed`.
+        models: as :func:`open_roles` takes them.
+        settings: policy, votes, endpoint and limits.
         question: what the user asked.
-        policy: how verdicts become an outcome.
-        votes: samples of the Checker.
         on_event: told of every reply and of the report (:class:`harness.check.rollouts.Recorder`).
 
     Raises:
@@ -127,9 +111,8 @@ def check_blind(
     read, _ = read_documents(documents)
 
     async def run() -> Report:
-        options: dict[str, Any] = {"base_url": base_url, "budget": budget, "calls": calls}
-        async with open_roles(models, mixed=mixed, **options) as roles:
-            context = roles.context(read, policy, votes, on_event)
+        async with open_roles(models, settings) as roles:
+            context = roles.context(read, on_event)
             return await march(context, asked=question, response=answer)
 
     return asyncio.run(run())

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.check import Row
-from harness.check.blind import calls_of, check_batch_blind
+from harness.check.blind import CheckSettings, calls_of, check_batch_blind
 from harness.check.rollouts import rows as export_rows
 from harness.check.rollouts import with_solver, write_parquet
 from harness.cli.check import check
@@ -48,7 +48,7 @@ ANSWERS = (
 def test_an_answer_costs_three_calls_at_the_median() -> None:
     rows = [row(at, answer) for at, answer in enumerate(ANSWERS)]
     with serve(honest) as served:
-        found = check_batch_blind(rows, ["openai/x"], base_url=served.url)
+        found = check_batch_blind(rows, ["openai/x"], CheckSettings(base_url=served.url))
     reports = [one.found.report for one in found]
     calls = calls_of(reports)
     assert calls["median"] <= 3
@@ -63,15 +63,17 @@ def test_unreadable_replies_are_counted_apart() -> None:
         return honest(body) if is_checker(body) else completion("no pairs today")
 
     with serve(lazy) as served:
-        (found,) = check_batch_blind([row(1)], ["openai/x"], base_url=served.url)
+        (found,) = check_batch_blind([row(1)], ["openai/x"], CheckSettings(base_url=served.url))
     assert found.found.report.calls["again"] == 1
     assert calls_of([found.found.report])["median"] == len(served.bodies) - 1
 
 
 def test_votes_ask_as_often() -> None:
     with serve(honest) as served:
-        (one,) = check_batch_blind([row(1)], ["openai/x"], base_url=served.url)
-        (three,) = check_batch_blind([row(1)], ["openai/x"], base_url=served.url, votes=3)
+        (one,) = check_batch_blind([row(1)], ["openai/x"], CheckSettings(base_url=served.url))
+        (three,) = check_batch_blind(
+            [row(1)], ["openai/x"], CheckSettings(base_url=served.url, votes=3)
+        )
     assert three.found.report.calls["checker"] == 3 * one.found.report.calls["checker"]
     assert {rollout.sample for rollout in three.rollouts} == {0, 1, 2}
 
@@ -84,7 +86,10 @@ def test_a_row_that_cannot_be_checked_stops_nothing() -> None:
     seen: list[str] = []
     with serve(picky) as served:
         found = check_batch_blind(
-            rows, ["openai/x"], base_url=served.url, on_report=lambda one: seen.append(one.id)
+            rows,
+            ["openai/x"],
+            CheckSettings(base_url=served.url),
+            on_report=lambda one: seen.append(one.id),
         )
     assert [one.found.report.verdict for one in found] == ["INVALID"] * 3 + ["FAIL"]
     assert "too long" in found[2].found.report.reason
@@ -94,12 +99,16 @@ def test_a_row_that_cannot_be_checked_stops_nothing() -> None:
 def test_limits_and_absent_servers_stop_it() -> None:
     with serve(honest) as served, pytest.raises(LimitReached):
         check_batch_blind(
-            [row(1), row(2)], ["openai/x"], base_url=served.url, budget=Budget(calls=2)
+            [row(1), row(2)],
+            ["openai/x"],
+            CheckSettings(base_url=served.url, budget=Budget(calls=2)),
         )
     with pytest.raises(Unreachable):
-        check_batch_blind([row(1)], ["openai/x"], base_url=f"http://127.0.0.1:{free_port()}/v1")
+        check_batch_blind(
+            [row(1)], ["openai/x"], CheckSettings(base_url=f"http://127.0.0.1:{free_port()}/v1")
+        )
     with pytest.raises(BadInput, match="votes"):
-        check_batch_blind([row(1)], ["openai/x"], votes=0)
+        check_batch_blind([row(1)], ["openai/x"], CheckSettings(votes=0))
 
 
 def test_an_answered_call_is_not_paid_twice(tmp_path: Path) -> None:
@@ -107,7 +116,9 @@ def test_an_answered_call_is_not_paid_twice(tmp_path: Path) -> None:
         paid: list[dict[str, int]] = []
         for _ in range(2):
             store = CallStore(tmp_path / "calls.sqlite")
-            (found,) = check_batch_blind([row(1)], ["openai/x"], base_url=served.url, calls=store)
+            (found,) = check_batch_blind(
+                [row(1)], ["openai/x"], CheckSettings(base_url=served.url, calls=store)
+            )
             store.close()
             paid.append(found.found.report.calls)
         assert paid[1] == {}
@@ -116,7 +127,9 @@ def test_an_answered_call_is_not_paid_twice(tmp_path: Path) -> None:
 
 def test_rollouts_in_the_schema_of_verl(tmp_path: Path) -> None:
     with serve(honest) as served:
-        (found,) = check_batch_blind([row(1)], ["openai/x"], base_url=served.url, votes=2)
+        (found,) = check_batch_blind(
+            [row(1)], ["openai/x"], CheckSettings(base_url=served.url, votes=2)
+        )
     rollouts = with_solver(found.rollouts, ASKED, RESPONSE, [NOTES])
     out = tmp_path / "deep" / "rollouts.parquet"
     write_parquet(export_rows("r1", ASKED, [NOTES], rollouts, found.found.report, "scaled"), out)

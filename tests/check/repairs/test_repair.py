@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.check import Outcome, Repair, check, repair_answer
+from harness.check.blind import CheckSettings
 from harness.check.repairs.loop import changes
 from harness.check.repairs.spans import faults_of
 from harness.check.repairs.splicing import Draft
@@ -58,7 +59,12 @@ def run(
 ) -> tuple[Repair, Served]:
     with serve(script) as served:
         found = repair_answer(
-            answer, [NOTES], ["agent=openai/x"], verifier="rules", base_url=served.url, **options
+            answer,
+            [NOTES],
+            ["agent=openai/x"],
+            CheckSettings(base_url=served.url),
+            verifier="rules",
+            **options,
         )
     return found, served
 
@@ -110,7 +116,9 @@ def test_a_check_with_models_is_counted_apart() -> None:
         return honest(body)
 
     with serve(answer) as served:
-        found = repair_answer(WRONG, [NOTES], ["openai/x"], base_url=served.url, rounds=1)
+        found = repair_answer(
+            WRONG, [NOTES], ["openai/x"], CheckSettings(base_url=served.url), rounds=1
+        )
     repairs = [body for body in served.bodies if "failed a check" in prompt_of(body)]
     assert found.calls == {"repair": len(repairs), "check": len(served.bodies) - len(repairs)}
     assert found.calls["repair"] == 1 and found.calls["check"] >= 4
