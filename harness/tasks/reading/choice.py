@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from harness.core import Task
+from harness.tasks.judged import Judged, choices_of, whole
 from harness.tasks.reading.squad import official_normal
 
 _ALONE = re.compile(r"\(?([A-Z])\)?[.):]?")
@@ -52,6 +54,12 @@ def chosen_letters(answer: str, choices: Mapping[str, str]) -> str:
         letter for letter, choice in choices.items() if said and official_normal(choice) == said
     ]
     return same[0] if len(same) == 1 else ""
+
+
+def judge_choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
+    """Whether the one letter that an answer chooses is right."""
+    letter = chosen_letter(answer, choices_of(task))
+    return whole(letter in accepted, chosen=letter)
 
 
 def _known(letters: str, choices: Mapping[str, str]) -> str:

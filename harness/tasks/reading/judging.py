@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from harness.core import BadInput, Score, Task, failed
 from harness.corpora.reading import Evidence
 from harness.tasks.answers import accepted_answers, setting
-from harness.tasks.judged import Judge, Judged
-from harness.tasks.reading.choice import chosen_letter, chosen_letters
+from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
+from harness.tasks.reading.choice import chosen_letters, judge_choice
 from harness.tasks.reading.matching import (
     match_all,
     match_classes,
@@ -29,15 +29,7 @@ def metric_of(task: Task) -> str:
     Raises:
         BadInput: for a metric that does not exist, or a task that it cannot judge.
     """
-    metric = task.meta.get("metric", "em")
-    if metric not in JUDGES:
-        raise BadInput(
-            f"task {task.id!r}: expected meta 'metric' to be one of {', '.join(JUDGES)}, "
-            f"found {metric!r}"
-        )
-    if metric in ("choice", "exam", "classes") and not _choices(task):
-        raise BadInput(f"task {task.id!r}: metric {metric!r} needs 'choices' in meta, found none")
-    return str(metric)
+    return named_metric(task, JUDGES, "em", lettered={"choice", "exam", "classes"})
 
 
 def evidence_of(task: Task) -> list[Evidence]:
@@ -80,17 +72,14 @@ def judge(task: Task, reply: str | None) -> Score:
     if not answer:
         return failed("there is no final answer")
     judged = JUDGES[metric](task, accepted, answer)
-    detail: dict[str, JsonValue] = {"metric": metric, "answer": answer, **judged.detail}
     if gold:
         facts = cited_support(cited, gold)
         both = joint(best_overlap(answer, accepted, closed=_closed(task)), judged.ok, facts)
-        detail |= {"citations": len(cited), "support_f1": facts.f1, "support_em": facts.em}
-        detail |= {"support_recall": facts.recall, "joint_em": both[0], "joint_f1": both[1]}
-    if judged.ok:
-        return Score(outcome="pass", value=judged.value, detail=detail)
-    wanted = " or ".join(repr(one) for one in accepted[:3])
-    reason = f"{metric} {judged.value:.2f}: expected {wanted:.200}, got {answer!r:.200}"
-    return Score(outcome="fail", value=judged.value, reason=reason, detail=detail)
+        judged.detail.update(
+            citations=len(cited), support_f1=facts.f1, support_em=facts.em,
+            support_recall=facts.recall, joint_em=both[0], joint_f1=both[1],
+        )  # fmt: skip
+    return scored(judged, metric, accepted, answer)
 
 
 def _em(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -112,21 +101,16 @@ def _rouge(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     return Judged(value, value >= setting(task, "threshold", 1.0), {**found})
 
 
-def _choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    letter = chosen_letter(answer, _choices(task))
-    return _whole(letter in accepted, chosen=letter)
-
-
 def _exam(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    letters = chosen_letters(answer, _choices(task))
-    return _whole(
+    letters = chosen_letters(answer, choices_of(task))
+    return whole(
         bool(letters) and letters in {"".join(sorted(one)) for one in accepted}, chosen=letters
     )
 
 
 def _boolean(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     said = yes_or_no(answer)
-    return _whole(said is not None and said == yes_or_no(accepted[0]))
+    return whole(said is not None and said == yes_or_no(accepted[0]))
 
 
 def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -135,7 +119,7 @@ def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _part(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return _whole(match_part(answer, accepted) == 1.0)
+    return whole(match_part(answer, accepted) == 1.0)
 
 
 def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -144,7 +128,7 @@ def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _classes(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    classes = list(_choices(task).values())
+    classes = list(choices_of(task).values())
     value = max(match_classes(answer, one, classes) for one in accepted)
     return Judged(value, value == 1.0, {})
 
@@ -153,7 +137,7 @@ JUDGES: dict[str, Judge] = {
     "em": _em,
     "f1": _f1,
     "rouge": _rouge,
-    "choice": _choice,
+    "choice": judge_choice,
     "exam": _exam,
     "boolean": _boolean,
     "all": _all,
@@ -163,15 +147,6 @@ JUDGES: dict[str, Judge] = {
 }
 
 
-def _whole(ok: bool, **detail: JsonValue) -> Judged:
-    return Judged(float(ok), ok, detail)
-
-
 def _closed(task: Task) -> bool:
     """Whether yes and no earn nothing by overlap, as in HotpotQA."""
     return task.meta.get("closed") is True
-
-
-def _choices(task: Task) -> dict[str, str]:
-    choices = task.meta.get("choices", {})
-    return {key: str(text) for key, text in choices.items()} if isinstance(choices, dict) else {}

@@ -20,11 +20,12 @@ from pathlib import Path
 from harness.core import Score, Task
 from harness.tasks.answers import accepted_answers
 from harness.tasks.inputs import copy_inputs
+from harness.tasks.judged import choices_of
 from harness.tasks.vqa.anls import anls
 from harness.tasks.vqa.consensus import consensus
 from harness.tasks.vqa.fields import matching_fields, read_fields
 from harness.tasks.vqa.intervals import format_reward, global_reward, local_reward, read_spans
-from harness.tasks.vqa.judging import JUDGES, choices_of, judge, metric_of
+from harness.tasks.vqa.judging import JUDGES, judge, metric_of
 from harness.tasks.vqa.mathvista import mathvista_form
 from harness.tasks.vqa.printed import printed_match
 from harness.tasks.vqa.relaxed import relaxed_match

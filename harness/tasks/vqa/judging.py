@@ -6,12 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import JsonValue
-
 from harness.core import BadInput, Score, Task, failed
 from harness.tasks.answers import accepted_answers
-from harness.tasks.judged import Judge, Judged
-from harness.tasks.reading.choice import chosen_letter
+from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
+from harness.tasks.reading.choice import judge_choice
 from harness.tasks.reading.squad import best_overlap, exact_match
 from harness.tasks.vqa.anls import THRESHOLD, anls
 from harness.tasks.vqa.consensus import consensus
@@ -28,23 +26,10 @@ def metric_of(task: Task) -> str:
     Raises:
         BadInput: for a metric that does not exist, or a task that it cannot judge.
     """
-    metric = task.meta.get("metric", "anls")
-    if not isinstance(metric, str) or metric not in JUDGES:
-        raise BadInput(
-            f"task {task.id!r}: expected meta 'metric' to be one of {', '.join(JUDGES)}, "
-            f"found {metric!r}"
-        )
-    if metric == "choice" and not choices_of(task):
-        raise BadInput(f"task {task.id!r}: metric 'choice' needs 'choices' in meta, found none")
+    metric = named_metric(task, JUDGES, "anls", lettered={"choice"})
     if metric == "fields":
         _wanted_fields(task, accepted_answers(task))
     return metric
-
-
-def choices_of(task: Task) -> dict[str, str]:
-    """Letter -> text of the options, in order; {} for a free question."""
-    choices = task.meta.get("choices", {})
-    return {key: str(text) for key, text in choices.items()} if isinstance(choices, dict) else {}
 
 
 def judge(task: Task, reply: str | None) -> Score:
@@ -57,13 +42,7 @@ def judge(task: Task, reply: str | None) -> Score:
     answer = (reply or "").strip()
     if not answer:
         return failed("there is no final answer")
-    judged = JUDGES[metric](task, accepted, answer)
-    detail: dict[str, JsonValue] = {"metric": metric, "answer": answer, **judged.detail}
-    if judged.ok:
-        return Score(outcome="pass", value=judged.value, detail=detail)
-    wanted = " or ".join(repr(one) for one in accepted[:3])
-    reason = f"{metric} {judged.value:.2f}: expected {wanted:.200}, got {answer!r:.200}"
-    return Score(outcome="fail", value=judged.value, reason=reason, detail=detail)
+    return scored(JUDGES[metric](task, accepted, answer), metric, accepted, answer)
 
 
 def _anls(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -72,7 +51,7 @@ def _anls(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _relaxed(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return _whole(relaxed_match(answer, accepted))
+    return whole(relaxed_match(answer, accepted))
 
 
 def _consensus(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -88,22 +67,17 @@ def _mathvista(task: Task, accepted: Sequence[str], answer: str) -> Judged:
         answer_type=str(task.meta.get("answer_type", "text")),
         precision=precision if isinstance(precision, (int, float)) else None,
     )
-    return _whole(form in accepted, form=form)
+    return whole(form in accepted, form=form)
 
 
 def _tabmwp(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     unit = str(task.meta.get("unit") or "")
     said = tabmwp_form(tabmwp_prediction(answer, list(choices_of(task).values())), unit)
-    return _whole(said in {tabmwp_form(one, unit) for one in accepted}, form=said)
-
-
-def _choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    letter = chosen_letter(answer, choices_of(task))
-    return _whole(letter in accepted, chosen=letter)
+    return whole(said in {tabmwp_form(one, unit) for one in accepted}, form=said)
 
 
 def _em(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return _whole(exact_match(answer, accepted), f1=best_overlap(answer, accepted).f1)
+    return whole(exact_match(answer, accepted), f1=best_overlap(answer, accepted).f1)
 
 
 def _fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -114,7 +88,7 @@ def _fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _printed(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return _whole(printed_match(answer, accepted))
+    return whole(printed_match(answer, accepted))
 
 
 JUDGES: dict[str, Judge] = {
@@ -123,7 +97,7 @@ JUDGES: dict[str, Judge] = {
     "consensus": _consensus,
     "mathvista": _mathvista,
     "tabmwp": _tabmwp,
-    "choice": _choice,
+    "choice": judge_choice,
     "em": _em,
     "fields": _fields,
     "printed": _printed,
@@ -139,7 +113,3 @@ def _wanted_fields(task: Task, accepted: Sequence[str]) -> dict[str, str]:
             f"task {task.id!r}: metric 'fields' expected 'answer' to be a JSON object as text, "
             f"found {accepted[0]!r:.200}"
         ) from error
-
-
-def _whole(ok: bool, **detail: JsonValue) -> Judged:
-    return Judged(float(ok), ok, detail)
