@@ -81,12 +81,27 @@ def read_segment(path: Path) -> Iterator[Any]:
     Raises:
         BadInput: if a frame before the last one is damaged.
     """
+    return (record for _, record in read_placed(path))
+
+
+def read_placed(path: Path, start: int = 0) -> Iterator[tuple[int, Any]]:
+    """As :func:`read_segment`, each record behind the byte offset that :func:`read_at` takes.
+
+    Args:
+        path: the segment.
+        start: offset of the first record that is read: where an earlier reading ended.
+
+    Raises:
+        BadInput: if a frame before the last one is damaged.
+    """
     if not path.exists():
         return
     decompressor = zstandard.ZstdDecompressor()
     with path.open("rb") as handle:
+        handle.seek(start)
         for payload in _frames(handle, path):
-            yield json.loads(decompressor.decompress(payload))
+            yield start, json.loads(decompressor.decompress(payload))
+            start += _HEADER.size + len(payload)
 
 
 def read_at(path: Path, offset: int) -> Any:

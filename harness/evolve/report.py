@@ -27,7 +27,7 @@ from harness.skills import (
     review_form,
     review_rows,
 )
-from harness.skills.provenance import Provenance, explain, write_provenance
+from harness.skills.provenance import Provenance, explain_file, write_provenance
 
 RESULT = "evolve.json"
 
@@ -176,15 +176,12 @@ def _page(
 
 def _lines(skill: Skill, provenance: Provenance) -> list[dict[str, Any]]:
     """Every line of the skill's text files with the edit that wrote it."""
-    lines: list[dict[str, Any]] = []
-    for file in skill.all_files:
-        text = skill.file_text(file)
-        if text is None:
-            continue
-        for number in range(1, len(text.removesuffix("\n").split("\n")) + 1):
-            found = explain(provenance, skill, file, number)
-            lines.append({"file": file, "number": number, "text": found.text, "edit": found.edit})
-    return lines
+    return [
+        {"file": file, "number": one.line, "text": one.text, "edit": one.edit}
+        for file in skill.all_files
+        if skill.file_text(file) is not None
+        for one in explain_file(provenance, skill, file)
+    ]
 
 
 def _write(path: Path, value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from harness.skills.provenance import (
     Explanation,
     Provenance,
     explain,
+    explain_file,
     explain_place,
     provenance_of,
     provenance_path,
@@ -42,7 +43,7 @@ from harness.skills.reviewed import (
 )
 from harness.skills.rollback import Rollback, rollback
 from harness.skills.scripts import Execute, admit_scripts, scripts_of
-from harness.skills.sources import Quote, Source, read_sources, sources_of
+from harness.skills.sources import Quote, Source, matching, read_sources, sources_of
 from harness.skills.summary import summary
 from harness.skills.tokens import TOKENIZER, count_tokens
 from harness.skills.types import (
@@ -101,6 +102,7 @@ __all__ = [
     "diff",
     "evals_of",
     "explain",
+    "explain_file",
     "explain_place",
     "export",
     "export_creator",
@@ -110,6 +112,7 @@ __all__ = [
     "lint_text",
     "list_versions",
     "load_skill",
+    "matching",
     "new_skill",
     "open_review",
     "pack",

@@ -75,9 +75,10 @@ def provenance_of(
             edits.append(one.edit)
     known = _by_line(earlier) if earlier else {}
     rows: dict[tuple[str, int], list[tuple[str, int]]] = {}
-    for file, keys in _keys(result.skill).items():
+    for file in result.skill.all_files:
+        text = result.skill.file_text(file)
         owners = result.lines.get(file, ())
-        for index, key in enumerate(keys):
+        for index, key in enumerate([] if text is None else _keys(text)):
             owner = owners[index] if index < len(owners) else None
             number = numbers.get(owner) if owner is not None else known.get((file, key))
             if number is not None:
@@ -100,15 +101,34 @@ def explain(provenance: Provenance, skill: Skill, file: str, line: int) -> Expla
     Raises:
         BadInput: if there is no such file or line.
     """
+    lines = explain_file(provenance, skill, file)
+    if not 1 <= line <= len(lines):
+        raise BadInput(f"{file} has lines 1 to {len(lines)}, not {line}")
+    return lines[line - 1]
+
+
+def explain_file(provenance: Provenance, skill: Skill, file: str) -> tuple[Explanation, ...]:
+    """Where every line of `file` comes from, in order.
+
+    Raises:
+        BadInput: if there is no such file.
+    """
     text = skill.file_text(file)
     if text is None:
         raise BadInput(f"no text file {file!r} in skill {skill.name!r}")
-    lines = text.removesuffix("\n").split("\n")
-    if not 1 <= line <= len(lines):
-        raise BadInput(f"{file} has lines 1 to {len(lines)}, not {line}")
-    number = _by_line(provenance).get((file, _keys(skill)[file][line - 1]))
-    edit = None if number is None else provenance.edits[number]
-    return Explanation(file=file, line=line, text=lines[line - 1], edit=edit)
+    written, keys = _by_line(provenance), _keys(text)
+    numbers = [written.get((file, key)) for key in keys]
+    return tuple(
+        Explanation(
+            file=file,
+            line=at,
+            text=line,
+            edit=None if number is None else provenance.edits[number],
+        )
+        for at, (line, number) in enumerate(
+            zip(text.removesuffix("\n").split("\n"), numbers, strict=True), start=1
+        )
+    )
 
 
 def provenance_path(skill: Path) -> Path:
@@ -140,20 +160,15 @@ def read_provenance(skill: Path) -> Provenance:
     raise BadInput(f"no provenance beside {str(skill)!r}: was it written by `harness evolve`?")
 
 
-def _keys(skill: Skill) -> dict[str, list[tuple[str, int]]]:
-    found: dict[str, list[tuple[str, int]]] = {}
-    for path in skill.all_files:
-        text = skill.file_text(path)
-        if text is None:
-            continue
-        seen: Counter[str] = Counter()
-        keys: list[tuple[str, int]] = []
-        for line in text.removesuffix("\n").split("\n"):
-            tag = hashlib.sha256(line.strip().encode()).hexdigest()[:16]
-            keys.append((tag, seen[tag]))
-            seen[tag] += 1
-        found[path] = keys
-    return found
+def _keys(text: str) -> list[tuple[str, int]]:
+    """(digest, occurrence) of every line of a file's text."""
+    seen: Counter[str] = Counter()
+    keys: list[tuple[str, int]] = []
+    for line in text.removesuffix("\n").split("\n"):
+        tag = hashlib.sha256(line.strip().encode()).hexdigest()[:16]
+        keys.append((tag, seen[tag]))
+        seen[tag] += 1
+    return keys
 
 
 def _by_line(provenance: Provenance) -> dict[tuple[str, tuple[str, int]], int]:

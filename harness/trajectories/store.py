@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from harness.core import BadInput, Trajectory
-from harness.core.segments import SegmentWriter, only_writer, read_at, read_segment
+from harness.core.segments import SegmentWriter, only_writer, read_at, read_placed, read_segment
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of the payload: see harness.core.segments
 
@@ -131,16 +131,5 @@ class TrajectoryStore:
         return len(head) == _FRAME.size and last + _FRAME.size + _FRAME.unpack(head)[0] == size
 
     def _scan(self) -> dict[str, int]:
-        offsets = self._offsets()
-        index: dict[str, int] = {}
-        for offset, record in zip(offsets, read_segment(self._segment), strict=False):
-            index[str(record.get("trajectory_id", ""))] = offset
-        return index
-
-    def _offsets(self) -> Iterator[int]:
-        at, size = 0, self._segment.stat().st_size
-        with self._segment.open("rb") as handle:
-            while at + _FRAME.size <= size:
-                yield at
-                handle.seek(at)
-                at += _FRAME.size + _FRAME.unpack(handle.read(_FRAME.size))[0]
+        placed = read_placed(self._segment)
+        return {str(record.get("trajectory_id", "")): at for at, record in placed}
