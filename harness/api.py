@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness.agents.asking import Answer, AskSettings
 from harness.agents.asking import ask as run_ask
+from harness.agents.verdicts import passage_checker
 from harness.check import Report, check
 from harness.compress import Compressed, compress
 from harness.evals.compare import RunComparison, compare_runs
@@ -45,22 +46,27 @@ def ask(
     *paths: Path | str,
     index: Path | str | None = None,
     model: str | None = None,
+    verifier: str = "rules",
     **settings: object,
 ) -> Answer:
     """Answer a question from files or an index with citations, as `harness ask` does.
+
+    The checker's verdict on the answer stands in its `verdict`.
 
     Args:
         question: not empty.
         paths: files and folders to read; or
         index: folder of an index.
         model: model spec; default the embedded model.
+        verifier: what gives the verdict without calling a model: "rules", "trained", "auto";
+            "none" for no verdict.
         settings: further fields of :class:`AskSettings` (`context`, `budget`, `extract`, ...).
 
     Raises:
         HarnessError: as the command line does, with the exit code as an attribute.
     """
     fields = {"question": question, "paths": paths, "index": index, "model": model, **settings}
-    return run_ask(AskSettings.model_validate(fields))
+    return run_ask(AskSettings.model_validate(fields), checker=passage_checker(verifier))
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from harness.agents.asking import Checker, Citation
 from harness.check import Outcome, check
 from harness.check.policies import is_fault
 from harness.retrieve.document import Document
@@ -54,6 +55,20 @@ def verdict_of(
             if is_fault(one)
         ],
     }
+
+
+def passage_checker(verifier: str = "rules") -> Checker | None:
+    """What gives `ask` its verdict: the answer against the passages that were read.
+
+    Args:
+        verifier: as :func:`verdict_of` takes it; "none" gives None.
+    """
+
+    def checked(question: str, answer: str, passages: Sequence[Citation]) -> JsonValue:
+        texts = [Document(str(one.number), one.text) for one in passages]
+        return verdict_of(question, answer, texts, verifier)
+
+    return None if verifier == "none" else checked
 
 
 def cited_verdict(

@@ -12,11 +12,7 @@ from harness.cli.index import reading, reading_options
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pydantic import JsonValue
-
-    from harness.agents.asking import Answer, Checker, Citation
+    from harness.agents.asking import Answer, Citation
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 400
@@ -74,6 +70,7 @@ def ask(
     """
     from harness.agents.asking import AskSettings, write_answer
     from harness.agents.asking import ask as run
+    from harness.agents.verdicts import passage_checker
     from harness.models.types import Sampling
 
     settings = AskSettings(
@@ -91,18 +88,7 @@ def ask(
             write_answer(answer, out)
             click.echo(f"page: {out}", err=True)
 
-    show(run(settings, checker=_checker(verifier), on_failure=show))
-
-
-def _checker(verifier: str) -> Checker | None:
-    from harness.agents.verdicts import verdict_of
-    from harness.retrieve.document import Document
-
-    def checked(question: str, answer: str, passages: Sequence[Citation]) -> JsonValue:
-        texts = [Document(str(one.number), one.text) for one in passages]
-        return verdict_of(question, answer, texts, verifier)
-
-    return None if verifier == "none" else checked
+    show(run(settings, checker=passage_checker(verifier), on_failure=show))
 
 
 def answer_text(answer: Answer) -> str:

@@ -241,5 +241,9 @@ def test_from_python(library: Path) -> None:
 
     found = api_ask(QUESTION, library, arm="lexical", extract=True)
     assert found.citations[0].where.endswith("pumps.md [9:59]")
+    assert isinstance(found.verdict, dict)
+    assert (found.verdict["verdict"], found.verdict["verifier"]) == ("PASS", "rules")
+    unchecked = api_ask(QUESTION, library, arm="lexical", extract=True, verifier="none")
+    assert unchecked.verdict is None
     with pytest.raises(Unreachable):
         api_ask(QUESTION, library, arm="lexical", model="vllm/x", base_url="http://127.0.0.1:9/v1")
