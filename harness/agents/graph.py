@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,14 @@ class ReactAgent:
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""
         recorder = Recorder(self.spec, sample, context)
-        react = _react_context(sample, context, recorder)
+
+        def on_event(event: dict[str, Any]) -> None:
+            recorder.event(event)
+            if context.on_event is not None:
+                shown = {key: value for key, value in event.items() if key != "reply"}
+                context.on_event({"sample": sample.id, **shown})
+
+        react = react_context(sample, context, on_event)
         recorder.message("system", react.system_prompt())
         recorder.message("user", sample.prompt)
         try:
@@ -56,17 +64,15 @@ class ReactAgent:
             return await graph.ainvoke(None if begun else start, config, context=react)
 
 
-def _react_context(sample: Sample, context: AgentContext, recorder: Recorder) -> ReactContext:
+def react_context(
+    sample: Sample,
+    context: AgentContext,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+) -> ReactContext:
+    """The runtime context that our graphs get for one attempt; `on_event` is told its events."""
     names = list(context.tools)
     if context.skill is not None and _reads_files(context.skill, context):
         names.append("read_skill_file")
-
-    def on_event(event: dict[str, Any]) -> None:
-        recorder.event(event)
-        if context.on_event is not None:
-            shown = {key: value for key, value in event.items() if key != "reply"}
-            context.on_event({"sample": sample.id, **shown})
-
     readable = "read_skill_file" in names
     return ReactContext(
         model=context.model,

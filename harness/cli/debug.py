@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,71 +25,159 @@ if TYPE_CHECKING:
 @click.option("--config", metavar="FILE|JSON", help="LangGraph's config: configurable, tags, …")
 @click.option("--context", metavar="FILE|JSON", help="The graph's runtime context.")
 @click.option("--store", "path", type=click.Path(path_type=Path), help="Keep the branches here.")
-@click.option("--checkpoints", metavar="URI", help="A file of LangGraph's SqliteSaver (read-only).")
+@click.option(
+    "--checkpoints",
+    metavar="URI",
+    help="A file of LangGraph's SqliteSaver, or postgresql://… of its PostgresSaver (read-only).",
+)
 @click.option("--thread", help="The thread to open.")
+@click.option("--run", type=click.Path(path_type=Path), help="A run folder of eval or evolve.")
 @click.option("--trajectories", type=click.Path(path_type=Path), help="Play one of these back.")
-@click.option("--item", metavar="ID", help="The trajectory of --trajectories.")
+@click.option("--item", metavar="ID", help="The item of --run, or trajectory of --trajectories.")
+@click.option("--suite", help="The suite of --run, if it is no shipped one.")
+@click.option("--skill", type=click.Path(path_type=Path), help="Go on with this skill in --run.")
+@click.option("--model", metavar="SPEC", help="Answers beyond the recording. Default: the run's.")
+@click.option("--base-url", help="Its endpoint.")
+@click.option("--sandbox", default="auto", show_default=True, help="Of tools that run live.")
 @click.option("--web", is_flag=True, help="In the browser, on loopback.")
 @click.option("--port", type=int, default=0, help="Of --web; 0 takes a free one.")
 @click.option("--terminal", is_flag=True, help="In the terminal (default).")
-def debug(
-    graph: str | None,
-    given: str | None,
-    config: str | None,
-    context: str | None,
-    path: Path | None,
-    checkpoints: str | None,
-    thread: str | None,
-    trajectories: Path | None,
-    item: str | None,
-    web: bool,
-    port: int,
-    terminal: bool,
-) -> None:
+def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **options: Any) -> None:
     """Step through GRAPH (FILE.py:NAME), look at it, change it, fork it, replay it.
 
-    Without GRAPH a finished trajectory is played back, message by message.
+    Without GRAPH a finished item of a run is opened: its graph with the recorded answers of models
+    and tools, or, of a foreign agent, its trajectory played back message by message.
 
     \b
     Example: harness debug flow.py:graph --input '{"question": "Why?"}'
     Example: harness debug flow.py:graph --checkpoints app.sqlite --thread 42
-    Example: harness debug --trajectories runs/eval-1 --item task-7
+    Example: harness debug --run runs/eval-1 --item task-7 --web
     """
     from harness.checkpoints import open_store
-    from harness.debug import Debugger, load_graph
+    from harness.debug import Debugger
 
     if web and terminal:
         raise BadInput("expected one of --web and --terminal, found both")
-    settings: dict[str, Any] = _value(config) or {}
     with TemporaryDirectory(prefix="harness-debug-") as folder:
         kept = path or Path(folder) / "checkpoints.sqlite"
+        if options["run"] is not None and options["item"] is None and not kept.exists():
+            _copy_evolution(options["run"], kept)
         with open_store(kept) as store:
-            made = load_graph(graph, settings) if graph else _played(trajectories, item)
-            if graph is None and given is None and thread is None:
-                given = '{"messages": [], "tokens": 0}'
+            opened = _opened(graph, store, Path(folder) / "work", options)
             debugger = Debugger(
-                made, store, config=settings, context=_value(context), find_mutations=True
+                opened.graph,
+                store,
+                config=opened.settings,
+                context=opened.context,
+                find_mutations=True,
+                beyond=opened.beyond,
             )
-            if checkpoints:
-                thread = _copied(checkpoints, thread, store)
-
-            reload = partial(load_graph, graph, settings) if graph else None
-            stop = _begin(debugger, given, thread)
+            stop = _begin(debugger, opened)
+            for note in (*opened.notes, *opened.told()):
+                click.echo(note, err=True)
             if web:
-                _in_browser(debugger, graph or f"trajectory {item}", port, reload)
+                _in_browser(debugger, opened, options["port"])
             else:
-                _in_terminal(debugger, reload, stop)
+                _in_terminal(debugger, opened.reload, stop)
             debugger.quit()
 
 
-def _played(trajectories: Path | None, item: str | None) -> Any:
-    """A finished trajectory as a graph."""
-    from harness.debug.postmortem import trajectory_graph
+@dataclass
+class _Opened:
+    """What is debugged, and where it begins.
+
+    Attributes:
+        start: the input, or None to open `thread`.
+        hold: stop in front of the first node.
+        told: what there is to say once it has begun.
+    """
+
+    graph: Any
+    title: str
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    context: Any = None
+    start: Any = None
+    thread: str | None = None
+    hold: bool = True
+    reload: Callable[[], Any] | None = None
+    beyond: Callable[[], None] | None = None
+    notes: tuple[str, ...] = ()
+    told: Callable[[], tuple[str, ...]] = tuple
+
+
+def _opened(
+    graph: str | None, store: CheckpointStore, folder: Path, options: dict[str, Any]
+) -> _Opened:
+    if graph is not None:
+        return _of_file(graph, store, options)
+    run, item, trajectories = options["run"], options["item"], options["trajectories"]
+    if run is not None and item is not None:
+        return _of_item(run, item, store, folder, options)
+    if run is not None:
+        return _of_evolution(run, store)
+    if trajectories is None or item is None:
+        raise BadInput("expected a graph (FILE.py:NAME), or --run RUN with --item ID")
+    return _of_trajectory(trajectories, item)
+
+
+def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Opened:
+    from harness.debug import load_graph
+
+    settings: dict[str, Any] = _value(options["config"]) or {}
+    thread, start = options["thread"], _value(options["given"])
+    reload = partial(load_graph, graph, settings)
+    made = reload()
+    if options["checkpoints"]:
+        thread = _copied(options["checkpoints"], thread, store)
+    context = _value(options["context"])
+    return _Opened(made, graph, settings, context, start, thread, reload=reload)
+
+
+def _of_item(
+    run: Path, item: str, store: CheckpointStore, folder: Path, options: dict[str, Any]
+) -> _Opened:
+    from harness.debug.attempts import Settings, find_item, open_item
+
+    names = ("suite", "skill", "model", "base_url", "sandbox")
+    settings = Settings(**{name: options[name] for name in names})
+    opened = open_item(find_item(run, item), store, folder, settings)
+    return _Opened(
+        opened.graph,
+        f"{item} of {run.name}",
+        context=opened.context,
+        start=None if item in store.threads() else opened.start,
+        thread=item,
+        hold=False,
+        beyond=opened.beyond,
+        notes=opened.notes,
+        told=lambda: (opened.served(),),
+    )
+
+
+def _of_trajectory(trajectories: Path, item: str) -> _Opened:
+    from harness.debug.postmortem import START, trajectory_graph
     from harness.trajectories import find_trajectory
 
-    if trajectories is None or item is None:
-        raise BadInput("expected a graph (FILE.py:NAME), or --trajectories PATH with --item ID")
-    return trajectory_graph(find_trajectory(trajectories, item))
+    graph = trajectory_graph(find_trajectory(trajectories, item))
+    return _Opened(graph, f"trajectory {item}", start=START)
+
+
+def _copy_evolution(run: Path, path: Path) -> None:
+    from harness.debug.evolutions import copy_state, is_evolution
+
+    if not is_evolution(run):
+        raise BadInput("expected --item ID with a run of eval; without, a folder of evolve")
+    copy_state(run, path)
+
+
+def _of_evolution(run: Path, store: CheckpointStore) -> _Opened:
+    from harness.core import assets
+
+    thread = next(iter(store.threads()), None)
+    if thread is None:
+        raise BadInput(f"the evolution {str(run)!r} has no state yet")
+    note = "an evolution post-mortem: its nodes are served from the record and not run"
+    return _Opened(assets.load_graph("trace2skill"), run.name, thread=thread, notes=(note,))
 
 
 def _value(given: str | None) -> Any:
@@ -113,13 +203,11 @@ def _copied(uri: str, thread: str | None, store: CheckpointStore) -> str:
     return thread if thread in store.threads() else copy_thread(uri, thread, store)
 
 
-def _begin(debugger: Debugger, given: str | None, thread: str | None) -> Stop | None:
+def _begin(debugger: Debugger, opened: _Opened) -> Stop | None:
     """Start on the input, or open the thread: an ended one stays, another goes on."""
-    if given is not None:
-        return debugger.start(_value(given), thread=thread or "main")
-    if thread is None:
-        return None
-    return debugger.open(thread)
+    if opened.start is not None:
+        return debugger.start(opened.start, thread=opened.thread or "main", hold=opened.hold)
+    return None if opened.thread is None else debugger.open(opened.thread)
 
 
 def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
@@ -135,7 +223,7 @@ def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
         terminal.run(lines)
 
 
-def _in_browser(debugger: Debugger, title: str, port: int, reload: Any) -> None:
+def _in_browser(debugger: Debugger, opened: _Opened, port: int) -> None:
     from harness.debug.web import serve_page
 
-    serve_page(debugger, title, port=port, reload=reload, ready=click.echo)
+    serve_page(debugger, opened.title, port=port, reload=opened.reload, ready=click.echo)

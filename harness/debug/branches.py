@@ -24,7 +24,7 @@ class Branch:
         kind: how it came about.
         parent: the thread that it was forked from.
         point: where.
-        left: for a replay, the first node (`outer/node`) that was not in the recording.
+        left: the first node (`outer/node`) that was not in the recording it was served from.
     """
 
     thread: str

@@ -109,13 +109,13 @@ class Controller:
             gate.reason, gate.verdict = reason, None
             self._held.append(gate)
 
-    def fail(self, gate: Gate, failure: Failure) -> bool:
+    def fail(self, gate: Gate, failure: Failure, reason: Reason = "exception") -> bool:
         """A node raised; whether its task has to wait for a verdict."""
         with self._lock:
             if not self._stop_on_exception or self._suspended:
                 return False
             self._running.pop(gate.info.own_ns, None)
-            gate.reason, gate.failure, gate.verdict = "exception", failure, None
+            gate.reason, gate.failure, gate.verdict = reason, failure, None
             self._held.append(gate)
             return True
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.debug.controller import Controller, Gate
 from harness.debug.failures import describe_failure
-from harness.debug.recording import Recording, digest_of
+from harness.debug.recording import LeftRecording, Recording, digest_of
 from harness.debug.resumption import Resumption
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ class Gatekeeper:
         if isinstance(error, GraphBubbleUp) or id(error) in self._seen:
             return False
         self._seen[id(error)] = error
-        return self._controller.fail(gate, describe_failure(error))
+        reason = "left recording" if isinstance(error, LeftRecording) else "exception"
+        return self._controller.fail(gate, describe_failure(error), reason)
 
 
 def _result(task: Any) -> Any:

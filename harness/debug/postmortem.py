@@ -14,6 +14,8 @@ from harness.core.trajectory import Trajectory
 from harness.debug import internals
 
 END = "__end__"
+START: dict[str, Any] = {"messages": [], "tokens": 0}
+"""What a graph of :func:`trajectory_graph` is started with."""
 
 
 class Played(TypedDict):
@@ -24,7 +26,7 @@ class Played(TypedDict):
 
 
 def trajectory_graph(trajectory: Trajectory) -> Any:
-    """The compiled graph that plays `trajectory`; start it with `{"messages": [], "tokens": 0}`.
+    """The compiled graph that plays `trajectory`; start it with :data:`START`.
 
     Its super-steps are the trajectory's messages, in order.
     """

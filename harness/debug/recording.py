@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from harness.core import HarnessError
 from harness.debug.graphs import is_subgraph_node
 from harness.debug.history import History, outputs, replace_writes, shown, written
 from harness.debug.messages import added, with_ids
@@ -27,6 +28,12 @@ Beyond = Literal["stop", "live"]
 _ROUTES = ("branch:", "join:")
 
 Key = tuple[tuple[str, ...], str, str]
+
+
+class LeftRecording(HarnessError):
+    """A node asks a model or a tool for what was not recorded (exit code 2)."""
+
+    exit_code = 2
 
 
 def own_input(task: Any) -> Any:

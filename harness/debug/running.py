@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ class Running:
         context: Any = None,
         stop_on_exception: bool = True,
         find_mutations: bool = False,
+        beyond: Callable[[], None] | None = None,
     ) -> None:
         """Prepare a session.
 
@@ -53,6 +55,8 @@ class Running:
             stop_on_exception: stop in the node that raises instead of ending the run.
             find_mutations: serialise every node's input before and after it, and name the nodes
                 that changed it in place.
+            beyond: lets models and tools answer what a recorded attempt did not ask; None where
+                they are the graph's own.
         """
         self.store = store
         self.breakpoints = Breakpoints()
@@ -62,6 +66,7 @@ class Running:
         self._context = context
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
+        self._beyond = beyond
         self._graph = with_store(graph, store)
         self._controller: Controller | None = None
         self._worker: Worker | None = None
@@ -169,8 +174,10 @@ class Running:
         return self._last
 
     def _mark(self) -> None:
-        """Note in a replay's branch where it left the recording."""
+        """Note in the branch where it left the recording."""
         left = self.recording.left_at if self.recording is not None else None
+        if left is None and self._last is not None and self._last.reason == "left recording":
+            left = self._last.task
         if left is not None and self._now.left is None:
             self.branch = replace(self._now, left=left.where)
             branches.keep(self.store, self.branch)
@@ -188,6 +195,16 @@ class Running:
         """Run the node that raised once more."""
         self._failed().answer("retry")
         return self.go()
+
+    def live(self) -> Stop:
+        """Go on behind the recording: run the node that left it, and stop in front of the next."""
+        if self._last is None or self._last.reason != "left recording":
+            raise BadInput("the run does not stand where it left its recording; `step` runs a node")
+        if self._last.failure is not None:
+            if self._beyond is not None:
+                self._beyond()
+            self._failed().answer("retry")
+        return self.step()
 
     def serve(self, values: Any) -> Stop:
         """Go on as if the current node had returned `values`, without running it."""

@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents.types import AgentContext, AgentRun, Sample
+from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
 from harness.core import LimitReached, Score, Task, digest, invalid
 from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
@@ -74,27 +75,19 @@ class Attempts:
     async def _attempt(
         self, task: Task, name: str, epoch: int, workdir: Path
     ) -> tuple[AgentRun, Score]:
-        base, settings = self._plan.suite.base, self._plan.suite.suite
+        base = self._plan.suite.base
         family = self._family(task)
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
-        sampling = settings.sampling.model_copy(update={"seed": self._plan.seed + epoch})
-        spreadsheet = task.check == "spreadsheet"
-        tools = settings.tools
-        if tools is None:
-            tools = ("python", "bash") if spreadsheet else ()
-        context = AgentContext(
-            model=self._model,
-            sandbox=self._sandbox,
+        context = attempt_context(
+            self._plan.suite.suite,
+            task,
+            self._model,
+            seed=self._plan.seed + epoch,
             skill=self._plan.skill,
-            skill_mode=self._plan.skill_mode or settings.skill_mode,
-            sampling=sampling,
-            max_turns=settings.max_turns,
-            on_event=self._on_event,
-            tools=tools,
-            protocol=settings.protocol,
-            output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
+            skill_mode=self._plan.skill_mode,
         )
+        context = replace(context, sandbox=self._sandbox, on_event=self._on_event)
         attempt = await self._run_agent(sample, context)
         if attempt.invalid is not None:
             return attempt, invalid(attempt.invalid)
@@ -114,6 +107,41 @@ class Attempts:
         if account.limit is not None:
             raise account.limit
         return replace(attempt, usage=attempt.usage + account.usage)
+
+
+def attempt_context(
+    suite: Suite,
+    task: Task,
+    model: Model,
+    *,
+    seed: int,
+    skill: Path | None = None,
+    skill_mode: SkillMode | None = None,
+) -> AgentContext:
+    """What an agent may use in an attempt at `task`, by the settings of its suite; no sandbox.
+
+    Args:
+        suite: whose settings hold.
+        task: spreadsheet tasks have tools and an output file of their own.
+        model: answers.
+        seed: of this attempt.
+        skill: skill directory, or None.
+        skill_mode: in place of the suite's.
+    """
+    spreadsheet = task.check == "spreadsheet"
+    tools = suite.tools
+    if tools is None:
+        tools = ("python", "bash") if spreadsheet else ()
+    return AgentContext(
+        model=model,
+        skill=skill,
+        skill_mode=skill_mode or suite.skill_mode,
+        sampling=suite.sampling.model_copy(update={"seed": seed}),
+        max_turns=suite.max_turns,
+        tools=tools,
+        protocol=suite.protocol,
+        output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
+    )
 
 
 @asynccontextmanager

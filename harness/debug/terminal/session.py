@@ -82,6 +82,7 @@ class Terminal:
             "replay": Command("[BRANCH]", "run it from its recording", self._replay),
             "answer": Command("JSON", "answer an interrupt", self._answer),
             "retry": Command("", "run the node that raised again", bare(debugger.retry)),
+            "live": Command("", "go on where the recording ends", bare(debugger.live)),
             "serve": Command("JSON", "go on as if the node had returned it", self._serve),
             "reload": Command("", "load the graph's file again", self._load),
             "help": Command("", "this list", self._help),

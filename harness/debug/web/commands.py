@@ -83,6 +83,7 @@ RUNNING: Mapping[str, Running] = {
     "until": lambda d, a: d.until(_text(a, "node")),
     "answer": lambda d, a: d.answer(a.get("value")),
     "retry": lambda d, _: d.retry(),
+    "live": lambda d, _: d.live(),
     "serve": lambda d, a: d.serve(_values(a)),
     "edit": lambda d, a: d.edit(_values(a) or {}, name=_maybe(a, "name")),
     "edit_output": _edit_output,

@@ -1,0 +1,203 @@
+"""What models and tools answered in a finished attempt, served in their place.
+
+A model call is found by its messages and tools, a tool call by its name, its arguments and the
+reply that asked for it. What is not on record is where a run leaves the recording: the node that
+asked stops with :class:`LeftRecording`, until the user lets it go on live.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from harness.core import Step, Trajectory, digest
+from harness.debug.attempts.effects import Effects, ToolCall
+from harness.debug.recording import LeftRecording
+from harness.models.calls import StoredCall
+from harness.models.recordings import nearest
+from harness.models.types import Message, Model, Reply, Sampling
+from harness.models.wire import read_reply, request_body, request_digest
+from harness.tools import Tool
+from harness.tools.truncation import KEPT_EACH_SIDE, LONGEST
+from harness.tools.types import Arguments, Bench
+from harness.trajectories import content_text
+
+ELIDED = re.compile(r"(\d+) characters elided")
+Schemas = list[dict[str, JsonValue]]
+Results = dict[str, list[tuple[int, str]]]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What answers where the recording ends.
+
+    Attributes:
+        model: is asked.
+        bench: gives live tools their place; with calls, in a fresh work folder where these ran.
+    """
+
+    model: Model
+    bench: Callable[[Bench, Sequence[ToolCall] | None], Awaitable[Bench]]
+
+
+@dataclass
+class Counts:
+    """How much was served.
+
+    Attributes:
+        replies: model calls answered from the record.
+        exact: those whose whole request, sampling included, was the recorded one byte for byte.
+        results: tool calls answered from the record.
+        live: calls of models and tools that were made.
+    """
+
+    replies: int = 0
+    exact: int = 0
+    results: int = 0
+    live: int = 0
+
+
+class Answers:
+    """The record of one attempt.
+
+    Attributes:
+        beyond: answers what is not on record; None stops there.
+        counts: how much was served since the beginning.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, calls: Sequence[StoredCall], effects: Effects
+    ) -> None:
+        self.beyond: Beyond | None = None
+        self.counts = Counts()
+        self._calls = list(calls)
+        self._ids = {call.call_id for call in calls}
+        self._by_request = {_request_key(call.body): call for call in reversed(calls)}
+        self._results = _results(trajectory)
+        self._steps = {_call_id(step): at for at, step in enumerate(trajectory.steps)}
+        self._effects = effects
+        self._at: dict[str, int] = {}
+        self._live: set[str] = set()
+        self._folder_of: str | None = None
+
+    async def reply(self, body: dict[str, Any], live: Callable[[Model], Awaitable[Reply]]) -> Reply:
+        """The recorded reply to a request, or a live one where the user allowed it."""
+        thread, _ = _place()
+        call = None if thread in self._live else self._by_request.get(_request_key(body))
+        if call is not None:
+            self.counts.replies += 1
+            whole = {**body, "model": call.body["model"]}
+            self.counts.exact += request_digest(call.kind, whole) in self._ids
+            self._at[thread] = self._steps.get(call.call_id, -1)
+            return read_reply(call.call_id, call.response, call.usage, cached=True)
+        if self.beyond is None:
+            name = self._calls[0].body["model"] if self._calls else ""
+            lines = nearest({**body, "model": name}, self._calls)
+            raise LeftRecording(f"the model was not asked this; {'; '.join(lines)}")
+        self._live.add(thread)
+        self.counts.live += 1
+        return await live(self.beyond.model)
+
+    async def result(self, tool: Tool, arguments: Arguments, bench: Bench) -> str:
+        """The recorded result of a tool call, or a live one where the user allowed it."""
+        thread, step = _place()
+        key = _call_key(tool.name, arguments)
+        found = [] if thread in self._live else self._results.get(key, [])
+        here = [text for at, text in found if at == self._at.get(thread)]
+        texts = set(here or [text for _, text in found])
+        if len(texts) == 1:
+            self.counts.results += 1
+            self._effects.note(thread, step, (tool, arguments))
+            return _whole(texts.pop())
+        if self.beyond is None:
+            number = f"{len(texts)} different results" if texts else "no result"
+            raise LeftRecording(f"the record has {number} of {tool.name!r} for these arguments")
+        self._live.add(thread)
+        done = None if self._folder_of == thread else self._effects.before(thread, step)
+        place = await self.beyond.bench(bench, done)
+        self._folder_of = thread
+        self._effects.note(thread, step, (tool, arguments))
+        self.counts.live += 1
+        return await tool.run(arguments, place)
+
+
+class RecordedModel:
+    """Answers as the attempt's model did (:class:`harness.models.types.Model`)."""
+
+    def __init__(self, spec: str, simulated: bool, answers: Answers) -> None:
+        self.spec, self.simulated = spec, simulated
+        self._answers = answers
+
+    async def complete(
+        self,
+        messages: list[Message],
+        *,
+        tools: Schemas | None = None,
+        sampling: Sampling | None = None,
+        response_format: dict[str, JsonValue] | None = None,
+    ) -> Reply:
+        """Answer one request; see :class:`Answers`.
+
+        Raises:
+            LeftRecording: if it is not on record.
+        """
+        body = request_body("", messages, tools, sampling or Sampling(), response_format)
+
+        def live(model: Model) -> Awaitable[Reply]:
+            return model.complete(
+                messages, tools=tools, sampling=sampling, response_format=response_format
+            )
+
+        return await self._answers.reply(body, live)
+
+
+def recorded_tool(tool: Tool, answers: Answers) -> Tool:
+    """The tool, its results from the record."""
+
+    async def run(arguments: Arguments, bench: Bench) -> str:
+        return await answers.result(tool, arguments, bench)
+
+    return replace(tool, run=run)
+
+
+def _place() -> tuple[str, int]:
+    """Thread and super-step of the node that asks."""
+    from langgraph.config import get_config
+
+    config = cast("Any", get_config())
+    return str(config["configurable"]["thread_id"]), int(config["metadata"]["langgraph_step"])
+
+
+def _request_key(body: dict[str, Any]) -> str:
+    return digest([body["messages"], body.get("tools"), body.get("response_format")])
+
+
+def _call_key(name: str, arguments: Any) -> str:
+    return digest([name, arguments])
+
+
+def _call_id(step: Step) -> str:
+    return str((step.extra or {}).get("call_id"))
+
+
+def _results(trajectory: Trajectory) -> Results:
+    """Results of tool calls, with the step that asked for each."""
+    found: Results = {}
+    for at, step in enumerate(trajectory.steps):
+        results = step.observation.results if step.observation else ()
+        for call, result in zip(step.tool_calls or (), results, strict=False):
+            key = _call_key(call.function_name, call.arguments)
+            found.setdefault(key, []).append((at, content_text(result.content or "")))
+    return found
+
+
+def _whole(text: str) -> str:
+    """A text that :func:`harness.tools.truncate` cuts to `text`, where it was cut on record."""
+    said = ELIDED.search(text, KEPT_EACH_SIDE, len(text) - KEPT_EACH_SIDE)
+    if len(text) <= LONGEST or said is None:
+        return text
+    return text[:KEPT_EACH_SIDE] + "…" * int(said[1]) + text[-KEPT_EACH_SIDE:]
