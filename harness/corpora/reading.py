@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from harness.core import Task, Value, digest, write_atomic
+from harness.corpora.writing import write_tasks
 
 Metric = Literal[
     "em", "f1", "rouge", "choice", "exam", "boolean", "all", "part", "numbers", "classes"
@@ -98,8 +99,7 @@ def write_readings(readings: Iterable[Reading], out: Path, split: str) -> list[T
         BadInput: if the folder cannot be written.
     """
     tasks = [to_task(reading, out) for reading in readings]
-    lines = [task.model_dump_json(exclude_defaults=True) + "\n" for task in tasks]
-    write_atomic(out / f"{split}.jsonl", "".join(lines))
+    write_tasks(tasks, out, split)
     return tasks
 
 

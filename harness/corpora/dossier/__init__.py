@@ -11,10 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from harness.core import BadInput, Task
+from harness.core import Task
 from harness.corpora.dossier import manual, minutes, watch
 from harness.corpora.dossier.page import Page, Question, Wording, pad, render
 from harness.corpora.reading import Evidence, Reading, Source, write_readings
+from harness.corpora.writing import check_limit
 
 DOCUMENTS = {"train": 1, "selection": 1, "test": 2}
 """Documents of each kind in a split."""
@@ -51,8 +52,7 @@ def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEE
     Raises:
         BadInput: if `limit` is below 1, or the folder cannot be written.
     """
-    if limit is not None and limit < 1:
-        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+    check_limit(limit)
     return write_readings(dossier_readings(split, seed)[:limit], out, split)
 
 

@@ -19,6 +19,7 @@ from harness.corpora.folio.papers import page, receipt
 from harness.corpora.folio.scene import Draw, Scene
 from harness.corpora.folio.style import KNOWN, UNSEEN, Family, draw_style, finished
 from harness.corpora.vqa.question import VisualQuestion, visual_task
+from harness.corpora.writing import check_limit, write_tasks
 
 SIZES = {"train": 60, "selection": 60, "test": 160}
 """Questions of each split."""
@@ -118,8 +119,7 @@ def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEE
     Raises:
         BadInput: if `limit` is below 1, a library is missing, or the folder cannot be written.
     """
-    if limit is not None and limit < 1:
-        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+    check_limit(limit)
     tasks: list[Task] = []
     for task, picture in folio_tasks(split, seed):
         if len(tasks) == limit:
@@ -128,6 +128,5 @@ def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEE
         if not tasks or place not in tasks[-1].files.values():
             write_atomic(out / place, picture.data)
         tasks.append(task)
-    lines = [task.model_dump_json(exclude_defaults=True) + "\n" for task in tasks]
-    write_atomic(out / f"{split}.jsonl", "".join(lines))
+    write_tasks(tasks, out, split)
     return tasks

@@ -12,11 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from harness.core import BadInput, Task
+from harness.core import Task
 from harness.corpora.institute.relations import EARLIER, Relation
 from harness.corpora.institute.world import Thing, World, make_world
 from harness.corpora.institute.writing import relations_of, write_documents
 from harness.corpora.reading import Evidence, Reading, Source, write_readings
+from harness.corpora.writing import check_limit
 
 SIZES = {"train": 60, "selection": 60, "test": 150}
 SEED = 20261121
@@ -44,8 +45,7 @@ def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEE
     Raises:
         BadInput: if `limit` is below 1, or the folder cannot be written.
     """
-    if limit is not None and limit < 1:
-        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+    check_limit(limit)
     return write_readings(institute_readings(split, seed)[:limit], out, split)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from harness.core import BadInput, Task, write_atomic
+from harness.core import Task, write_atomic
 from harness.corpora.ledger import cell_kinds, sheet_kinds
 from harness.corpora.ledger.sheet import DIFFICULTIES, Built, Difficulty, Draft, workbook_bytes
+from harness.corpora.writing import check_limit, write_tasks
 
 Split = Literal["train", "selection", "test"]
 KINDS: dict[str, Callable[[Draft], Built]] = {
@@ -46,15 +47,13 @@ def write_split(split: Split, out: Path, limit: int | None = None, seed: int = S
     Raises:
         BadInput: if `limit` is below 1, or the folder cannot be written.
     """
-    if limit is not None and limit < 1:
-        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+    check_limit(limit)
     tasks: list[Task] = []
     for number, (kind, difficulty) in enumerate(_strata(split)):
         if limit is not None and number >= limit:
             break
         tasks.append(_write_task(split, number, kind, difficulty, out, seed))
-    lines = [task.model_dump_json() + "\n" for task in tasks]
-    write_atomic(out / f"{split}.jsonl", "".join(lines))
+    write_tasks(tasks, out, split, defaults=True)
     return tasks
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
 from pathlib import Path
 
-from harness.core import BadInput, Task
+from harness.core import Task
 from harness.corpora.loaders import longdoc, multihop, single, suites
+from harness.corpora.loaders.published import load, load_some
 from harness.corpora.loaders.recorded import (
     RecordedAnswer,
     SystemFigures,
@@ -56,9 +56,7 @@ def load_readings(name: str, path: Path) -> Iterator[Reading]:
     Raises:
         BadInput: for another name, or if the file or a record has another form.
     """
-    if name not in LOADERS:
-        raise BadInput(f"no loader {name!r}: expected one of {', '.join(LOADERS)}")
-    return LOADERS[name](path)
+    return load(LOADERS, name, path)
 
 
 def convert(
@@ -76,8 +74,4 @@ def convert(
     Raises:
         BadInput: as :func:`load_readings`, or if nothing was found.
     """
-    readings = islice(load_readings(name, path), limit)
-    first = next(readings, None)
-    if first is None:
-        raise BadInput(f"{str(path)!r} holds no question of {name!r} that can be used")
-    return write_readings(chain((first,), readings), out, split)
+    return write_readings(load_some(LOADERS, name, path, limit), out, split)

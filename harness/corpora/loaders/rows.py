@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from harness.core import BadInput
 from harness.core.jsonl import read_rows
-from harness.corpora.reading import Evidence, Reading, Source
+from harness.corpora.loaders.published import Item
+from harness.corpora.reading import Evidence, Source
 
 Row = dict[str, Any]
 """One record, as its file has it."""
@@ -49,8 +50,8 @@ def rows_of(path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def read_each(
-    rows: Iterable[tuple[str, Row]], read: Callable[[Row], Iterable[Reading]], form: str
-) -> Iterator[Reading]:
+    rows: Iterable[tuple[str, Row]], read: Callable[[Row], Iterable[Item]], form: str
+) -> Iterator[Item]:
     """What `read` makes of every record.
 
     Args:

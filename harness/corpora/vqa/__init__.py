@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
 from pathlib import Path
 
-from harness.core import BadInput, Task
+from harness.core import Task
+from harness.corpora.loaders.published import load, load_some
 from harness.corpora.vqa import sets
 from harness.corpora.vqa.question import VisualQuestion, visual_task, write_questions
 from harness.corpora.vqa.verdicts import RecordedVerdict, recorded_verdicts
@@ -45,9 +45,7 @@ def load_questions(name: str, path: Path) -> Iterator[VisualQuestion]:
     Raises:
         BadInput: for another name, or if the file or a record has another form.
     """
-    if name not in VISUAL_LOADERS:
-        raise BadInput(f"no loader {name!r}: expected one of {', '.join(VISUAL_LOADERS)}")
-    return VISUAL_LOADERS[name](path)
+    return load(VISUAL_LOADERS, name, path)
 
 
 def convert_visual(
@@ -65,8 +63,4 @@ def convert_visual(
     Raises:
         BadInput: as :func:`load_questions`, or if nothing was found.
     """
-    questions = islice(load_questions(name, path), limit)
-    first = next(questions, None)
-    if first is None:
-        raise BadInput(f"{str(path)!r} holds no question of {name!r} that can be used")
-    return write_questions(chain((first,), questions), out, split)
+    return write_questions(load_some(VISUAL_LOADERS, name, path, limit), out, split)

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.core import BadInput, Task, Value, digest, write_atomic
+from harness.corpora.writing import write_tasks
 
 VisualMetric = Literal[
     "anls", "relaxed", "consensus", "mathvista", "tabmwp", "choice", "em", "fields", "printed"
@@ -83,8 +84,7 @@ def write_questions(questions: Iterable[VisualQuestion], out: Path, split: str) 
         BadInput: if an image cannot be read, or the folder cannot be written.
     """
     tasks = [visual_task(one, _copied(one, out)) for one in questions]
-    lines = [task.model_dump_json(exclude_defaults=True) + "\n" for task in tasks]
-    write_atomic(out / f"{split}.jsonl", "".join(lines))
+    write_tasks(tasks, out, split)
     return tasks
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
-from harness.corpora.loaders.rows import Row, rows_of
+from harness.corpora.loaders.rows import Row, read_each, rows_of
 from harness.corpora.vqa.question import VisualQuestion
 
 Read = Callable[[Row, Path], Iterable[VisualQuestion]]
@@ -28,17 +28,10 @@ def read_questions(path: Path, read: Read, form: str) -> Iterator[VisualQuestion
         BadInput: if the file or a record has another form (the record is named).
     """
     seen: Counter[str] = Counter()
-    for where, row in _records(path):
-        try:
-            for one in list(read(row, path.parent)):
-                seen[one.id] += 1
-                again = {"id": f"{one.id}-{seen[one.id]}"}  # sets without ids repeat questions
-                yield one if seen[one.id] == 1 else one.model_copy(update=again)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadInput(
-                f"{where}: expected a record of {form}, found {row!r:.200} "
-                f"({type(error).__name__}: {error!s:.200})"
-            ) from error
+    for one in read_each(_records(path), lambda row: read(row, path.parent), form):
+        seen[one.id] += 1
+        again = {"id": f"{one.id}-{seen[one.id]}"}  # sets without ids repeat questions
+        yield one if seen[one.id] == 1 else one.model_copy(update=again)
 
 
 def image_at(folder: Path, *candidates: str | None) -> Path:
