@@ -11,10 +11,11 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Task, Value, assets, write_atomic
+from harness.core import BadInput, Task, Value, assets
 from harness.corpora import dossier, folio, institute, ruler
 from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
 from harness.corpora.reading import write_readings
+from harness.corpora.writing import write_tasks
 
 SPLITS = (*PER_STRATUM, "all")
 
@@ -54,64 +55,55 @@ class Generated(Value):
     files: dict[str, str]
 
 
-_ALMANAC = Corpus(
-    name="almanac",
-    title="Short invented texts and tables with one question each, for the demo",
-    kind="generated",
-    licence="CC0-1.0",
-    tasks=800,
-    note="harness corpora generate almanac --out DIR",
-)
-_LEDGER = Corpus(
-    name="ledger",
-    title="Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
-    kind="generated",
-    licence="CC0-1.0",
-    tasks=sum(split_size(split) for split in PER_STRATUM),
-    note="harness corpora generate ledger --out DIR",
-)
-_INSTITUTE = Corpus(
-    name="institute",
-    title="Questions of two and three hops over the documents of an invented institute",
-    kind="generated",
-    licence="CC0-1.0",
-    tasks=sum(institute.SIZES.values()),
-    note="harness corpora generate institute --out DIR",
-)
-_DOSSIER = Corpus(
-    name="dossier",
-    title="Long invented manuals, minutes and logs, questions of one place and of two",
-    kind="generated",
-    licence="CC0-1.0",
-    tasks=sum(dossier.SIZES.values()),
-    note="harness corpora generate dossier --out DIR",
-)
-
-_FOLIO = Corpus(
-    name="folio",
-    title="Charts, receipts, pages and diagrams drawn by us, with exact answers",
-    kind="generated",
-    licence="CC0-1.0",
-    tasks=sum(folio.SIZES.values()),
-    note="harness corpora generate folio --out DIR (needs the extra vqa)",
-)
+def _ours(name: str, title: str, tasks: int, more: str = "") -> Corpus:
+    """A corpus that we generate; `more` stands behind its command."""
+    return Corpus(
+        name=name,
+        title=title,
+        kind="generated",
+        licence="CC0-1.0",
+        tasks=tasks,
+        note=f"harness corpora generate {name} --out DIR{more}",
+    )
 
 
 def _ruler(length: str) -> Corpus:
     """RULER of one length; `ruler-` is followed by a name of its lengths."""
     tokens = ruler.LENGTHS[length]
     per_task = sum(ruler.split_size(split, tokens) for split in PER_STRATUM)
-    return Corpus(
-        name=f"ruler-{length}",
-        title=f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
-        kind="generated",
-        licence="CC0-1.0",
-        tasks=per_task * len(ruler.TASKS),
-        note=f"harness corpora generate ruler-{length} --out DIR --limit {len(ruler.TASKS)}",
+    return _ours(
+        f"ruler-{length}",
+        f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
+        per_task * len(ruler.TASKS),
+        f" --limit {len(ruler.TASKS)}",
     )
 
 
-_GENERATED = (_ALMANAC, _LEDGER, _INSTITUTE, _DOSSIER, _FOLIO, *map(_ruler, ruler.LENGTHS))
+_GENERATED = (
+    _ours("almanac", "Short invented texts and tables with one question each, for the demo", 800),
+    _ours(
+        "ledger",
+        "Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
+        sum(split_size(split) for split in PER_STRATUM),
+    ),
+    _ours(
+        "institute",
+        "Questions of two and three hops over the documents of an invented institute",
+        sum(institute.SIZES.values()),
+    ),
+    _ours(
+        "dossier",
+        "Long invented manuals, minutes and logs, questions of one place and of two",
+        sum(dossier.SIZES.values()),
+    ),
+    _ours(
+        "folio",
+        "Charts, receipts, pages and diagrams drawn by us, with exact answers",
+        sum(folio.SIZES.values()),
+        " (needs the extra vqa)",
+    ),
+    *map(_ruler, ruler.LENGTHS),
+)
 
 
 def list_corpora() -> list[Corpus]:
@@ -191,8 +183,7 @@ def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None)
 def _write_almanac(split: Split, out: Path, limit: int | None = None) -> list[Task]:
     generator = assets.load_module(assets.find("corpora/almanac/generate.py"))
     tasks = [Task.model_validate(row) for row in generator.tasks(split)][:limit]
-    lines = [task.model_dump_json(exclude_defaults=True) for task in tasks]
-    write_atomic(out / f"{split}.jsonl", "\n".join(lines) + "\n")
+    write_tasks(tasks, out, split)
     return tasks
 
 
