@@ -1,0 +1,246 @@
+"""What an audit of a skill finds, by simulation: known effects, interactions and noise.
+
+Run: python benchmarks/audit_recovery.py [--audits 2000] [--out evals/results/audit_recovery.json]
+
+SIMULATED. Every audit draws tasks of its own with a difficulty each, runs the design of
+`harness skill audit` on them with pass or fail drawn from known probabilities, and estimates all
+units with the code that audits use. Units shift the log-odds, so their effects in points depend on
+the task; the truth is the average over tasks and subsets, by numerical integration. Leave-one-out
+gets the same worlds at the whole skill and its best allocation: sqrt(units) controls for one
+rollout without each unit, paired by task, with Dunnett's critical value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.audit_worlds import UNITS, World, probabilities, truth, worlds
+from harness.core import write_atomic
+from harness.evolve.audit.boundaries import boundaries, critical, per_unit
+from harness.evolve.audit.design import half_subsets
+from harness.evolve.audit.estimate import Data, Fit, fit
+from harness.evolve.audit.interactions import screen
+from harness.evolve.audit.plan import LOOKS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+RESULT = Path("evals/results/audit_recovery.json")
+
+
+class Seen(NamedTuple):
+    """One simulated audit.
+
+    Attributes:
+        missed: whether any interval missed its truth.
+        false: whether any unit without effect was called helpful or harmful.
+        found: share of the units at the planted harm that were found.
+        half: mean half-width of the intervals, points.
+        used: rollouts run.
+    """
+
+    missed: bool
+    false: bool
+    found: float
+    half: float
+    used: int
+
+
+def draw(world: World, rng: np.random.Generator) -> Data:
+    """The rollouts of one audit in the order in which they would be run."""
+    pairs = world.tasks * world.rollouts // 2
+    rows = half_subsets(world.units, pairs, int(rng.integers(2**31)))
+    present = np.stack([rows, ~rows], axis=1).reshape(-1, world.units).astype(np.int64)
+    tasks = np.repeat(np.arange(pairs) % world.tasks, 2)
+    chance = probabilities(world, world.draw_tasks(rng), tasks, present)
+    data = Data(tasks, present, (rng.random(len(tasks)) < chance).astype(np.float64))
+    if not world.invalid:
+        return data
+    valid = rng.random(len(tasks)) >= world.invalid
+    return Data(tasks[valid], present[valid], data.values[valid])
+
+
+def judge(world: World, true: Floats, fitted: Fit, value: float, used: int) -> Seen:
+    """What the intervals at this critical value say."""
+    half = critical(value, fitted.degrees) * fitted.errors
+    significant = np.abs(fitted.effects) > half
+    harm = world.harmful
+    return Seen(
+        missed=bool((np.abs(fitted.effects - true) > half).any()),
+        false=bool((significant & world.inert).any()),
+        found=float((significant & (fitted.effects < 0))[harm].mean()) if len(harm) else 0.0,
+        half=float(100 * half.mean()),
+        used=used,
+    )
+
+
+def sequential(world: World, true: Floats, data: Data, width: float) -> Seen:
+    """Look at shares of the rollouts; stop when every unit is decided or narrow enough."""
+    values = boundaries(LOOKS, ALPHA, world.units)
+    total = len(data.tasks)
+    for share, value in zip(LOOKS, values, strict=True):
+        end = total if share == 1 else 2 * round(share * total / 2)
+        part = Data(*(column[:end] for column in data))
+        fitted = fit(part)
+        half = critical(value, fitted.degrees) * fitted.errors
+        done = (np.abs(fitted.effects) > half) | (half <= width)
+        if done.all() or share == 1:
+            return judge(world, true, fitted, value, end)
+    raise AssertionError("the last look ends it")
+
+
+def cell(world: World, audits: int, seed: int, width: float | None = None) -> dict[str, Any]:
+    """One row: many audits of one world, at once or (with `width`) in looks."""
+    true = truth(world)
+    rng = np.random.default_rng([seed, world.number])
+    value = boundaries((1.0,), ALPHA, world.units)[0]
+    seen: list[Seen] = []
+    for _ in range(audits):
+        data = draw(world, rng)
+        if width is None:
+            seen.append(judge(world, true, fit(data), value, len(data.tasks)))
+        else:
+            seen.append(sequential(world, true, data, width))
+    covered = 1 - np.mean([one.missed for one in seen])
+    return {
+        "world": world.name, "units": world.units, "tasks": world.tasks,
+        "rollouts": world.tasks * world.rollouts, "audits": audits, "stop_at": width,
+        "coverage": float(covered), "coverage_ci95": share_ci(float(covered), audits),
+        "false_findings": float(np.mean([one.false for one in seen])),
+        "power": float(np.mean([one.found for one in seen])) if len(world.harmful) else None,
+        "harm": float(100 * true[world.harmful].mean()) if len(world.harmful) else None,
+        "half_width": float(np.mean([one.half for one in seen])),
+        "rollouts_used": float(np.mean([one.used for one in seen])),
+    }  # fmt: skip
+
+
+def share_ci(share: float, n: int) -> tuple[float, float]:
+    """Wald interval of a simulated share."""
+    spread = 1.96 * (share * (1 - share) / n) ** 0.5
+    return round(share - spread, 4), round(share + spread, 4)
+
+
+def leave_one_out(world: World, audits: int, seed: int) -> float:
+    """Mean half-width of leave-one-out's simultaneous intervals for one rollout of each unit at
+    every task and sqrt(units) controls, points."""
+    rng = np.random.default_rng([seed, world.number, 1])
+    controls = max(1, round(world.units**0.5))
+    without = 1 - np.eye(world.units, dtype=np.int64)
+    full = np.ones((controls, world.units), dtype=np.int64)
+    present = np.tile(np.concatenate([full, without]), (world.tasks, 1))
+    tasks = np.repeat(np.arange(world.tasks), controls + world.units)
+    value = critical(dunnett(world.units, 1 / (1 + controls)), world.tasks - 1)
+    halves: list[float] = []
+    for _ in range(audits):
+        chance = probabilities(world, world.draw_tasks(rng), tasks, present)
+        passed = (rng.random(len(tasks)) < chance).reshape(world.tasks, -1)
+        change = passed[:, :controls].mean(axis=1, keepdims=True) - passed[:, controls:]
+        errors = change.std(axis=0, ddof=1) / world.tasks**0.5
+        halves.append(float(100 * value * errors.mean()))
+    return float(np.mean(halves))
+
+
+def dunnett(units: int, correlation: float) -> float:
+    """Two-sided critical value of comparisons with one control (Dunnett 1955), normal."""
+    from scipy.special import ndtr
+
+    grid = np.linspace(-8, 8, 2001)
+    weight = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi) * (grid[1] - grid[0])
+    shift, scale = correlation**0.5 * grid, (1 - correlation) ** 0.5
+    low, high = 1.0, 6.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        inside = ndtr((middle - shift) / scale) - ndtr((-middle - shift) / scale)
+        low, high = (middle, high) if (weight * inside**units).sum() < 1 - ALPHA else (low, middle)
+    return high
+
+
+def against(world: World, audits: int, seed: int) -> dict[str, Any]:
+    """Rollouts that leave-one-out needs for the width that the audit has."""
+    ours = cell(world, audits, seed)
+    half = leave_one_out(world, audits, seed)
+    controls = max(1, round(world.units**0.5))
+    rollouts = world.tasks * (controls + world.units)
+    needed = rollouts * (half / ours["half_width"]) ** 2
+    return {
+        "world": world.name, "units": world.units, "half_width": ours["half_width"],
+        "rollouts": ours["rollouts"], "leave_one_out_half_width": half,
+        "leave_one_out_rollouts": rollouts, "leave_one_out_rollouts_at_equal_width": needed,
+        "ratio": needed / ours["rollouts"],
+    }  # fmt: skip
+
+
+def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
+    """How often pairs are flagged that do not interact, and that do."""
+    rng = np.random.default_rng([seed, world.number, 2])
+    planted = {(a, b) for a, b, _ in world.pairs}
+    false, found = 0, 0
+    for _ in range(audits):
+        data = draw(world, rng)
+        pairs = screen(data, fit(data))
+        flagged = {(int(pairs.first[at]), int(pairs.second[at]))
+                   for at in np.flatnonzero(pairs.p < ALPHA)}  # fmt: skip
+        false += bool(flagged - planted)
+        found += len(flagged & planted)
+    power = found / audits / len(planted) if planted else None
+    return {"world": world.name, "audits": audits, "false_flags": false / audits, "power": power}
+
+
+def measure(audits: int, seed: int) -> dict[str, Any]:
+    """Everything."""
+    every = worlds()
+    fixed = [cell(world, audits, seed) for world in every.values()]
+    stopped = [cell(every[name], audits, seed, width)
+               for name in ("nothing", "planted", "interactions", "tasks differ")
+               for width in (0.10, 0.125, 0.0)]  # fmt: skip
+    planted = every["planted"]
+    curve = [cell(planted.resized(tasks), audits, seed) for tasks in (33, 67, 100, 167, 250)]
+    harms = [cell(planted.scaled(scale), audits, seed) for scale in (0.25, 0.5, 0.75, 1.5, 2.0)]
+    few = max(100, audits // 10)
+    ratios = [against(world, few, seed) for world in (
+        planted, every["interactions"], every["tasks differ"], every["good skill"],
+        *(planted.with_units(units) for units in (6, 12, 48)))]  # fmt: skip
+    flags = [interactions(every[name], max(200, audits // 4), seed)
+             for name in ("nothing", "planted", "interactions")]  # fmt: skip
+    return {
+        "simulated": True, "audits": audits, "seed": seed, "alpha": ALPHA,
+        "level_per_unit": per_unit(ALPHA, UNITS), "fixed": fixed, "stopped": stopped,
+        "power_by_rollouts": curve, "power_by_harm": harms, "leave_one_out": ratios,
+        "interactions": flags,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--out", type=Path)
+    wanted = parser.parse_args()
+    began = time.process_time()
+    report = {
+        "command": f"python -m benchmarks.audit_recovery --audits {wanted.audits}",
+        **measure(wanted.audits, wanted.seed),
+    }
+    for part, rows in report.items():
+        if isinstance(rows, list):
+            print(part)
+            for row in rows:
+                shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}
+                print("  ", json.dumps(shown))
+    print(f"{time.process_time() - began:.0f} CPU seconds")
+    if wanted.out is not None:
+        write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

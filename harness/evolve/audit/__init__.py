@@ -1,0 +1,1 @@
+"""Which parts of a skill help: units, randomised subsets, effects, receipts."""
