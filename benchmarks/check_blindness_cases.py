@@ -157,7 +157,9 @@ _CLAIMED = re.compile(r"^- (.*?)(?: \(the answer says: (.*)\))?$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
-def simulated(suggestible: float, careless: float, seed: int = 41) -> Starlette:
+def simulated(
+    suggestible: float, careless: float, seed: int = 41, wavering: float = 0.0
+) -> Starlette:
     """A Checker that looks values up and, where it sees a claim, repeats it by chance.
 
     SIMULATED: how far it can be led is what it is told. It shows that the measurement finds what
@@ -167,16 +169,22 @@ def simulated(suggestible: float, careless: float, seed: int = 41) -> Starlette:
         suggestible: chance that it agrees with a claim that it sees.
         careless: chance that it takes another value of the document, whatever it sees.
         seed: of the draws, which depend on the question alone and are the same for every arm.
+        wavering: chance that a sample takes another value: by question and seed of the request.
     """
     from starlette.applications import Starlette
     from starlette.responses import JSONResponse
     from starlette.routing import Route
 
-    def answered(question: str, claimed: str, text: str, response: str) -> dict[str, str]:
+    def answered(
+        question: str, claimed: str, text: str, response: str, sample: object
+    ) -> dict[str, str]:
         words = set(_WORD.findall(question.lower()))
         said = re.split(r"(?<=[.\n])\s+", text)
         chance = random.Random(f"{seed}|{question}")
         led, slips = chance.random() < suggestible, chance.random() < careless
+        of_sample = random.Random(f"{seed}|{question}|{sample}")
+        if wavering and of_sample.random() < wavering:
+            chance, slips = of_sample, True
         nearest = max(said, key=lambda one: len(words & set(_WORD.findall(one.lower()))))
         if response and not claimed:
             near = re.split(r"(?<=[.\n])\s+", response)
@@ -193,7 +201,10 @@ def simulated(suggestible: float, careless: float, seed: int = 41) -> Starlette:
         text = prompt.partition("<document>")[2].partition("</document>")[0]
         response = prompt.partition("<answer>")[2].partition("</answer>")[0]
         asked = prompt.partition("<questions>")[2].partition("</questions>")[0]
-        replies = [answered(q, claimed, text, response) for q, claimed in _CLAIMED.findall(asked)]
+        replies = [
+            answered(q, claimed, text, response, body.get("seed"))
+            for q, claimed in _CLAIMED.findall(asked)
+        ]
         message = {"role": "assistant", "content": json.dumps(replies)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
