@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.check_numbers import statements
+from benchmarks.endpoints import chat_app
 from harness.retrieve.document import Document
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
 
 PLACES = (
     "Orrin Bay",
@@ -171,9 +170,6 @@ def simulated(
         seed: of the draws, which depend on the question alone and are the same for every arm.
         wavering: chance that a sample takes another value: by question and seed of the request.
     """
-    from starlette.applications import Starlette
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
 
     def answered(
         question: str, claimed: str, text: str, response: str, sample: object
@@ -195,8 +191,8 @@ def simulated(
         answer = claimed if claimed and led else found
         return {"evidence": nearest.strip(), "answer": answer or "Cannot answer"}
 
-    async def chat(request: Request) -> JSONResponse:
-        body: dict[str, Any] = json.loads(await request.body())
+    def reply(raw: bytes) -> str:
+        body: dict[str, Any] = json.loads(raw)
         prompt = str(body["messages"][-1]["content"])
         text = prompt.partition("<document>")[2].partition("</document>")[0]
         response = prompt.partition("<answer>")[2].partition("</answer>")[0]
@@ -205,15 +201,9 @@ def simulated(
             answered(q, claimed, text, response, body.get("seed"))
             for q, claimed in _CLAIMED.findall(asked)
         ]
-        message = {"role": "assistant", "content": json.dumps(replies)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        return JSONResponse(
-            {"id": "s", "object": "chat.completion", "created": 0, "model": "simulated-checker",
-             "choices": [choice], "usage": usage}
-        )  # fmt: skip
+        return json.dumps(replies)
 
-    return Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
+    return chat_app(reply, "simulated-checker")
 
 
 def _value(sentence: str, question: str) -> str:

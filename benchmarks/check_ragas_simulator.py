@@ -11,10 +11,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.endpoints import chat_app
+
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -24,27 +24,15 @@ _VALUE = re.compile(r"\d[\d,.]*\d|\d|[A-Z][a-z]+ [A-Z][a-z]+(?=\.)")
 
 def app(malformed: float) -> Starlette:
     """The app; `malformed` is the share of replies that are no JSON, drawn from the request."""
-    from starlette.applications import Starlette
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
-
     sent = [0]
 
-    async def chat(request: Request) -> JSONResponse:
-        raw = await request.body()
+    def said(raw: bytes) -> str:
         sent[0] += 1  # a request that is sent again may fare better
         chance = hashlib.sha256(raw + str(sent[0]).encode()).digest()[0] / 256
         prompt = str(json.loads(raw)["messages"][-1]["content"])
-        text = "I would rather not say." if chance < malformed else reply(prompt)
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        return JSONResponse(
-            {"id": "s", "object": "chat.completion", "created": 0, "model": "simulated",
-             "choices": [choice], "usage": usage}
-        )  # fmt: skip
+        return "I would rather not say." if chance < malformed else reply(prompt)
 
-    return Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
+    return chat_app(said, "simulated")
 
 
 def reply(prompt: str) -> str:

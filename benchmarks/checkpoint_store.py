@@ -9,7 +9,6 @@ machine the fastest of the rounds says most.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -20,6 +19,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from benchmarks.reports import report
 from harness.checkpoints import open_store
 from harness.checkpoints.store import CheckpointStore
 from tests.checkpoints.graphs import talk, thread
@@ -138,10 +138,7 @@ def main() -> None:
         for steps in options.steps
         for typed in (False, True)
     ]
-    text = json.dumps({"results": results}, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report({"results": results}, options.out)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import statistics
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
+from benchmarks.reports import report
 from harness.checkpoints import open_store
 from harness.debug import Debugger
 
@@ -93,10 +93,7 @@ def main() -> None:
         "overhead_median": round(statistics.median(ratios) - 1, 4),
         "overhead_rounds": [round(ratio - 1, 4) for ratio in ratios],
     }
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ recording; states are compared step by step, digest by digest.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import report
 from harness.checkpoints import open_store
 from harness.debug import Debugger, History
 from harness.debug.history import shown
@@ -67,10 +67,7 @@ def main() -> None:
         "cpu_s_median": round(statistics.median(cpu), 3),
         "wall_s_median": round(statistics.median(wall), 3),
     }
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

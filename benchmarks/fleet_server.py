@@ -14,6 +14,8 @@ import re
 from statistics import NormalDist
 from typing import Any
 
+from benchmarks.endpoints import completion
+
 MEDIAN_S = 2.0
 SIGMA = 0.4
 REFUSED = 0.03
@@ -98,12 +100,7 @@ class Endpoint:
         role, answer = reply(text)
         run = re.search(r"The run number (\d+) ended badly|in case (\d+)", text)
         self.log.append({"role": role, "run": run and int(run[1] or run[2]), "seconds": seconds})
-        message = {"role": "assistant", "content": answer}
-        return 200, {
-            "id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }  # fmt: skip
+        return 200, completion(answer, body["model"])
 
 
 def app() -> Any:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.reports import report
 from harness.evolve import similarity
 from harness.evolve.similarity import Measure, measure, similar_groups
 
@@ -104,9 +105,7 @@ def main() -> None:
             ),
         },
     }
-    print(json.dumps(result, indent=1))
-    if arguments.out:
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, arguments.out)
 
 
 def _half(key: str) -> int:

@@ -22,6 +22,7 @@ from typing import Any
 
 from grouping import LABELS, read
 
+from benchmarks.reports import report
 from harness.evolve import EvolveOptions, evolve
 from harness.evolve.contradictions import contradictions
 from harness.evolve.lessons import Lesson, split
@@ -98,9 +99,7 @@ def main() -> None:
         if row["kind"] == "skill":
             name = "/".join(Path(row["path"]).parts[-3:-1])
             columns[name] = facts(row["text"], set(), wanted, texts)
-    print(json.dumps(columns, indent=1))
-    if arguments.out:
-        arguments.out.write_text(json.dumps(columns, indent=1) + "\n")
+    report(columns, arguments.out)
 
 
 if __name__ == "__main__":

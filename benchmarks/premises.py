@@ -10,7 +10,6 @@ auditor or judge is. `python benchmarks/premises.py [--split test] [--seeds 3] [
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple, get_args
 
 from scipy.stats import spearmanr
 
+from benchmarks.reports import report
 from harness.check.premises import (
     Aggregator,
     Constraints,
@@ -72,9 +72,7 @@ def main() -> None:
             for name in get_args(Aggregator)
         },
     }
-    print(json.dumps(result, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, options.out)
 
 
 def cases(split: str, seeds: int, misread: float) -> list[Case]:
