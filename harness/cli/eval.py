@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.evals.runner import Tally
-    from harness.evals.types import EvalReport
+    from harness.evals.types import EvalReport, Repeated
 
 
 @click.command("eval")
@@ -116,6 +116,13 @@ def _show_event(event: dict[str, Any]) -> None:
     click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
 
 
+def _figure(one: Repeated) -> str:
+    if one.value is None:
+        return "no task has that many valid attempts"
+    interval = f" [{one.ci95[0]:.1%}, {one.ci95[1]:.1%}]" if one.ci95 else ""
+    return f"{one.value:.1%}{interval} of {one.tasks} tasks"
+
+
 def report_text(report: EvalReport) -> str:
     """A report for people."""
     lines = ["SIMULATED model: says nothing about a real one"] if report.simulated else []
@@ -125,6 +132,7 @@ def report_text(report: EvalReport) -> str:
     lines += [
         f"{report.suite} with {report.model}, skill {report.skill or 'none'}: {rate}{interval}",
         f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",
+        *(f"{name}: {_figure(one)}" for name, one in report.repeated.items()),
         f"{report.tokens:,} tokens, cost {cost}, {report.seconds:.1f} s",
         f"run: {report.run}",
     ]

@@ -18,7 +18,8 @@ from harness.core import Task, Usage
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of, side_by_side
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.statistics import pass_rate_interval
+from harness.evals.repeats import repeated
+from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
@@ -113,6 +114,8 @@ def summarise(
         invalid=len(items) - len(valid),
         score=passes / len(valid) if valid else None,
         ci95=pass_rate_interval(valid),
+        se=pass_rate_error(valid),
+        repeated=repeated(valid, lock.get("epochs", 1)),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
         seconds=seconds,

@@ -44,6 +44,24 @@ def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | Non
     return ratio_interval([(sum(values), len(values)) for values in groups.values()])
 
 
+def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
+    """Standard error of the pass rate over valid items, attempts at one task being one cluster.
+
+    The root of the sum over tasks of (sum of its residuals)^2, over the number of attempts (Miller
+    2024, section 2.2), times sqrt(T / (T - 1)) for T tasks. None below two tasks.
+    """
+    groups: dict[str, list[float]] = defaultdict(list)
+    for item in items:
+        if item.outcome != "invalid":
+            groups[item.task_id].append(float(item.outcome == "pass"))
+    if len(groups) < 2:
+        return None
+    attempts = sum(map(len, groups.values()))
+    mean = sum(map(sum, groups.values())) / attempts
+    squares = sum((sum(values) - mean * len(values)) ** 2 for values in groups.values())
+    return math.sqrt(squares * len(groups) / (len(groups) - 1)) / attempts
+
+
 class PairedComparison(Value):
     """The same tasks under two conditions.
 

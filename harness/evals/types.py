@@ -35,11 +35,26 @@ class ItemRecord(Value):
     detail: dict[str, JsonValue] = {}
 
 
+class Repeated(Value):
+    """What share of tasks one of k, all of k or at least k attempts pass.
+
+    Attributes:
+        value: mean over `tasks`; None if none has k valid attempts.
+        ci95: 95 % interval, bootstrap over tasks; None below two.
+        tasks: that have at least k valid attempts; the others are left out.
+    """
+
+    value: float | None
+    ci95: tuple[float, float] | None
+    tasks: int
+
+
 class EvalReport(Value):
     """The end of an eval run, as `harness eval --json` prints it (DESIGN section 4).
 
-    `score` is the pass rate over valid items; `ci95` its 95 % interval; both None if no item was
-    valid.
+    `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
+    attempts at one task being one cluster; all None if no item was valid. `repeated` has pass@k,
+    pass^k and "at least k" where every task was attempted more than once.
     """
 
     run: str
@@ -49,6 +64,8 @@ class EvalReport(Value):
     invalid: int
     score: float | None
     ci95: tuple[float, float] | None
+    se: float | None = None
+    repeated: dict[str, Repeated] = {}
     tokens: int
     cost_usd: float | None
     seconds: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from harness.core import Outcome
 from harness.evals.statistics import (
     compare_paired,
     detectable_lift,
+    pass_rate_error,
     pass_rate_interval,
     required_tasks,
     wilson,
@@ -83,3 +86,12 @@ def test_a_run_against_itself_is_no_difference(outcomes: list[Outcome]) -> None:
     assert result.p in (None, 1.0)
     assert not result.broken
     assert not result.fixed
+
+
+def test_the_standard_error_knows_that_attempts_at_one_task_are_not_independent() -> None:
+    once = [item(str(n), "pass" if n % 2 else "fail") for n in range(20)]
+    four_times = [item(str(n), "pass" if n % 2 else "fail", e) for n in range(20) for e in range(4)]
+    expected = math.sqrt(0.25 / 19)
+    assert pass_rate_error(once) == pytest.approx(expected)
+    assert pass_rate_error(four_times) == pytest.approx(expected)
+    assert pass_rate_error(once[:1]) is None

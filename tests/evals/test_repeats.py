@@ -1,0 +1,66 @@
+"""pass@k, pass^k and at least k, against enumeration of all draws."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.core import Outcome
+from harness.evals.repeats import at_least, pass_all, pass_at, repeated
+from harness.evals.types import ItemRecord
+
+
+def _items(results: dict[str, str]) -> list[ItemRecord]:
+    names: dict[str, Outcome] = {"p": "pass", "f": "fail", "i": "invalid"}
+    return [
+        ItemRecord(id=f"{task}@{at}", task_id=task, epoch=at, outcome=names[one], value=0.0)
+        for task, row in results.items()
+        for at, one in enumerate(row)
+    ]
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=7), st.integers(1, 7))
+def test_the_formulas_are_shares_of_all_draws(passed: list[bool], k: int) -> None:
+    n, c = len(passed), sum(passed)
+    if k > n:
+        return
+    draws = list(combinations(passed, k))
+    assert pass_at(n, c, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_all(n, c, k) == pytest.approx(sum(map(all, draws)) / len(draws))
+
+
+def test_at_least_counts_attempts() -> None:
+    assert [at_least(4, 2, k) for k in (1, 2, 3)] == [1.0, 1.0, 0.0]
+
+
+def test_all_figures_of_a_run() -> None:
+    found = repeated(_items({"a": "pppp", "b": "pfff", "c": "ffff"}), 4)
+    assert list(found) == [
+        "pass@2", "pass^2", "at least 2", "pass@4", "pass^4", "at least 4"
+    ]  # fmt: skip
+    assert found["pass@2"].value == pytest.approx((1 + 0.5 + 0) / 3)
+    assert found["pass^2"].value == pytest.approx(1 / 3)
+    assert found["pass@4"].value == pytest.approx(2 / 3)
+    assert found["at least 2"].value == pytest.approx(1 / 3)
+    interval = found["pass@2"].ci95
+    assert interval is not None
+    assert interval[0] <= 0.5 <= interval[1]
+
+
+def test_three_attempts_have_their_own_k() -> None:
+    assert {"pass@2", "pass@3"} <= set(repeated(_items({"a": "ppf"}), 3))
+
+
+def test_invalid_attempts_are_none_and_a_task_with_too_few_is_left_out() -> None:
+    found = repeated(_items({"a": "pif", "b": "ppp"}), 3)
+    assert found["pass@3"].tasks == 1
+    assert found["pass@2"].tasks == 2
+    nothing = repeated(_items({"a": "ii"}), 2)["pass@2"]
+    assert (nothing.value, nothing.ci95, nothing.tasks) == (None, None, 0)
+
+
+def test_a_single_attempt_has_no_such_figures() -> None:
+    assert repeated(_items({"a": "p"}), 1) == {}
