@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from .chart import read_chart
+from .grid import read_grid
 from .ocr import Line, Pixels, read_lines
 from .receipt import read_receipt
 from .shapes import count_shapes, find_shapes
@@ -54,14 +55,21 @@ def ocr(arguments: Arguments) -> Any:
 
 
 def table(arguments: Arguments) -> Any:
-    """Rows of text: lines on one height, from left to right."""
-    rows: list[list[Line]] = []
-    for line in _lines(arguments):
-        if rows and abs(rows[-1][0].y - line.y) < 0.6 * (line.bottom - line.top):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [[_shown(line) for line in sorted(row, key=lambda line: line.left)] for row in rows]
+    """Rows of cells, from top to bottom and from left to right."""
+    pixels, (left, top) = opened(arguments)
+    rows = read_grid(pixels)
+    return [
+        [
+            {
+                "text": cell.text,
+                "box": [round(cell.left) + left, round(cell.top) + top,
+                        round(cell.right) + left, round(cell.bottom) + top],
+                "sure": cell.sure,
+            }
+            for cell in row
+        ]
+        for row in rows
+    ]  # fmt: skip
 
 
 def chart(arguments: Arguments) -> Any:

@@ -62,6 +62,20 @@ def read_lines(pixels: Pixels) -> list[Line]:
     return sorted((line for line in lines if line.text), key=lambda line: (line.y, line.x))
 
 
+def read_cut(cut: Pixels | None) -> tuple[str, float]:
+    """The text of a cut that holds one line, and how sure it is; ("", 1) without a cut.
+
+    The detector is not asked: it passes over single characters.
+    """
+    if cut is None:
+        return "", 1.0
+    enlarged = cv2.resize(cut, None, fx=MOST_SCALE, fy=MOST_SCALE, interpolation=cv2.INTER_CUBIC)
+    found = _engine()(np.ascontiguousarray(enlarged[:, :, ::-1]), use_det=False)
+    if not found.txts:
+        return "", 0.0
+    return str(found.txts[0]).strip(), round(float(found.scores[0]), 3)
+
+
 @cache
 def _engine() -> Any:
     from rapidocr import RapidOCR

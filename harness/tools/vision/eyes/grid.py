@@ -1,0 +1,227 @@
+"""Tables to cells: by rulings and bands where there are some, else by where the text stands.
+
+A cell with ink in which the detector found no text is given to the recogniser on its own: detectors
+pass over single characters. So is one whose text was read together with its neighbour's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from .ocr import Line, Pixels, read_cut, read_lines
+
+EDGE = 8
+"""Difference of neighbouring pixels, in grey values of any channel, that makes an edge."""
+INK = 50
+"""Difference from the middle colour of a cell that makes ink."""
+LOOSE = 0.2
+"""Share of a line's height by which its box is wider than its text, at either end."""
+Mask = NDArray[np.uint8]
+Span = tuple[float, float]
+"""Begin and end, in pixels."""
+
+
+class Cell(NamedTuple):
+    """One cell: its text ("" if it is empty), pixel box, and how sure the reading is."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    sure: float
+
+
+def read_grid(pixels: Pixels) -> list[list[Cell]]:
+    """The rows of a table; a row that is not divided, such as a title, has one cell."""
+    return grid_of(read_lines(pixels), pixels)
+
+
+def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Cell]]:
+    """The rows that lines of text and rulings make."""
+    if not lines:
+        return []
+    tall = median(line.bottom - line.top for line in lines)
+    level, upright = _edges(pixels, max(12, round(1.3 * tall)))
+    rows = _rows(lines, _runs(level.mean(axis=1) > 0.5))
+    first, last = min(line.left for line in lines), max(line.right for line in lines)
+    off = LOOSE * tall
+    ruled = [
+        [cut for cut in _ruled(upright, span) if first + off < cut < last - off] for span, _ in rows
+    ]
+    shared = _shared(ruled, upright, [span for span, _ in rows])
+    gaps = [] if shared else _gaps([members for _, members in rows], pixels.shape[1])
+    found: list[list[Cell]] = []
+    for (span, members), own in zip(rows, ruled, strict=True):
+        cuts = _cuts(members, own, shared, gaps)
+        found.append([_cell(box, members, pixels) for box in _boxes(span, cuts, pixels.shape[1])])
+    return found
+
+
+def _cuts(
+    members: Sequence[Line], own: Sequence[float], shared: Sequence[float], gaps: Sequence[float]
+) -> Sequence[float]:
+    """Where one row is divided: at rulings if the table has some, else at gaps."""
+    crossed = any(_crosses(line, shared) for line in members)
+    if shared and (len(members) == 1 or crossed):
+        return [] if crossed and len(members) == 1 else [cut for cut in shared if _near(cut, own)]
+    if shared or len(members) == 1:
+        return shared
+    if len(members) == len(gaps) + 1:  # a wide header may reach over a gap
+        return [(one.right + two.left) / 2 for one, two in pairwise(members)]
+    return gaps
+
+
+def _edges(pixels: Pixels, least: int) -> tuple[Mask, Mask]:
+    """Level and upright edges as masks; upright ones are longer than `least` pixels."""
+    values = pixels.astype(np.int16)
+    down, side = np.zeros(pixels.shape[:2], np.uint8), np.zeros(pixels.shape[:2], np.uint8)
+    down[1:] = np.abs(np.diff(values, axis=0)).max(axis=2) > EDGE
+    side[:, 1:] = np.abs(np.diff(values, axis=1)).max(axis=2) > EDGE
+    level = cv2.morphologyEx(down, cv2.MORPH_OPEN, np.ones((1, 4 * least), np.uint8))
+    upright = cv2.morphologyEx(side, cv2.MORPH_OPEN, np.ones((least, 1), np.uint8))
+    # Where a level ruling crosses an upright one there is no edge.
+    upright = cv2.dilate(upright, np.ones((7, 1), np.uint8))
+    return np.asarray(level, np.uint8), np.asarray(upright, np.uint8)
+
+
+def _runs(marked: Iterable[np.bool_]) -> list[float]:
+    """Middles of runs of marked places; a ruling has two edges, so near runs are one."""
+    runs: list[list[int]] = []
+    for place in np.flatnonzero(np.asarray(marked)):
+        if runs and place - runs[-1][-1] <= 5:
+            runs[-1].append(int(place))
+        else:
+            runs.append([int(place)])
+    return [(run[0] + run[-1]) / 2 for run in runs]
+
+
+def _rows(lines: Sequence[Line], cuts: Sequence[float]) -> list[tuple[Span, list[Line]]]:
+    """Vertical span and lines of every row."""
+    heights = _heights(lines)
+    ends = [min(0.0, lines[0].top), *cuts, max(line.bottom for line in lines) + 1]
+    bands = [
+        ((top, bottom), members)
+        for top, bottom in pairwise(ends)
+        if (members := [line for row in heights for line in row if top <= line.y < bottom])
+    ]
+    # A cell may hold two lines; three above one another are rows that no ruling parts.
+    if all(_depth(members) <= 2 for _, members in bands) and len(heights) > 2:
+        return bands
+    return [((min(one.top for one in row), max(one.bottom for one in row)), row) for row in heights]
+
+
+def _depth(lines: Sequence[Line]) -> int:
+    """Most lines that stand above one another."""
+    return max(sum(one.left < line.x < one.right for one in lines) for line in lines)
+
+
+def _heights(lines: Iterable[Line]) -> list[list[Line]]:
+    """Lines of text on one height together, from top to bottom and from left to right."""
+    heights: list[list[Line]] = []
+    for line in sorted(lines, key=lambda one: one.y):
+        if heights and line.y - heights[-1][0].y < 0.6 * (line.bottom - line.top):
+            heights[-1].append(line)
+        else:
+            heights.append([line])
+    return [sorted(row, key=lambda one: one.left) for row in heights]
+
+
+def _ruled(upright: Mask, span: Span) -> list[float]:
+    """Upright rulings through a row."""
+    part = upright[round(span[0]) + 2 : max(round(span[0]) + 3, round(span[1]) - 1)]
+    return _runs(part.mean(axis=0) > 0.7)
+
+
+def _shared(ruled: Sequence[Sequence[float]], upright: Mask, spans: Sequence[Span]) -> list[float]:
+    """Rulings through half of the rows and through what lies between these rows.
+
+    Strokes of letters are not in one place in half of the rows; icons are, but not between them.
+    """
+    found: list[float] = []
+    for cut in sorted(cut for cuts in ruled for cut in cuts):
+        rows = [span for cuts, span in zip(ruled, spans, strict=True) if _near(cut, cuts)]
+        if _near(cut, found) or 2 * len(rows) < len(spans):
+            continue
+        part = upright[round(rows[0][0]) : round(rows[-1][1]), round(cut) - 3 : round(cut) + 4]
+        if part.any(axis=1).mean() > 0.85:
+            found.append(cut)
+    return found
+
+
+def _crosses(line: Line, cuts: Sequence[float]) -> bool:
+    return any(line.left + 5 < cut < line.right - 5 for cut in cuts)
+
+
+def _near(cut: float, cuts: Sequence[float]) -> bool:
+    return any(abs(cut - one) < 4 for one in cuts)
+
+
+def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
+    """Middles of the gaps between columns that hardly a row with several texts covers."""
+    several = [row for row in rows if len(row) > 1]
+    covered = np.zeros(width + 2)
+    for line in (line for row in several for line in row):
+        off = LOOSE * (line.bottom - line.top)
+        covered[max(0, round(line.left + off)) : max(0, round(line.right - off))] += 1
+    texts = np.flatnonzero(covered)
+    if not len(texts):
+        return []
+    # Two texts that were read as one cover a gap, so a few may.
+    empty = covered <= 0.2 * len(several)
+    empty[: texts[0]] = empty[texts[-1] :] = False
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], empty.astype(np.int8), [0]))))
+    cuts = [float(begin + end) / 2 for begin, end in edges.reshape(-1, 2)]
+    return [cut for cut in cuts if 2 * sum(_parts(cut, row) for row in several) >= len(several)]
+
+
+def _parts(cut: float, row: Sequence[Line]) -> bool:
+    """Whether a row has text on both sides."""
+    return any(line.x < cut for line in row) and any(line.x > cut for line in row)
+
+
+def _boxes(span: Span, cuts: Sequence[float], width: int) -> list[tuple[Span, Span]]:
+    ends = [0.0, *cuts, float(width)]
+    return [((left, right), span) for left, right in pairwise(ends)]
+
+
+def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Cell:
+    (left, right), (top, bottom) = box
+    own = [line for row in _heights(lines) for line in row if left <= line.x < right]
+    over = [line for line in lines if min(right, line.right) - max(left, line.left) > 8]
+    whole = [line for line in own if line.left > left - 8 and line.right < right + 8]
+    if whole and len(whole) == len(over):
+        text, sure = " ".join(line.text for line in whole), min(line.sure for line in whole)
+        return Cell(text, *_around(whole), sure)
+    cut = pixels[max(0, round(top) + 1) : round(bottom), round(left) + 3 : round(right) - 2]
+    text, sure = read_cut(_trimmed(cut))
+    return Cell(text, left, top, right, bottom, sure)
+
+
+def _around(lines: Sequence[Line]) -> tuple[float, float, float, float]:
+    return (
+        min(line.left for line in lines),
+        min(line.top for line in lines),
+        max(line.right for line in lines),
+        max(line.bottom for line in lines),
+    )
+
+
+def _trimmed(cut: Pixels) -> Pixels | None:
+    """The part of a cell with ink, and a margin; None for an empty cell."""
+    if min(cut.shape[:2]) < 6:
+        return None
+    paper = np.median(cut.reshape(-1, 3), axis=0)
+    ink = (np.abs(cut - paper).max(axis=2) > INK)[2:-2, 2:-2]
+    if ink.sum() < 12:
+        return None
+    places = np.argwhere(ink) + 2
+    (top, left), (bottom, right) = places.min(axis=0), places.max(axis=0)
+    return cut[max(0, top - 5) : bottom + 6, max(0, left - 7) : right + 8]
