@@ -61,9 +61,11 @@ def test_two_lines_of_one_ruled_cell_are_one_cell() -> None:
     for y in (0, 50, 100, 150):
         pen.line((0, y, 299, y), fill="black")
     pen.line((150, 0, 150, 150), fill="black")
-    lines = [_line("Number of", 20, 90, 14), _line("shelves", 20, 70, 36), 
-             _line("Price", 170, 220, 25), _line("1", 20, 30, 75), _line("$2", 170, 190, 75), _line("3", 20, 30, 125),
-             _line("$4", 170, 190, 125)]  # fmt: skip
+    texts = [
+        ("Number of", 20, 90, 14), ("shelves", 20, 70, 36), ("Price", 170, 220, 25),
+        ("1", 20, 30, 75), ("$2", 170, 190, 75), ("3", 20, 30, 125), ("$4", 170, 190, 125),
+    ]  # fmt: skip
+    lines = [_line(*one) for one in texts]
     rows = grid_of(lines, _pixels(image))
     texts = [[cell.text for cell in row] for row in rows]
     assert texts == [["Number of shelves", "Price"], ["1", "$2"], ["3", "$4"]]

@@ -175,7 +175,7 @@ def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
     if not len(texts):
         return []
     # Two texts that were read as one cover a gap, so a few may.
-    empty = covered <= 0.2 * len(several)
+    empty = covered <= 0.25 * len(several)
     empty[: texts[0]] = empty[texts[-1] :] = False
     edges = np.flatnonzero(np.diff(np.concatenate(([0], empty.astype(np.int8), [0]))))
     cuts = [float(begin + end) / 2 for begin, end in edges.reshape(-1, 2)]
