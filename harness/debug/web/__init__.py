@@ -1,20 +1,25 @@
-"""The debugger in a browser: one page on loopback, nothing fetched from elsewhere."""
+"""The page in a browser, on loopback: a graph under control, and finished runs to look at."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from harness.debug.session import Debugger
 from harness.debug.web.app import app
+from harness.debug.web.browse import Browsing, Kept, Library, write_copy
 from harness.debug.web.desk import Desk
 from harness.debug.web.guard import Guard
 from harness.models.serving import serving
 
-__all__ = ["open_page", "serve_page"]
+__all__ = ["Kept", "Library", "open_page", "open_view", "serve_page", "serve_view", "write_copy"]
+
+RUNS = Path("runs")
+"""Where runs lie unless one says otherwise."""
 
 
 @asynccontextmanager
@@ -24,6 +29,7 @@ async def open_page(
     *,
     port: int = 0,
     reload: Callable[[], Any] | None = None,
+    library: Library | None = None,
 ) -> AsyncGenerator[str]:
     """Serve the page while a block runs; gives its address with the token.
 
@@ -32,18 +38,42 @@ async def open_page(
         title: what is debugged.
         port: TCP port of 127.0.0.1; 0 takes a free one.
         reload: loads the graph anew.
+        library: the runs that can be looked at; by default those in `runs`.
 
     Raises:
         BadInput: if the port cannot be had.
     """
-    guard = Guard()
     desk = Desk(debugger, title, reload)
-    async with serving(app(desk, guard), port, grace=1) as origin:
-        guard.open(int(origin.rpartition(":")[2]))
+    async with _opened(desk, library or Library(RUNS), port) as address:
         try:
-            yield f"{origin}/?token={guard.token}"
+            yield address("")
         finally:
             await asyncio.to_thread(desk.close)
+
+
+@asynccontextmanager
+async def open_view(library: Library, *, port: int = 0) -> AsyncGenerator[str]:
+    """Serve runs and evolutions, read-only, while a block runs; gives the address.
+
+    Args:
+        library: what can be looked at.
+        port: TCP port of 127.0.0.1; 0 takes a free one.
+
+    Raises:
+        BadInput: if the port cannot be had.
+    """
+    async with _opened(None, library, port) as address:
+        yield address("runs.html")
+
+
+@asynccontextmanager
+async def _opened(
+    desk: Desk | None, library: Library, port: int
+) -> AsyncGenerator[Callable[[str], str]]:
+    guard = Guard()
+    async with serving(app(desk, Browsing(library), guard), port, grace=1) as origin:
+        guard.open(int(origin.rpartition(":")[2]))
+        yield lambda file: f"{origin}/{file}?token={guard.token}"
 
 
 def serve_page(
@@ -55,15 +85,20 @@ def serve_page(
     ready: Callable[[str], None],
 ) -> None:
     """Serve the page until SIGINT or SIGTERM; `ready` is told its address."""
+    asyncio.run(_until_told(open_page(debugger, title, port=port, reload=reload), ready))
 
-    async def served() -> None:
-        ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for one in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):  # Windows
-                loop.add_signal_handler(one, ended.set)
-        async with open_page(debugger, title, port=port, reload=reload) as url:
-            ready(url)
-            await ended.wait()
 
-    asyncio.run(served())
+def serve_view(library: Library, *, port: int = 0, ready: Callable[[str], None]) -> None:
+    """Serve runs and evolutions until SIGINT or SIGTERM; `ready` is told the address."""
+    asyncio.run(_until_told(open_view(library, port=port), ready))
+
+
+async def _until_told(page: AbstractAsyncContextManager[str], ready: Callable[[str], None]) -> None:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(one, ended.set)
+    async with page as url:
+        ready(url)
+        await ended.wait()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
+from harness.debug.web.browse import Browsing
+from harness.debug.web.browse.answers import needed
 from harness.debug.web.desk import Desk
 from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
@@ -25,21 +27,17 @@ WAIT_S = 25.0
 Answer = Callable[["Request"], Awaitable[Any]]
 
 
-def app(desk: Desk, guard: Guard) -> Starlette:
-    """The application."""
+def app(desk: Desk | None, browsing: Browsing, guard: Guard) -> Starlette:
+    """The application: a debugger where there is a desk, and finished work beside it."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    answers = Answers(desk)
     questions: dict[str, tuple[str, Answer]] = {
-        "graph": ("GET", answers.graph),
-        "session": ("GET", answers.session),
-        "timeline": ("GET", answers.timeline),
-        "state": ("GET", answers.state),
-        "compare": ("GET", answers.compare),
-        "news": ("GET", answers.news),
-        "command": ("POST", answers.command),
+        "about": ("GET", _at_once(lambda _: browsing.about(debugger=desk is not None))),
+        **{name: ("GET", _at_once(answer)) for name, answer in browsing.questions.items()},
     }
+    if desk is not None:
+        questions |= Answers(desk).questions
     asked = [
         Route(f"/api/{name}", _guarded(guard, answer), methods=[method])
         for name, (method, answer) in questions.items()
@@ -48,12 +46,31 @@ def app(desk: Desk, guard: Guard) -> Starlette:
     return Starlette(routes=[*asked, Route("/", page), Route("/{name:str}", page)])
 
 
+def _at_once(answer: Callable[[Mapping[str, str]], Any]) -> Answer:
+    """An answer that only looks something up, from the parameters of the address."""
+
+    async def found(request: Request) -> Any:
+        query = dict(request.query_params)
+        return await _in_thread(lambda: answer(query))
+
+    return found
+
+
 class Answers:
     """What is answered under `/api`, as JSON; long looks run in a thread."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._store = desk.debugger.store
+        self.questions: dict[str, tuple[str, Answer]] = {
+            "graph": ("GET", self.graph),
+            "session": ("GET", self.session),
+            "timeline": ("GET", self.timeline),
+            "state": ("GET", self.state),
+            "compare": ("GET", self.compare),
+            "news": ("GET", self.news),
+            "command": ("POST", self.command),
+        }
 
     async def graph(self, _: Request) -> Any:
         """The drawing."""
@@ -65,18 +82,21 @@ class Answers:
 
     async def timeline(self, request: Request) -> Any:
         """Steps of a `branch`."""
-        graph, branch = self._desk.debugger.graph, _named(request, "branch")
+        graph, branch = self._desk.debugger.graph, needed(request.query_params, "branch")
         return await _in_thread(lambda: steps(graph, self._store, branch))
 
     async def state(self, request: Request) -> Any:
         """The state at a `checkpoint` of a `branch`."""
-        branch, checkpoint = _named(request, "branch"), _named(request, "checkpoint")
+        branch, checkpoint = (
+            needed(request.query_params, "branch"),
+            needed(request.query_params, "checkpoint"),
+        )
         ns = request.query_params.get("ns", "")
         return await _in_thread(lambda: look(self._store, branch, ns, checkpoint))
 
     async def compare(self, request: Request) -> Any:
         """Branches `a` and `b`."""
-        first, second = _named(request, "a"), _named(request, "b")
+        first, second = needed(request.query_params, "a"), needed(request.query_params, "b")
         return await _in_thread(lambda: compared(self._store, first, second))
 
     async def news(self, request: Request) -> Any:
@@ -138,10 +158,3 @@ def _json(content: Any, status: int = 200) -> Response:
     from starlette.responses import JSONResponse
 
     return JSONResponse(content, status, headers=POLICY)
-
-
-def _named(request: Request, name: str) -> str:
-    value = request.query_params.get(name)
-    if not value:
-        raise BadInput(f"expected {name!r} in the address")
-    return value

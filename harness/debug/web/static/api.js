@@ -1,6 +1,12 @@
-// Questions to the server. The token comes from the address and goes into a header.
+// Questions to the server. The token comes from the address and goes into a header; which item's
+// graph is meant (`run`, `item`, `evolution`) comes from the address too.
+// A static copy carries all answers in itself and asks nobody.
 
-const token = new URLSearchParams(location.search).get("token") || "";
+const address = new URLSearchParams(location.search);
+const token = address.get("token") || "";
+const subject = Object.fromEntries(["run", "item", "evolution"].filter((name) => address.has(name)).map((name) => [name, address.get(name)]));
+const kept = document.querySelector("#kept");
+const answers = kept && JSON.parse(kept.textContent);
 
 async function asked(path, options = {}) {
   const answer = await fetch(path, { ...options, headers: { "x-harness-token": token, ...(options.headers || {}) } });
@@ -9,15 +15,28 @@ async function asked(path, options = {}) {
   return body;
 }
 
-export function get(name, query = {}) {
+function named(name, query) {
   const text = new URLSearchParams(query).toString();
-  return asked(`api/${name}${text ? `?${text}` : ""}`);
+  return `${name}${text ? `?${text}` : ""}`;
+}
+
+export async function get(name, query = {}) {
+  if (!answers) return asked(`api/${named(name, { ...subject, ...query })}`);
+  const found = answers[[name, ...Object.values(query)].join("\u0000")];
+  if (found === undefined) throw new Error("This copy does not hold that.");
+  return found;
 }
 
 export function post(command, args = {}) {
-  return asked("api/command", {
+  return asked(`api/${named("command", subject)}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ command, arguments: args }),
   });
+}
+
+// The address of another page of this application.
+export function pageOf(file, query = {}, hash = {}) {
+  const mark = new URLSearchParams(hash).toString();
+  return `${file}?${new URLSearchParams({ token, ...query })}${mark ? `#${mark}` : ""}`;
 }

@@ -1,0 +1,127 @@
+"""An evolution as the page reads it: its skill, line by line, and what every line came from.
+
+Read are the files that an evolution leaves (`evolve.json`, `discarded.json`, `conflicts.json`, the
+skill directory, its provenance, the analysts' records), by their field names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, Edit
+from harness.core.redaction import redact
+from harness.debug.web.browse.library import Library, Place
+from harness.skills import (
+    SKILL_FILE,
+    Source,
+    explain_file,
+    load_skill,
+    matching,
+    read_provenance,
+    read_sources,
+)
+from harness.skills.provenance import Provenance
+
+
+def evolution(place: Place) -> dict[str, Any]:
+    """Verdict and figures of an evolution, every line of its skill, what was left out; JSON only.
+
+    `lines` have the number of an edit in `edits`, or None for text of the seed.
+
+    Raises:
+        BadInput: if a file of it is damaged.
+    """
+    skill = skill_of(place)
+    provenance = None if skill is None else _provenance(skill)
+    edits = provenance.edits if provenance is not None else ()
+    return {
+        "result": _read(place.path / "evolve.json") or {},
+        "lines": [] if skill is None else _lines(skill, provenance),
+        "edits": [_edit(one) for one in edits],
+        "discarded": _read(place.path / "discarded.json") or [],
+        "conflicts": _read(place.path / "conflicts.json") or [],
+    }
+
+
+def lineage(library: Library, name: str, number: int) -> dict[str, Any]:
+    """Where an edit came from: the patch, the trajectories, and the steps that were quoted.
+
+    `run` of a source is the eval run that holds its trajectory, None where it lies elsewhere.
+
+    Raises:
+        BadInput: if the evolution has no such edit.
+    """
+    place = library.place(name, "evolution")
+    skill = skill_of(place)
+    provenance = None if skill is None else _provenance(skill)
+    if skill is None or provenance is None or not 0 <= number < len(provenance.edits):
+        raise BadInput(f"evolution {name!r} has no edit {number}")
+    edit = provenance.edits[number]
+    found = matching(read_sources(skill), edit.sources)
+    return {**_edit(edit), "records": [_source(one, library, name) for one in found]}
+
+
+def skill_of(place: Place) -> Path | None:
+    """The skill directory that an evolution wrote; None if it wrote none."""
+    found = sorted(one.parent for one in (place.path / "skill").glob(f"*/{SKILL_FILE}"))
+    return found[0] if found else None
+
+
+def _provenance(skill: Path) -> Provenance | None:
+    try:
+        return read_provenance(skill)
+    except BadInput:
+        return None
+
+
+def _lines(folder: Path, provenance: Provenance | None) -> list[dict[str, Any]]:
+    skill = load_skill(folder)
+    known = provenance or Provenance(skill=skill.digest, parent=skill.digest)
+    numbers = {edit: number for number, edit in enumerate(known.edits)}
+    return [
+        {
+            "file": file,
+            "line": one.line,
+            "text": one.text,
+            "edit": None if one.edit is None or not one.text.strip() else numbers[one.edit],
+        }
+        for file in skill.all_files
+        if skill.file_text(file) is not None
+        for one in explain_file(known, skill, file)
+    ]
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "op": edit.op,
+        "file": edit.file,
+        "section": edit.target_section,
+        "content": edit.content,
+        "support": edit.support,
+        "sources": list(edit.sources),
+    }
+
+
+def _source(source: Source, library: Library, name: str) -> dict[str, Any]:
+    return {
+        "trajectory": source.trajectory_id,
+        "task": source.task_id,
+        "kind": source.kind,
+        "summary": redact(source.summary),
+        "lessons": [redact(one) for one in source.lessons],
+        "quotes": [{"text": redact(one.text), "step": one.step} for one in source.quotes],
+        "proven": source.proven,
+        "run": library.home(name, source.trajectory_id),
+    }
+
+
+def _read(path: Path) -> Any:
+    """The JSON of a file, None where there is none."""
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadInput(f"{str(path)!r} is no JSON: {error}") from error

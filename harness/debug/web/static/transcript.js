@@ -1,0 +1,101 @@
+// One sample: how it was judged, and what the agent said, called and got, step by step.
+
+import { get, pageOf } from "./api.js";
+import { el } from "./dom.js";
+import { badge, count, facts, money, seconds } from "./figures.js";
+import { mark } from "./marking.js";
+import { armName, filtered, itemLink, runOf } from "./samples.js";
+import { valueOf } from "./values.js";
+
+const SOURCES = { system: "System", user: "User", agent: "Agent" };
+
+export async function itemView(at, frame) {
+  const place = at.run ? { run: at.run } : { evolution: at.evolution };
+  const found = await get("item", { ...place, item: at.item, ...(at.step && !frame.copy ? { whole: at.step } : {}) });
+  const run = at.run ? await runOf(at.run) : null;
+  const parent = at.run ? { name: at.run === "." ? run.arms[0].run : at.run, to: back(at) } : { name: at.evolution === "." ? "this evolution" : at.evolution, to: { evolution: at.evolution } };
+  frame.path([{ name: "Runs", to: {} }, parent, { name: at.item, to: at }]);
+  const steps = found.transcript?.steps || [];
+  const shown = steps.map((step) => stepOf(step, at, frame));
+  frame.after(() => arrive(at, shown, frame));
+  return [
+    el("h1", {}, at.item, found.record ? badge(found.record.outcome) : null),
+    at.from ? el("p", {}, el("a", { href: `#${new URLSearchParams({ evolution: at.from, line: at.line || "" })}` }, "← Back to the line of the skill")) : null,
+    links(run, at, frame, place),
+    found.record ? judged(found.record) : null,
+    el("h2", {}, found.transcript ? `Transcript, ${steps.length} steps` : "Transcript"),
+    found.transcript ? null : el("p", { class: "note" }, "This attempt left no transcript."),
+    ...shown,
+  ].filter(Boolean);
+}
+
+const back = (at) => Object.fromEntries(["run", "arm", "outcome", "find", "page"].filter((name) => at[name]).map((name) => [name, at[name]]));
+
+function links(run, at, frame, place) {
+  const made = [];
+  if (run) {
+    const rows = filtered(run, at);
+    const here = rows.findIndex((row) => row.id === at.item);
+    const step = (move, name, label) => {
+      const row = here < 0 ? null : rows[here + move];
+      return el(row ? "a" : "span", row ? { href: itemLink(run, row.id, at), "data-move": name } : { class: "note" }, label);
+    };
+    made.push(step(-1, "previous", "← Previous"), step(1, "next", "Next →"));
+    if (here >= 0) made.push(el("span", { class: "note" }, `${count(here + 1)} of ${count(rows.length)}`));
+    const row = run.rows.find((one) => one.id === at.item);
+    const others = run.arms.map((arm, number) => (number && row?.cells[number] ? el("a", { href: itemLink(run, at.item, {}, number) }, `${armName(arm.name)} `, badge(row.cells[number][0])) : null)).filter(Boolean);
+    if (others.length) made.push(el("span", { class: "others" }, el("span", { class: "note" }, "Other arms: "), ...others));
+  }
+  if (!frame.copy) made.push(el("a", { href: pageOf("index.html", { ...place, item: at.item }) }, "Graph view"));
+  return el("nav", { class: "links", "aria-label": "Samples" }, ...made);
+}
+
+function judged(record) {
+  const { usage } = record;
+  return el("div", { class: "summary" }, facts([
+    ["Reason", record.reason], ["Answer", record.answer == null ? null : el("span", { class: "text" }, record.answer)],
+    ["Score", String(record.value)], ["Stratum", record.stratum],
+    ["Used", `${count(usage.prompt_tokens + usage.completion_tokens)} tokens in ${count(usage.calls)} calls, ${money(usage.cost_usd)}, ${seconds(usage.seconds)}`],
+    ["Detail", Object.keys(record.detail).length ? el("code", {}, JSON.stringify(record.detail)) : null],
+  ]));
+}
+
+function stepOf(step, at, frame) {
+  const chosen = Number(at.step) === step.step;
+  const here = `#${new URLSearchParams({ ...at, step: step.step, quote: "" })}`;
+  const tokens = step.tokens ? `${count(step.tokens)} tokens` : "";
+  const head = el("header", {}, el("a", { href: here, class: "no", "aria-label": `Address of step ${step.step}` }, `${step.step}`), el("h3", {}, SOURCES[step.source] || step.source), el("span", { class: "note" }, [step.model, tokens, step.time].filter(Boolean).join(" · ")));
+  const parts = [
+    step.reasoning.size ? part("Reasoning", step.reasoning, at, step, frame, "thought") : null,
+    step.message.size ? part(null, step.message, at, step, frame, "said") : null,
+    ...step.calls.map((call) => callOf(call, at, step, frame)),
+    ...step.results.map((result) => part("Result", result, at, step, frame, "result")),
+  ];
+  return el("article", { class: `step-card ${step.source}${chosen ? " chosen" : ""}`, id: `step-${step.step}`, "data-step": step.step, tabindex: -1, "aria-label": `Step ${step.step}, ${SOURCES[step.source] || step.source}` }, head, ...parts);
+}
+
+function part(name, text, at, step, frame, kind) {
+  const cut = text.size > text.value.length
+    ? el("p", { class: "note" }, `${count(text.size - text.value.length)} characters more. `, frame.copy ? null : el("a", { href: `#${new URLSearchParams({ ...at, step: step.step })}` }, "Show the whole step"))
+    : null;
+  return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("pre", { class: "quoted" }, text.value || " "), cut);
+}
+
+function callOf(call, at, step, frame) {
+  const given = call.arguments.map(([name, value]) => (value.kind === "text" && value.value.includes("\n")
+    ? part(name, value, at, step, frame, "argument")
+    : el("div", { class: "argument" }, el("span", { class: "key" }, `${name}: `), el("span", { class: "quoted" }, valueOf(value)))));
+  return el("div", { class: "part call" }, el("h4", {}, "Calls ", el("code", {}, call.name)), ...given);
+}
+
+// Go to the step of the address and mark its quote.
+function arrive(at, shown, frame) {
+  if (!at.step && !at.quote) return;
+  const steps = at.step ? shown.filter((one) => one.dataset.step === at.step) : shown;
+  if (at.step && !steps.length) return frame.tell(new Error(`There is no step ${at.step}.`));
+  const found = at.quote ? steps.map((one) => mark(one, at.quote)).find(Boolean) : null;
+  if (at.quote && !found) frame.tell(new Error(at.step ? "The quote does not stand in one piece in this step." : "The quote stands in no single step: the analyst put it in its own words."));
+  const target = found || (at.step ? steps[0] : null);
+  target?.scrollIntoView({ block: found ? "center" : "start" });
+  (found?.closest(".step-card") || target)?.focus({ preventScroll: true });
+}
