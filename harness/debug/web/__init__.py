@@ -13,6 +13,7 @@ from harness.debug.session import Debugger
 from harness.debug.web.app import app
 from harness.debug.web.browse import Browsing, Kept, Library, write_copy
 from harness.debug.web.desk import Desk
+from harness.debug.web.desks import Desks
 from harness.debug.web.guard import Guard
 from harness.models.serving import serving
 
@@ -45,10 +46,7 @@ async def open_page(
     """
     desk = Desk(debugger, title, reload)
     async with _opened(desk, library or Library(RUNS), port) as address:
-        try:
-            yield address("")
-        finally:
-            await asyncio.to_thread(desk.close)
+        yield address("")
 
 
 @asynccontextmanager
@@ -70,10 +68,13 @@ async def open_view(library: Library, *, port: int = 0) -> AsyncGenerator[str]:
 async def _opened(
     desk: Desk | None, library: Library, port: int
 ) -> AsyncGenerator[Callable[[str], str]]:
-    guard = Guard()
-    async with serving(app(desk, Browsing(library), guard), port, grace=1) as origin:
+    guard, desks = Guard(), Desks(desk, library)
+    async with serving(app(desks, Browsing(library), guard), port, grace=1) as origin:
         guard.open(int(origin.rpartition(":")[2]))
-        yield lambda file: f"{origin}/{file}?token={guard.token}"
+        try:
+            yield lambda file: f"{origin}/{file}?token={guard.token}"
+        finally:
+            await asyncio.to_thread(desks.close)
 
 
 def serve_page(

@@ -10,6 +10,7 @@ from harness.core import BadInput
 from harness.debug.web.browse import Browsing
 from harness.debug.web.browse.answers import needed
 from harness.debug.web.desk import Desk
+from harness.debug.web.desks import Desks
 from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.looking import compared, look
@@ -27,17 +28,16 @@ WAIT_S = 25.0
 Answer = Callable[["Request"], Awaitable[Any]]
 
 
-def app(desk: Desk | None, browsing: Browsing, guard: Guard) -> Starlette:
-    """The application: a debugger where there is a desk, and finished work beside it."""
+def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
+    """The application: graphs of the desks, and finished work beside them."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
     questions: dict[str, tuple[str, Answer]] = {
-        "about": ("GET", _at_once(lambda _: browsing.about(debugger=desk is not None))),
+        "about": ("GET", _at_once(lambda _: browsing.about(debugger=desks.main is not None))),
         **{name: ("GET", _at_once(answer)) for name, answer in browsing.questions.items()},
     }
-    if desk is not None:
-        questions |= Answers(desk).questions
+    questions |= Answers(desks).questions
     asked = [
         Route(f"/api/{name}", _guarded(guard, answer), methods=[method])
         for name, (method, answer) in questions.items()
@@ -57,11 +57,10 @@ def _at_once(answer: Callable[[Mapping[str, str]], Any]) -> Answer:
 
 
 class Answers:
-    """What is answered under `/api`, as JSON; long looks run in a thread."""
+    """What is answered about a graph, as JSON; long looks run in a thread."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._store = desk.debugger.store
+    def __init__(self, desks: Desks) -> None:
+        self._desks = desks
         self.questions: dict[str, tuple[str, Answer]] = {
             "graph": ("GET", self.graph),
             "session": ("GET", self.session),
@@ -72,38 +71,45 @@ class Answers:
             "command": ("POST", self.command),
         }
 
-    async def graph(self, _: Request) -> Any:
-        """The drawing."""
-        return drawing(self._desk.debugger.graph)
+    async def _desk(self, request: Request) -> Desk:
+        query = dict(request.query_params)
+        return await _in_thread(lambda: self._desks.of(query))
 
-    async def session(self, _: Request) -> Any:
+    async def graph(self, request: Request) -> Any:
+        """The drawing."""
+        return drawing((await self._desk(request)).debugger.graph)
+
+    async def session(self, request: Request) -> Any:
         """Stop, branches, breakpoints."""
-        return await _in_thread(self._desk.session)
+        return await _in_thread((await self._desk(request)).session)
 
     async def timeline(self, request: Request) -> Any:
         """Steps of a `branch`."""
-        graph, branch = self._desk.debugger.graph, needed(request.query_params, "branch")
-        return await _in_thread(lambda: steps(graph, self._store, branch))
+        debugger = (await self._desk(request)).debugger
+        branch = needed(request.query_params, "branch")
+        return await _in_thread(lambda: steps(debugger.graph, debugger.store, branch))
 
     async def state(self, request: Request) -> Any:
         """The state at a `checkpoint` of a `branch`."""
-        branch, checkpoint = (
-            needed(request.query_params, "branch"),
-            needed(request.query_params, "checkpoint"),
-        )
-        ns = request.query_params.get("ns", "")
-        return await _in_thread(lambda: look(self._store, branch, ns, checkpoint))
+        store = (await self._desk(request)).debugger.store
+        query = request.query_params
+        branch, checkpoint = needed(query, "branch"), needed(query, "checkpoint")
+        ns = query.get("ns", "")
+        return await _in_thread(lambda: look(store, branch, ns, checkpoint))
 
     async def compare(self, request: Request) -> Any:
         """Branches `a` and `b`."""
-        first, second = needed(request.query_params, "a"), needed(request.query_params, "b")
-        return await _in_thread(lambda: compared(self._store, first, second))
+        store = (await self._desk(request)).debugger.store
+        query = request.query_params
+        first, second = needed(query, "a"), needed(query, "b")
+        return await _in_thread(lambda: compared(store, first, second))
 
     async def news(self, request: Request) -> Any:
         """The version, as soon as it is not `version` any more."""
+        desk = await self._desk(request)
         version = request.query_params.get("version", "")
-        await self._desk.wait(int(version) if version.isdecimal() else 0, WAIT_S)
-        return {"version": self._desk.version}
+        await desk.wait(int(version) if version.isdecimal() else 0, WAIT_S)
+        return {"version": desk.version}
 
     async def command(self, request: Request) -> Any:
         """Do as the body says."""
@@ -112,8 +118,9 @@ class Answers:
             name, arguments = str(body["command"]), dict(body.get("arguments") or {})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput("expected JSON: a command, and its arguments as an object") from error
-        await self._desk.command(name, arguments)
-        return {"version": self._desk.version}
+        desk = await self._desk(request)
+        await desk.command(name, arguments)
+        return {"version": desk.version}
 
 
 def _guarded(guard: Guard, answer: Answer) -> Callable[[Request], Awaitable[Response]]:

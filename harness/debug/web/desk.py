@@ -26,14 +26,21 @@ class Desk:
         debugger: commanded from one thread of the desk's own.
         title: what is debugged.
         reload: loads the graph anew from its file; None where there is no file.
+        read_only: refuse every command.
     """
 
     def __init__(
-        self, debugger: Debugger, title: str, reload: Callable[[], Any] | None = None
+        self,
+        debugger: Debugger,
+        title: str,
+        reload: Callable[[], Any] | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self.debugger = debugger
         self.title = title
         self.version = 1
+        self.read_only = read_only
         self._reload = reload
         self._thread = ThreadPoolExecutor(1, "debugger")
         self._busy: str | None = None
@@ -45,9 +52,11 @@ class Desk:
         """Run a command; one that lets the graph run returns at once, its end changes `version`.
 
         Raises:
-            BadInput: if there is no such command, its arguments are not as expected, or another
-                one still runs.
+            BadInput: if there is no such command, its arguments are not as expected, another
+                one still runs, or the session is read-only.
         """
+        if self.read_only:
+            raise BadInput("this is only to look at: `harness debug` opens it to change it")
         if name in SETTING:
             SETTING[name](self.debugger, arguments)
         elif name in RUNNING or (name == "reload" and self._reload is not None):
@@ -87,6 +96,7 @@ class Desk:
                 for number, point in debugger.breakpoints.listed().items()
             ],
             "watches": debugger.breakpoints.watches(),
+            "read_only": self.read_only,
             "can_reload": self._reload is not None,
         }
 

@@ -5,6 +5,8 @@
 const address = new URLSearchParams(location.search);
 const token = address.get("token") || "";
 const subject = Object.fromEntries(["run", "item", "evolution"].filter((name) => address.has(name)).map((name) => [name, address.get(name)]));
+// Where this graph is found among the finished runs, if it is of one.
+export const home = subject;
 const kept = document.querySelector("#kept");
 const answers = kept && JSON.parse(kept.textContent);
 

@@ -1,6 +1,6 @@
 // The page: what is shown, what is asked of the server, which keys do what.
 
-import { get, post } from "./api.js";
+import { get, home, pageOf, post } from "./api.js";
 import { el } from "./dom.js";
 import { drawGraph, markGraph } from "./graph.js";
 import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopPanel } from "./panels.js";
@@ -97,6 +97,7 @@ function render() {
   $("#title").textContent = session.title;
   document.title = `${session.title} · harness debug`;
   $("#branch").replaceChildren(...session.branches.map((one) => el("option", { value: one.thread, selected: one.thread === page.branch }, one.name)));
+  document.body.classList.toggle("looking", session.read_only);
   renderControls();
   renderWhere();
   const chosen = new Set((page.steps.find((one) => one.checkpoint === page.checkpoint)?.tasks || []).map((task) => task.where));
@@ -121,7 +122,7 @@ function panel() {
   if (page.tab === "breaks") return breaksPanel(session, acts);
   if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
   if (page.tab === "start") return startPanel(session, acts);
-  if (atStep) return statePanel(page.look, { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
+  if (atStep) return statePanel(page.look, session.read_only ? {} : { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
   const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
   return statePanel({ values: session.state, title }, { edit: standing ? acts.editHere : null });
@@ -131,7 +132,7 @@ function renderControls() {
   const { session } = page;
   const standing = Boolean(session.stop && !session.stop.ended && !session.busy);
   const able = { pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
-  for (const button of document.querySelectorAll("[data-command]")) button.disabled = !(able[button.dataset.command] ?? standing);
+  for (const button of document.querySelectorAll("[data-command]")) button.disabled = session.read_only || !(able[button.dataset.command] ?? standing);
 }
 
 function renderWhere() {
@@ -150,6 +151,7 @@ function renderWhere() {
 }
 
 function toggle(where) {
+  if (page.session.read_only) return null;
   const known = page.session.breakpoints.find((one) => one.node === where && !one.condition && !one.visit);
   return known ? command("unbreak", { number: known.number }) : command("break", { node: where });
 }
@@ -223,6 +225,7 @@ async function follow() {
 }
 
 readAddress();
+$("#runs").href = pageOf("runs.html", {}, home);
 setUp((step) => attempt(async () => {
   page.checkpoint = step.checkpoint;
   if (!["state", "changes"].includes(page.tab)) page.tab = "state";
