@@ -189,12 +189,13 @@ def test_identical_requests_are_sent_once() -> None:
 
 
 def test_a_cancelled_asker_does_not_take_the_others_along() -> None:
-    with serve(lambda _: completion("one"), delay_s=0.2) as server:
+    with serve(lambda _: completion("one"), delay_s=0.5) as server:
         model = open_model("openai/m", base_url=server.url)
 
         async def run() -> str:
             first = asyncio.create_task(model.complete(HELLO))
-            await asyncio.sleep(0.1)
+            while not server.bodies and not first.done():
+                await asyncio.sleep(0.005)
             second = asyncio.create_task(model.complete(HELLO))
             await asyncio.sleep(0)
             first.cancel()
