@@ -17,12 +17,14 @@ from harness.debug.attempts.answers import Answers, Beyond, RecordedModel, recor
 from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.attempts.finding import Found
 from harness.debug.postmortem import START, trajectory_graph
+from harness.models.types import Message, Reply
 from harness.tools.types import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
     from harness.evals.suite import LoadedSuite
+    from harness.models.client import ChatModel
 
 COMPUTED = frozenset(("context",))
 """Tools that a graph calls for itself; their results are in no trajectory and are made again."""
@@ -222,6 +224,21 @@ def _skill(found: Found) -> Path | None:
     return next((path for path in places if path.is_dir() and digest_tree(path) == wanted), None)
 
 
+class _Closing:
+    """A model whose connections end with each call: every run has an event loop of its own."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.spec, self.simulated = model.spec, model.simulated
+        self._model = model
+
+    async def complete(self, messages: list[Message], **settings: Any) -> Reply:
+        """As :meth:`harness.models.types.Model.complete`."""
+        try:
+            return await self._model.complete(messages, **settings)
+        finally:
+            await self._model.aclose()
+
+
 def _beyond(
     found: Found, answers: Answers, attempt: _Attempt, settings: Settings
 ) -> Callable[[], None]:
@@ -234,7 +251,7 @@ def _beyond(
         from harness.sandbox import select
 
         spec = settings.model or str(found.lock.get("model"))
-        model = open_model(spec, base_url=settings.base_url)
+        model = _Closing(open_model(spec, base_url=settings.base_url))
         sandbox = select(settings.sandbox)
 
         async def place(bench: Bench, done: Sequence[ToolCall] | None) -> Bench:
