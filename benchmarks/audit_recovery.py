@@ -1,6 +1,6 @@
 """What an audit of a skill finds, by simulation: known effects, interactions and noise.
 
-Run: python benchmarks/audit_recovery.py [--audits 2000] [--out evals/results/audit_recovery.json]
+Run: python -m benchmarks.audit_recovery [--audits 2000] [--out evals/results/audit_recovery.json]
 
 SIMULATED. Every audit draws tasks of its own with a difficulty each, runs the design of
 `harness skill audit` on them with pass or fail drawn from known probabilities, and estimates all
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ALPHA = 0.05
-RESULT = Path("evals/results/audit_recovery.json")
 
 
 class Seen(NamedTuple):
@@ -195,51 +194,58 @@ def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
     return {"world": world.name, "audits": audits, "false_flags": false / audits, "power": power}
 
 
-def measure(audits: int, seed: int) -> dict[str, Any]:
-    """Everything."""
+def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
+    """The rows of one part."""
     every = worlds()
-    fixed = [cell(world, audits, seed) for world in every.values()]
-    stopped = [cell(every[name], audits, seed, width)
-               for name in ("nothing", "planted", "interactions", "tasks differ")
-               for width in (0.10, 0.125, 0.0)]  # fmt: skip
-    planted = every["planted"]
-    curve = [cell(planted.resized(tasks), audits, seed) for tasks in (33, 67, 100, 167, 250)]
-    harms = [cell(planted.scaled(scale), audits, seed) for scale in (0.25, 0.5, 0.75, 1.5, 2.0)]
-    few = max(100, audits // 10)
-    ratios = [against(world, few, seed) for world in (
-        planted, every["interactions"], every["tasks differ"], every["good skill"],
-        *(planted.with_units(units) for units in (6, 12, 48)))]  # fmt: skip
-    flags = [interactions(every[name], max(200, audits // 4), seed)
-             for name in ("nothing", "planted", "interactions")]  # fmt: skip
-    return {
-        "simulated": True, "audits": audits, "seed": seed, "alpha": ALPHA,
-        "level_per_unit": per_unit(ALPHA, UNITS), "fixed": fixed, "stopped": stopped,
-        "power_by_rollouts": curve, "power_by_harm": harms, "leave_one_out": ratios,
-        "interactions": flags,
-    }  # fmt: skip
+    planted, few = every["planted"], max(100, audits // 10)
+    if part == "fixed":
+        return [cell(world, audits, seed) for world in every.values()]
+    if part == "stopped":
+        names = ("nothing", "planted", "interactions", "tasks differ")
+        return [cell(every[n], audits, seed, width) for n in names for width in (0.10, 0.0)]
+    if part == "power_by_rollouts":
+        return [cell(planted.resized(tasks), audits, seed) for tasks in (33, 67, 100, 167, 250)]
+    if part == "power_by_harm":
+        return [cell(planted.scaled(scale), audits, seed) for scale in (0.25, 0.5, 0.75, 1.5)]
+    if part == "leave_one_out":
+        names = ("planted", "interactions", "tasks differ", "good skill")
+        sizes = [planted.with_units(units) for units in (6, 12, 48)]
+        return [against(world, few, seed) for world in (*(every[n] for n in names), *sizes)]
+    names = ("nothing", "planted", "interactions")
+    return [interactions(every[name], max(200, audits // 4), seed) for name in names]
+
+
+PARTS = (
+    "fixed", "stopped", "power_by_rollouts", "power_by_harm", "leave_one_out", "interactions",
+)  # fmt: skip
 
 
 def main() -> None:
-    """Measure, print, keep."""
+    """Measure, print, keep; parts that the result has already are not measured again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=41)
     parser.add_argument("--out", type=Path)
     wanted = parser.parse_args()
-    began = time.process_time()
-    report = {
+    head = {
         "command": f"python -m benchmarks.audit_recovery --audits {wanted.audits}",
-        **measure(wanted.audits, wanted.seed),
-    }
-    for part, rows in report.items():
-        if isinstance(rows, list):
-            print(part)
-            for row in rows:
-                shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}
-                print("  ", json.dumps(shown))
-    print(f"{time.process_time() - began:.0f} CPU seconds")
-    if wanted.out is not None:
-        write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+        "simulated": True, "seed": wanted.seed, "alpha": ALPHA, "looks": LOOKS,
+        "level_per_unit": per_unit(ALPHA, UNITS),
+    }  # fmt: skip
+    report: dict[str, Any] = json.loads(json.dumps(head))
+    if wanted.out is not None and wanted.out.is_file():
+        earlier = json.loads(wanted.out.read_text())
+        report |= earlier if {k: earlier.get(k) for k in report} == report else {}
+    for part in PARTS:
+        began = time.process_time()
+        if part not in report:
+            report[part] = measure(part, wanted.audits, wanted.seed)
+            if wanted.out is not None:
+                write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+        print(f"{part}: {time.process_time() - began:.0f} CPU seconds")
+        for row in report[part]:
+            shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}
+            print("  ", json.dumps(shown), flush=True)
 
 
 if __name__ == "__main__":

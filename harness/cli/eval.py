@@ -64,9 +64,9 @@ def evaluate(as_json: bool, dry_run: bool, live: bool, resume: Path | None, **op
         return
     on_event = _show_event if live or settings.sample is not None else None
     try:
-        reports = api.run_evaluation(settings, on_progress=_progress(), on_event=on_event)
+        reports = api.run_evaluation(settings, on_progress=tally_progress(), on_event=on_event)
     except (LimitReached, KeyboardInterrupt) as error:
-        click.echo(f"what is finished is kept; go on with:\n  {_resume_command(run)}", err=True)
+        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
         if isinstance(error, KeyboardInterrupt):
             raise click.Abort from error
         raise
@@ -89,7 +89,7 @@ def _reasons(run: Path) -> str:
     return "\n".join(["invalid attempts, most frequent reasons:", *lines])
 
 
-def _resume_command(run: Path) -> str:
+def resume_command(run: Path) -> str:
     """The command that was typed, with --resume in place of --out and --resume."""
     words = iter(sys.argv[1:])
     kept: list[str] = []
@@ -101,7 +101,7 @@ def _resume_command(run: Path) -> str:
     return shlex.join(["harness", *kept, "--resume", str(run)])
 
 
-def _progress() -> Callable[[str, Tally], None]:
+def tally_progress() -> Callable[[str, Tally], None]:
     shown: dict[str, Progress] = {}
 
     def update(label: str, tally: Tally) -> None:

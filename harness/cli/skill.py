@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.shared import emit, json_option
+from harness.cli.skill_audit import audit_skill, verify_skill
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
 from harness.cli.skill_versions import folder_argument, rollback_skill, versions
@@ -126,6 +127,8 @@ def explain_line(place: str, as_json: bool) -> None:
     emit(found, as_json, "\n".join(lines))
 
 
+skill.add_command(audit_skill)
+skill.add_command(verify_skill)
 skill.add_command(export_skill)
 skill.add_command(install_skill)
 skill.add_command(versions)

@@ -1,1 +1,24 @@
 """Which parts of a skill help: units, randomised subsets, effects, receipts."""
+
+from __future__ import annotations
+
+from harness.evolve.audit.receipt import Receipt, beside, receipt_schema
+from harness.evolve.audit.session import Audited, plan_of, run_audit
+from harness.evolve.audit.settings import AuditSettings
+from harness.evolve.audit.units import Cut, Unit, cut
+from harness.evolve.audit.verify import Verified, verify
+
+__all__ = [
+    "AuditSettings",
+    "Audited",
+    "Cut",
+    "Receipt",
+    "Unit",
+    "Verified",
+    "beside",
+    "cut",
+    "plan_of",
+    "receipt_schema",
+    "run_audit",
+    "verify",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from harness.skills import Section, sections
@@ -60,7 +61,7 @@ def blocks(lines: Sequence[str]) -> list[Block]:
 def sentences(text: str) -> list[str]:
     """Pieces of a paragraph or item whose concatenation is the text."""
     cuts = [0, *(match.end() for match in _SENTENCE.finditer(text)), len(text)]
-    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+    return [text[a:b] for a, b in pairwise(cuts) if b > a]
 
 
 def is_introduction(text: str) -> bool:

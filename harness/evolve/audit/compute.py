@@ -1,0 +1,252 @@
+"""From records to a receipt; the same records give the same receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.core import digest
+from harness.evolve.audit.boundaries import critical, per_unit
+from harness.evolve.audit.estimate import Data, Fit, fit
+from harness.evolve.audit.interactions import Pairs, at_full, screen
+from harness.evolve.audit.plan import AuditPlan
+from harness.evolve.audit.receipt import (
+    Digests,
+    Interaction,
+    Interval,
+    Receipt,
+    Traces,
+    UnitReceipt,
+    Verdict,
+)
+from harness.evolve.audit.records import Records, Row
+from harness.evolve.audit.units import Cut, Unit
+from harness.skills import TOKENIZER
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEVEL = 0.05
+"""At which interactions are flagged, after Holm's correction."""
+SHOWN = 160
+"""Characters of a unit's text in a receipt; the whole stands in the skill."""
+
+
+class Look(NamedTuple):
+    """What one look says: whether to stop, and why."""
+
+    stop: bool
+    why: str
+
+
+def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> Data:
+    """Rows as arrays; passes are explained, unless other values are given."""
+    import numpy as np
+
+    ids = {task: at for at, task in enumerate(dict.fromkeys(row.task for row in rows))}
+    passed = [float(row.outcome == "pass") for row in rows] if values is None else values
+    present = [[int(char) for char in row.units] for row in rows]
+    return Data(
+        np.array([ids[row.task] for row in rows], dtype=np.int64),
+        np.array(present, dtype=np.int64).reshape(len(rows), units),
+        np.asarray(passed, dtype=np.float64),
+    )
+
+
+def look_at(plan: AuditPlan, look: int, rows: Sequence[Row]) -> Look:
+    """Whether to stop after this look: every unit decided, or its interval narrow enough."""
+    import numpy as np
+
+    if look == len(plan.looks) - 1:
+        return Look(True, "all planned rollouts were run")
+    valid = [row for row in rows if row.outcome != "invalid"]
+    if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
+        return Look(False, "")
+    fitted = fit(data_of(valid, plan.units))
+    half = critical(plan.values[look], fitted.degrees) * fitted.errors
+    decided = np.abs(fitted.effects) > half
+    if not (decided | (half <= plan.width)).all():
+        return Look(False, "")
+    narrow = f", the others are within +-{100 * plan.width:.1f} points" if plan.width else ""
+    return Look(True, f"{int(decided.sum())} of {plan.units} units are decided{narrow}")
+
+
+def receipt_of(records: Records, parsed: Cut) -> Receipt:
+    """Compute the receipt.
+
+    Raises:
+        BadInput: if the valid rollouts cannot tell the units apart.
+    """
+    header, plan = records.header, records.header.plan
+    valid = [row for row in records.rows if row.outcome != "invalid"]
+    look = next((at for at, end in enumerate(plan.looks) if end >= len(records.rows)), -1)
+    main = fit(data_of(valid, plan.units))
+    value = critical(plan.values[look], main.degrees)
+    effects = _intervals(main, value, 100)
+    spent = fit(data_of(valid, plan.units, [float(row.tokens) for row in valid]))
+    tokens = _intervals(spent, critical(plan.values[look], spent.degrees), 1)
+    invalid = _invalid(records.rows, plan, look)
+    pairs = screen(data_of(valid, plan.units), main) if plan.units > 1 else None
+    flagged = _flagged(pairs)
+    full = _full(valid, plan, flagged)
+    units = tuple(
+        UnitReceipt(
+            id=unit.id,
+            kind=unit.kind,
+            lines=unit.lines,
+            heading=unit.heading,
+            text=_short(unit.text),
+            verdict=_verdict(effects[at]),
+            effect=effects[at],
+            at_full=full[at] if full else None,
+            tokens=unit.tokens,
+            tokens_per_run=tokens[at],
+            invalid=invalid[at] if invalid else None,
+            traces=_traces(unit, valid),
+            origins=header.origins.get(unit.id, ()),
+        )
+        for at, unit in enumerate(parsed.units)
+    )
+    calls = [call for row in records.rows for call in row.calls]
+    return Receipt(
+        skill=header.name,
+        suite=header.suite,
+        model=header.model,
+        simulated=header.simulated,
+        agent=header.agent,
+        skill_mode=header.skill_mode,
+        version=header.version,
+        seed=header.seed,
+        tokenizer=TOKENIZER,
+        digests=Digests(
+            skill=header.skill,
+            suite=header.suite_digest,
+            tasks=digest(header.tasks),
+            records=records.digest,
+            prompts=header.prompts,
+            calls=digest(calls),
+        ),
+        plan=plan,
+        planned=str(plan),
+        rollouts=len(records.rows),
+        valid=len(valid),
+        tasks=len({row.task for row in valid}),
+        stopped=look_at(plan, look % len(plan.looks), records.rows).why,
+        passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
+        units=units,
+        interactions=_named(pairs, flagged, parsed.units),
+        warnings=_warnings(records, units, pairs),
+    )
+
+
+def _intervals(fitted: Fit, value: float, scale: float) -> list[Interval]:
+    return [
+        Interval(
+            estimate=round(scale * effect, 2),
+            low=round(scale * (effect - value * error), 2),
+            high=round(scale * (effect + value * error), 2),
+        )
+        for effect, error in zip(fitted.effects.tolist(), fitted.errors.tolist(), strict=True)
+    ]
+
+
+def _verdict(effect: Interval) -> Verdict:
+    if effect.low > 0:
+        return "helps"
+    return "hurts" if effect.high < 0 else "nothing detectable"
+
+
+def _invalid(rows: Sequence[Row], plan: AuditPlan, look: int) -> list[Interval] | None:
+    """Effects on being invalid; None if no rollout was."""
+    lost = [float(row.outcome == "invalid") for row in rows]
+    if not any(lost):
+        return None
+    fitted = fit(data_of(rows, plan.units, lost))
+    return _intervals(fitted, critical(plan.values[look], fitted.degrees), 100)
+
+
+def _flagged(pairs: Pairs | None) -> list[tuple[int, int]]:
+    import numpy as np
+
+    if pairs is None:
+        return []
+    return [(int(pairs.first[at]), int(pairs.second[at])) for at in np.flatnonzero(pairs.p < LEVEL)]
+
+
+def _full(
+    valid: Sequence[Row], plan: AuditPlan, flagged: list[tuple[int, int]]
+) -> list[Interval] | None:
+    from scipy.stats import t
+
+    if not flagged:
+        return None
+    data = data_of(valid, plan.units)
+    effects, errors = at_full(data, flagged)
+    degrees = max(1, len(set(data.tasks.tolist())) - 1)
+    value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
+    rows = zip(effects.tolist(), errors.tolist(), strict=True)
+    return [
+        Interval(
+            estimate=round(100 * effect, 2),
+            low=round(100 * (effect - value * error), 2),
+            high=round(100 * (effect + value * error), 2),
+        )
+        for effect, error in rows
+    ]
+
+
+def _named(
+    pairs: Pairs | None, flagged: list[tuple[int, int]], units: tuple[Unit, ...]
+) -> tuple[Interaction, ...]:
+    if pairs is None:
+        return ()
+    rows = zip(
+        pairs.first.tolist(), pairs.second.tolist(), pairs.effects.tolist(), pairs.p.tolist(),
+        strict=True,
+    )  # fmt: skip
+    return tuple(
+        Interaction(units=(units[a].id, units[b].id), effect=round(100 * e, 2), p=round(p, 4))
+        for a, b, e, p in rows
+        if (a, b) in flagged
+    )
+
+
+def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
+    own = [row for row in valid if row.units[unit.number] == "1"]
+    others = [row for row in valid if row.units[unit.number] == "0"]
+    return Traces(
+        read_with=sum(unit.number in row.read for row in own),
+        echoed_with=sum(unit.number in row.echoed for row in own),
+        echoed_without=sum(unit.number in row.echoed for row in others),
+        rollouts_with=len(own),
+        rollouts_without=len(others),
+    )
+
+
+def _warnings(
+    records: Records, units: Sequence[UnitReceipt], pairs: Pairs | None
+) -> tuple[str, ...]:
+    import numpy as np
+
+    found: list[str] = []
+    if records.header.simulated:
+        found.append("a simulated model: says nothing about a real one")
+    lost = sum(row.outcome == "invalid" for row in records.rows)
+    if lost:
+        found.append(f"{lost} of {len(records.rows)} rollouts were invalid and are left out")
+    found += [
+        f"{unit.id} changes how often a rollout is invalid: its effect holds for valid ones only"
+        for unit in units
+        if unit.invalid and (unit.invalid.low > 0 or unit.invalid.high < 0)
+    ]
+    if pairs is None or bool(np.isnan(pairs.errors).all()):
+        found.append("interactions could not be screened: every task has one pair of rollouts")
+    return tuple(found)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
