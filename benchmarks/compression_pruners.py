@@ -5,7 +5,8 @@
 
 A pruner of words keeps no sentence, so that all are judged by what a reader needs at least: the
 share of questions of which one answer stands verbatim in the compressed text, and (kinder) of which
-all words of an answer stand anywhere in it. The same questions as in `compression_quality`.
+all words of an answer stand anywhere in it. Of a meeting every gold turn is an answer and counts by
+itself. The same questions as in `compression_quality`.
 `compactprompt` runs as its bare package installs: static word information, no language model.
 LLMLingua-2's method is re-implemented (`compression_pruners_words`). LongLLMLingua is the package
 itself with SmolLM2-135M in an environment of its own; it does not hold a budget, so sentences get
@@ -20,11 +21,12 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression_cases import Case, covidqa, read_jsonl, sample, xquad
+from benchmarks.compression_cases import Case, covidqa, qmsum, read_jsonl, sample, xquad
 from benchmarks.compression_memory import Remembered, remembering
 from benchmarks.compression_pruners_words import WordPruner
 from benchmarks.compression_quality import interval
@@ -43,7 +45,7 @@ RATE = 0.10
 """What LongLLMLingua is asked for."""
 
 Arm = Callable[[Case, float], str]
-Judged = dict[str, bool]
+Judged = dict[str, float]
 
 
 def compactprompt(case: Case, budget: float) -> str:
@@ -95,7 +97,15 @@ def sentences_by(critic: Critic) -> Arm:
     return compressed
 
 
-def answers_of(folder: Path, name: str) -> dict[str, list[str]]:
+def answers_of(case: Case, folder: Path, name: str) -> list[str]:
+    """The texts of its answers; of a meeting, those of the gold turns."""
+    if name == "qmsum":
+        return [case.units[at].text for turn in case.gold for at in turn]
+    return spans_of(folder, name)[case.id]
+
+
+@cache
+def spans_of(folder: Path, name: str) -> dict[str, list[str]]:
     """Question -> the texts of its answers."""
     texts = {row["id"]: row["context"] for row in read_jsonl(folder / "covidqa_docs.jsonl")}
     return {
@@ -107,14 +117,24 @@ def answers_of(folder: Path, name: str) -> dict[str, list[str]]:
     }
 
 
-def judged(text: str, answers: Sequence[str]) -> Judged:
-    """Whether an answer stands verbatim in the text, and whether all of its words do."""
+def judged(text: str, answers: Sequence[str], *, every: bool = False) -> Judged:
+    """Whether an answer stands verbatim in the text, and whether all of its words do.
+
+    Args:
+        text: what is left.
+        answers: one is enough.
+        every: all are wanted: the share of them counts.
+    """
     words = set(re.findall(r"\w+", text.lower()))
     plain = " ".join(text.split())
-    return {
-        "verbatim": any(" ".join(one.split()) in plain for one in answers),
-        "all words": any(set(re.findall(r"\w+", one.lower())) <= words for one in answers),
-    }
+    verbatim = [" ".join(one.split()) in plain for one in answers]
+    by_words = [set(re.findall(r"\w+", one.lower())) <= words for one in answers]
+    if every:
+        return {
+            name: sum(found) / len(found)
+            for name, found in (("verbatim", verbatim), ("all words", by_words))
+        }
+    return {"verbatim": float(any(verbatim)), "all words": float(any(by_words))}
 
 
 def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
@@ -155,7 +175,7 @@ def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict
 
 
 def against_tokens(
-    cases: Sequence[Case], arms: dict[str, Arm], answers: dict[str, list[str]],
+    cases: Sequence[Case], arms: dict[str, Arm], folder: Path, name: str,
     options: argparse.Namespace,
 ) -> dict[str, Any]:  # fmt: skip
     """LongLLMLingua beside sentences that get as many tokens as it left."""
@@ -166,9 +186,10 @@ def against_tokens(
     for case in cases:
         left, whole = counts([texts[case.id]])[0], sum(counts([unit.text for unit in case.units]))
         shares.append(left / whole)
-        rows.setdefault(LONG, []).append(judged(texts[case.id], answers[case.id]))
+        answers = answers_of(case, folder, name)
+        rows.setdefault(LONG, []).append(judged(texts[case.id], answers))
         for arm in ("BM25, sentences", DEFAULT):
-            kept = judged(arms[arm](case, left / whole), answers[case.id])
+            kept = judged(arms[arm](case, left / whole), answers)
             rows.setdefault(arm, []).append(kept)
     table = beside(rows, [case.cluster for case in cases], options.seed)
     return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
@@ -184,7 +205,7 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--cache", type=Path, required=True, help="folder of scores and texts")
     parser.add_argument("--size", type=int, default=120)
-    parser.add_argument("--sets", nargs="*", default=["xquad_en", "covidqa"])
+    parser.add_argument("--sets", nargs="*", default=["xquad_en", "covidqa", "qmsum"])
     parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
     parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
     parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
@@ -206,25 +227,29 @@ def main() -> None:
         DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
     }
     report: dict[str, Any] = {"seed": options.seed, "sets": {}}
+    if options.out.exists():  # sets that are not measured keep what the report says of them
+        report["sets"] = json.loads(options.out.read_text(encoding="utf-8"))["sets"]
     readers: dict[str, Callable[[], list[Case]]] = {
         "xquad_en": lambda: xquad(folder, options.seed),
         "covidqa": lambda: covidqa(folder),
+        "qmsum": lambda: qmsum(folder),
     }
     for name in options.sets:
         drawn = sample(readers[name](), options.size, options.seed)
-        answers = answers_of(folder, name)
         table: dict[str, Any] = {"cases": len(drawn)}
         rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}
         for case in drawn:
+            answers = answers_of(case, folder, name)
             for budget in BUDGETS:
                 for arm, compressed in arms.items():
-                    found = judged(compressed(case, budget), answers[case.id])
+                    text = compressed(case, budget)
+                    found = judged(text, answers, every=name == "qmsum")
                     rows[budget].setdefault(arm, []).append(found)
         clusters = [case.cluster for case in drawn]
         for budget in BUDGETS:
             table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
         if options.llmlingua and name == "xquad_en":
-            table[LONG] = against_tokens(drawn[: options.long_size], arms, answers, options)
+            table[LONG] = against_tokens(drawn[: options.long_size], arms, folder, name, options)
         report["sets"][name] = table
         print(name, json.dumps(table, indent=1), flush=True)
         write_atomic(options.out, json.dumps(report, indent=1) + "\n")

@@ -23,6 +23,8 @@ from harness.compress.tokens import open_tokenizer
 
 WINDOW = 120
 """Words that are read at once."""
+MOST = 500
+"""Tokens that the encoder reads at once, the special ones apart."""
 
 
 class WordPruner:
@@ -70,6 +72,11 @@ class WordPruner:
         encoded: Any = self._tokenizer.encode(
             list(words), is_pretokenized=True, add_special_tokens=False
         )
+        if len(encoded.ids) > MOST:  # names of substances come in many pieces
+            if len(words) == 1:
+                return [0.0]
+            half = len(words) // 2
+            return self._probabilities(words[:half]) + self._probabilities(words[half:])
         start, mask, end = (
             self._tokenizer.token_to_id(one) for one in ("[CLS]", "[MASK]", "[SEP]")
         )

@@ -21,8 +21,12 @@ def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float]
     """Wilson score interval of a proportion, None for n = 0 (Wilson 1927)."""
     if n == 0:
         return None
-    z = _z(0.5 + confidence / 2)
-    p = passes / n
+    return _score_interval(passes / n, n, _z(0.5 + confidence / 2))
+
+
+def _score_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    if math.isinf(z):
+        return 0.0, 1.0
     centre = p + z * z / (2 * n)
     spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
@@ -30,36 +34,58 @@ def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float]
 
 
 def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
-    """95 % interval of the pass rate over valid items, clustered by task.
+    """95 % interval of the pass rate over valid items, attempts at one task being one cluster.
 
-    One attempt per task: Wilson. Several: percentile bootstrap over tasks, because attempts at
-    one task are not independent.
+    Wilson's, with several attempts at a task for as many independent attempts as would have the
+    same standard error (Kish's effective sample size), and Student's t in place of the normal
+    quantile. `benchmarks/eval_statistics.py` shows its coverage.
     """
-    groups: dict[str, list[float]] = defaultdict(list)
-    for item in items:
-        if item.outcome != "invalid":
-            groups[item.task_id].append(float(item.outcome == "pass"))
-    if all(len(values) == 1 for values in groups.values()):
-        return wilson(sum(int(values[0]) for values in groups.values()), len(groups))
-    return ratio_interval([(sum(values), len(values)) for values in groups.values()])
+    groups = _attempts(items)
+    sizes, passes = list(map(len, groups)), sum(map(sum, groups))
+    n = sum(sizes)
+    if n == len(groups):
+        return wilson(int(passes), n)
+    error, rate = _clustered_error(groups), passes / n
+    least = n * n / sum(size * size for size in sizes)  # all attempts at a task end alike
+    effective = rate * (1 - rate) / error**2 if error else least
+    return _score_interval(rate, min(max(effective, least), n), _t(len(groups)))
 
 
 def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
-    """Standard error of the pass rate over valid items, attempts at one task being one cluster.
+    """Standard error of the pass rate over valid items; None below two tasks.
 
-    The root of the sum over tasks of (sum of its residuals)^2, over the number of attempts (Miller
-    2024, section 2.2), times sqrt(T / (T - 1)) for T tasks. None below two tasks.
+    Attempts at one task are one cluster: the root of the sum over tasks of (sum of its
+    residuals)^2, over the number of attempts (Miller 2024, section 2.2), times sqrt(T / (T - 1))
+    for T tasks.
     """
+    return _clustered_error(_attempts(items))
+
+
+def _attempts(items: Iterable[ItemRecord]) -> list[list[float]]:
+    """1 for every attempt that passed, 0 for one that failed, by task."""
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
             groups[item.task_id].append(float(item.outcome == "pass"))
+    return list(groups.values())
+
+
+def _clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
     if len(groups) < 2:
         return None
-    attempts = sum(map(len, groups.values()))
-    mean = sum(map(sum, groups.values())) / attempts
-    squares = sum((sum(values) - mean * len(values)) ** 2 for values in groups.values())
-    return math.sqrt(squares * len(groups) / (len(groups) - 1)) / attempts
+    n = sum(map(len, groups))
+    mean = sum(map(sum, groups)) / n
+    squares = sum((sum(values) - mean * len(values)) ** 2 for values in groups)
+    return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
+
+
+def _t(n: int) -> float:
+    """97.5 % quantile of Student's t with n - 1 degrees of freedom; infinite for one value."""
+    if n < 2:
+        return math.inf
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.975))
 
 
 class PairedComparison(Value):
@@ -71,7 +97,7 @@ class PairedComparison(Value):
         before: pass rate of the first condition over `tasks`.
         after: pass rate of the second.
         difference: after - before.
-        ci95: 95 % interval of the difference, bootstrap over tasks; None below two tasks.
+        ci95: 95 % interval of the difference, Student's t over tasks; None below two tasks.
         p: two-sided p-value: exact McNemar for one attempt per task, else sign-flip permutation.
         discordance: share of tasks whose result differs.
         broken: task ids that passed before and fail after.
@@ -108,12 +134,30 @@ def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) ->
         before=sum(first[task] for task in common) / n,
         after=sum(second[task] for task in common) / n,
         difference=sum(changes) / n,
-        ci95=ratio_interval([(change, 1) for change in changes]) if n > 1 else None,
+        ci95=_mean_interval(changes),
         p=_sign_flip_p(changes),
         discordance=sum(change != 0 for change in changes) / n,
         broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
         fixed=tuple(task for task in common if first[task] < 0.5 < second[task]),
     )
+
+
+def _mean_interval(changes: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the mean of values in [-1, 1]; None below two.
+
+    Where no value differs from zero there is no variance to go by; the interval is then as wide as
+    the largest share of tasks with a change of one that the data do not exclude (none of n seen:
+    1 - 0.025^(1/n), Clopper and Pearson 1934).
+    """
+    n = len(changes)
+    if n < 2:
+        return None
+    mean = sum(changes) / n
+    if not any(changes):
+        most = 1 - 0.025 ** (1 / n)
+        return -most, most
+    spread = math.sqrt(sum((change - mean) ** 2 for change in changes) / (n - 1) / n) * _t(n)
+    return max(-1.0, mean - spread), min(1.0, mean + spread)
 
 
 def detectable_lift(

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 
 from harness.core import Outcome
 from harness.evals.statistics import (
@@ -62,6 +62,22 @@ def test_paired_comparison_lists_what_changed() -> None:
     assert result.fixed == ("b",)
     assert result.difference == 0
     assert result.p == 1.0
+
+
+def test_no_change_among_few_tasks_does_not_prove_that_there_is_none() -> None:
+    few = compare_paired(*[[item(str(n), "pass") for n in range(10)]] * 2).ci95
+    many = compare_paired(*[[item(str(n), "pass") for n in range(300)]] * 2).ci95
+    assert few is not None
+    assert many is not None
+    assert few == pytest.approx((-0.308, 0.308), abs=0.001)  # Clopper and Pearson: 0 of 10
+    assert many[1] < 0.0125
+
+
+def test_a_difference_has_the_t_interval_of_its_tasks() -> None:
+    before = [item(str(n), "fail") for n in range(12)]
+    after = [item(str(n), "pass" if n < 6 else "fail") for n in range(12)]
+    expected = ttest_1samp([1.0] * 6 + [0.0] * 6, 0).confidence_interval()
+    assert compare_paired(before, after).ci95 == pytest.approx((expected.low, expected.high))
 
 
 def test_mcnemar_is_exact() -> None:
