@@ -76,7 +76,9 @@ def chart(arguments: Arguments) -> Any:
     """The values of a chart."""
     found = read_chart(opened(arguments)[0])
     if found is None:
-        return {"error": "no scale of at least three numbers was found"}
+        return {
+            "error": "no scale of three numbers was found, and no bars or shares with printed ones"
+        }
     readings = [reading._asdict() for reading in found.readings]
     return {"shape": found.shape, "title": found.title, "tilt": found.tilt, "values": readings}
 

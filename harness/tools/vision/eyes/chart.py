@@ -1,7 +1,8 @@
 """Charts to numbers: scale, columns, rows or points, categories, legend and value labels.
 
-Values come from geometry and the scale; where a number is printed at the end of a bar or above a
-point and agrees with the geometry, the printed one is taken.
+Values come from geometry and the scale; where a number is printed in a bar, at its end or above a
+point and agrees with the geometry, the printed one is taken. Bars without a scale are measured by
+the numbers that are printed on them.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from .axis import Axis, find_axis, number_of
+from .marks import SAME_COLOUR, Mark, axis_of_labels, bars, base_of, discs, labels, points
+from .names import beside, categories, legend, lettering, rows_of_names, shares, split
 from .ocr import Line, Pixels, read_lines
 from .skew import upright
 from .solid import Colour, Solid, colour_distance, solids
 
-SAME_COLOUR = 24.0
-"""Distance in CIELAB within which two things belong to one series."""
 AGREES = 0.08
 """A printed number counts if geometry is within this share of the scale of it."""
 
@@ -33,14 +34,14 @@ class Reading(NamedTuple):
 class Chart(NamedTuple):
     """What was read off a chart; `tilt` is the angle in degrees by which it was turned."""
 
-    shape: Literal["columns", "rows", "points"]
+    shape: Literal["columns", "rows", "points", "shares"]
     title: str
     readings: tuple[Reading, ...]
     tilt: float
 
 
 def read_chart(pixels: Pixels) -> Chart | None:
-    """The values of a chart of columns, rows or points; None without a scale.
+    """The values of a chart of columns, rows or points, or the labels of a pie; else None.
 
     Boxes are pixels of the picture turned by `tilt`.
     """
@@ -50,222 +51,100 @@ def read_chart(pixels: Pixels) -> Chart | None:
 
 def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) -> Chart | None:
     """The chart that lines of text and solid things make."""
-    axis = find_axis(lines)
+    axis = find_axis(lines) or axis_of_labels(lines, things)
     if axis is None:
-        return None
-    marks = _bars(things, axis)
+        return _shares(lines, tilt)
+    zero = base_of(things, axis)
+    marks = bars(things, axis, zero)
     shape: Literal["columns", "rows", "points"] = "columns" if axis.along == "up" else "rows"
-    if len(marks) < 2 and axis.along == "up":
+    if len(marks) < 2 and axis.along == "up" and axis.lines:
         shape = "points"
-    names = _categories(lines, axis, shape)
+    names = categories(lines, axis, shape, zero)
     if shape == "columns":
-        names = _split(names, marks)
-    if shape == "points":
-        bare = [one for one in things if not _beside(one, lines) and not _lettering(one, lines)]
-        marks = _points(_discs(bare, axis), names)
-    legend = _legend(lines, things, marks)
-    readings = [
-        reading
-        for mark in marks
-        if (reading := _reading(mark, axis, shape, names, legend, lines)) is not None
-    ]
+        names = split(names, [mark.thing for mark in marks])
+    elif shape == "rows":
+        names = rows_of_names(names, [mark.thing for mark in marks if mark.begin is None])
+    else:
+        bare = [one for one in things if not beside(one, lines) and not lettering(one, lines)]
+        marks = points(discs(bare, axis, zero), names)
+    plot = _Plot(axis, shape, names, legend(lines, things, [one.thing for one in marks], names))
+    readings = [one for mark in marks if (one := _reading(mark, plot, marks, lines)) is not None]
     title = min(lines, key=lambda line: line.y).text
     first = 1 if shape == "rows" else 0
     readings.sort(key=lambda one: (one.series or "", one.box[first]))
     return Chart(shape, title, tuple(readings), tilt)
 
 
-def _bars(things: Sequence[Solid], axis: Axis) -> list[Solid]:
-    """Rectangles that stand on the line of zero."""
-    zero, up = axis.pixel(0.0), axis.along == "up"
-    standing = [one for one in things if abs((one.bottom if up else one.left) - zero) < 8]
-    bars: list[Solid] = []
-    # Grain and compression give one bar a second colour: of things in one place the largest counts.
-    for one in sorted(filter(_is_bar, standing), key=lambda one: -one.area):
-        if not any(_one_place(one, bar, up) for bar in bars):
-            bars.append(one)
-    return bars
+def _shares(lines: Sequence[Line], tilt: float) -> Chart | None:
+    """The labels of a pie; at least two, or it is none."""
+    found = shares(lines)
+    if len(found) < 2:
+        return None
+    readings = [
+        Reading(None, name, value, (round(at.left), round(at.top), round(at.right),
+                                    round(at.bottom)), "printed")
+        for name, value, at in found
+    ]  # fmt: skip
+    return Chart("shares", min(lines, key=lambda line: line.y).text, tuple(readings), tilt)
 
 
-def _one_place(one: Solid, other: Solid, up: bool) -> bool:
-    """Whether two bars share more than half of the narrower one's width."""
-    if up:
-        shared = min(one.right, other.right) - max(one.left, other.left)
-        return shared > 0.5 * min(one.width, other.width)
-    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return shared > 0.5 * min(one.height, other.height)
+class _Plot(NamedTuple):
+    """What a mark is read against."""
 
+    axis: Axis
+    shape: str
+    names: Sequence[Line]
+    legend: Sequence[tuple[Colour, str]]
 
-def _is_bar(one: Solid) -> bool:
-    return one.filled > 0.85 and one.area > 60
-
-
-def _discs(things: Sequence[Solid], axis: Axis) -> list[Solid]:
-    """Small round things right of the scale and above the line of zero."""
-    edge, zero = max(line.right for line in axis.lines), axis.pixel(0.0)
-    ticks = sorted(line.y for line in axis.lines)
-    # The number of the highest tick may have been misread: one step above is still the plot.
-    top = ticks[0] - (ticks[-1] - ticks[0]) / (len(ticks) - 1) - 6
-    return [
-        one
-        for one in things
-        if one.left > edge
-        and top < one.y < zero + 4
-        and 4 <= one.width <= 18
-        and 4 <= one.height <= 18
-        and one.filled > 0.5
-    ]
-
-
-def _points(discs: Sequence[Solid], names: Sequence[Line]) -> list[Solid]:
-    """Discs over the names; pieces of one disc are put together, strays between names left out."""
-    points: list[Solid] = []
-    for disc in sorted(discs, key=lambda one: -one.area):
-        if min((abs(name.x - disc.x) for name in names), default=99.0) > 10:
-            continue
-        at = next((at for at, one in enumerate(points) if _one_point(one, disc)), None)
-        if at is None:
-            points.append(disc)
-        else:
-            points[at] = _joined(points[at], disc)
-    return points
-
-
-def _one_point(one: Solid, other: Solid) -> bool:
-    near = abs(one.x - other.x) < 10 and abs(one.y - other.y) < 10
-    return near and colour_distance(one.colour, other.colour) < SAME_COLOUR
-
-
-def _joined(one: Solid, other: Solid) -> Solid:
-    return Solid(
-        min(one.left, other.left),
-        min(one.top, other.top),
-        max(one.right, other.right),
-        max(one.bottom, other.bottom),
-        one.area + other.area,
-        one.colour,
-    )
-
-
-def _categories(lines: Sequence[Line], axis: Axis, shape: str) -> list[Line]:
-    """Names along the line of zero."""
-    zero = axis.pixel(0.0)
-    if shape == "rows":
-        top = min(line.top for line in axis.lines)
-        return [line for line in lines if line.right < zero and line.y < top]
-    edge = max(line.right for line in axis.lines)
-    below = [line for line in lines if line.top > zero - 3 and line.x > edge]
-    if not below:
-        return []
-    first = min(line.y for line in below)
-    return [line for line in below if line.y - first < 14]
-
-
-def _split(names: Sequence[Line], marks: Sequence[Solid]) -> list[Line]:
-    """Names, those that stretch over several groups of columns taken apart between words."""
-    groups: list[list[Solid]] = []
-    for mark in sorted(marks, key=lambda one: one.left):
-        if groups and mark.left - groups[-1][-1].right < 0.25 * mark.width:
-            groups[-1].append(mark)
-        else:
-            groups.append([mark])
-    centres = [(group[0].left + group[-1].right) / 2 for group in groups]
-    found: list[Line] = []
-    for name in names:
-        words: dict[int, list[Line]] = {}
-        for word in _words(name):
-            nearest = min(range(len(centres)), key=lambda at: abs(centres[at] - word.x))
-            words.setdefault(nearest, []).append(word)
-        found += [_phrase(parts) for parts in words.values()] if len(words) > 1 else [name]
-    return found
-
-
-def _words(line: Line) -> list[Line]:
-    """The words of a line, each where its share of the letters puts it."""
-    step, found, at = (line.right - line.left) / max(1, len(line.text)), list[Line](), 0
-    for word in line.text.split():
-        at = line.text.index(word, at)
-        left = line.left + step * at
-        at += len(word)
-        found.append(line._replace(text=word, left=left, right=left + step * len(word)))
-    return found
-
-
-def _phrase(words: Sequence[Line]) -> Line:
-    text = " ".join(word.text for word in words)
-    return words[0]._replace(text=text, right=words[-1].right)
-
-
-def _legend(
-    lines: Sequence[Line], things: Sequence[Solid], marks: Sequence[Solid]
-) -> list[tuple[Colour, str]]:
-    """Colour and name of every series: a small patch with a text at its right, above the plot."""
-    top = min(mark.top for mark in marks) if marks else 0
-    found: list[tuple[Colour, str]] = []
-    for patch in things:
-        if patch in marks or patch.bottom > top + 4 or not 5 <= patch.width <= 22:
-            continue
-        if beside := _beside(patch, lines):
-            found.append((patch.colour, min(beside, key=lambda line: line.left).text))
-    return found
-
-
-def _lettering(one: Solid, lines: Sequence[Line]) -> bool:
-    """Whether a thing is a thick part of a letter."""
-    return any(line.left < one.x < line.right and line.top < one.y < line.bottom for line in lines)
-
-
-def _beside(patch: Solid, lines: Sequence[Line]) -> list[Line]:
-    """Words directly at the right of a thing, on its height."""
-    return [
-        line for line in lines if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < 16
-    ]
+    @property
+    def up(self) -> bool:
+        return self.shape != "rows"
 
 
 def _reading(
-    mark: Solid,
-    axis: Axis,
-    shape: str,
-    names: Sequence[Line],
-    legend: Sequence[tuple[Colour, str]],
-    lines: Sequence[Line],
+    mark: Mark, plot: _Plot, marks: Sequence[Mark], lines: Sequence[Line]
 ) -> Reading | None:
-    if not names:
+    if not plot.names:
         return None
-    if shape == "rows":
-        name, pixel = min(names, key=lambda line: abs(line.y - mark.y)), float(mark.right)
+    thing = mark.thing
+    if plot.up:
+        name = min(plot.names, key=lambda line: abs(line.x - thing.x))
+        pixel = thing.y if plot.shape == "points" else float(thing.top)
     else:
-        name = min(names, key=lambda line: abs(line.x - mark.x))
-        pixel = float(mark.top) if shape == "columns" else mark.y
-    measured = axis.value(pixel)
-    printed = _printed(mark, measured, axis, shape, lines)
-    box = (mark.left, mark.top, mark.right, mark.bottom)
+        name, pixel = min(plot.names, key=lambda line: abs(line.y - thing.y)), float(thing.right)
+    measured = plot.axis.value(pixel)
+    if mark.begin is not None:
+        measured -= plot.axis.value(mark.begin)
+    printed = _printed(thing, measured, plot, _scale(plot, marks), lines)
+    box = (thing.left, thing.top, thing.right, thing.bottom)
     value = round(measured, 2) if printed is None else printed
     how: Literal["printed", "measured"] = "measured" if printed is None else "printed"
-    return Reading(_series(mark.colour, legend), name.text, value, box, how)
+    return Reading(_series(thing.colour, plot.legend), name.text, value, box, how)
 
 
-def _series(colour: Colour, legend: Sequence[tuple[Colour, str]]) -> str | None:
-    near = [(colour_distance(colour, known), name) for known, name in legend]
+def _scale(plot: _Plot, marks: Sequence[Mark]) -> float:
+    """How far the scale reaches: from tick to tick, or to the end of the longest bar."""
+    ticks = [number_of(line.text) or 0.0 for line in plot.axis.lines]
+    if ticks:
+        return max(ticks) - min(ticks)
+    return max(plot.axis.value(mark.thing.top if plot.up else mark.thing.right) for mark in marks)
+
+
+def _series(colour: Colour, known: Sequence[tuple[Colour, str]]) -> str | None:
+    near = [(colour_distance(colour, one), name) for one, name in known]
     distance, name = min(near, default=(SAME_COLOUR, None))
     return name if distance < SAME_COLOUR else None
 
 
 def _printed(
-    mark: Solid, measured: float, axis: Axis, shape: str, lines: Sequence[Line]
+    thing: Solid, measured: float, plot: _Plot, scale: float, lines: Sequence[Line]
 ) -> float | None:
-    """The number at the end of a mark, if it agrees with where the mark ends."""
-    values = [number_of(line.text) or 0.0 for line in axis.lines]
-    scale = max(values) - min(values)
+    """The number in a mark or at its end, if it agrees with what is measured."""
     found: list[tuple[float, float]] = []
     for line in lines:
         value = number_of(line.text)
-        if value is None or line in axis.lines or abs(value - measured) > AGREES * scale:
+        if value is None or line in plot.axis.lines or abs(value - measured) > AGREES * scale:
             continue
-        if shape == "rows":
-            near = abs(line.y - mark.y) < 9 and abs(line.x - mark.right) < 60
-        else:
-            near = abs(line.x - mark.x) < 16 and -6 < mark.top - line.y < 28
-        if near:
+        if labels(line, thing, plot.up):
             found.append((abs(value - measured), value))
     return min(found)[1] if found else None
