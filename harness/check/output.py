@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
 
 from harness.check.policies import is_fault
 from harness.check.repairs.types import Edit, Repair
 from harness.check.types import Checked, Outcome, Report, Verdict
 from harness.core import write_atomic
+from harness.core.junit import JUnitCase, junit
 from harness.core.pages import render_page
 
 TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def as_text(report: Report, answer: str) -> str:
@@ -59,39 +57,29 @@ def verdict_counts(report: Report) -> dict[str, int]:
 
 def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
     """A test case for every claim of every report; `INVALID` is an error, a fault a failure."""
-    suites = ElementTree.Element("testsuites")
-    for name, report in reports:
-        suite = ElementTree.SubElement(suites, "testsuite", name=_clean(name))
-        cases = [_case(suite, name, claim) for claim in report.claims]
-        decision = ElementTree.SubElement(
-            suite, "testcase", classname=_clean(name), name=f"policy {report.policy}"
-        )
-        if report.verdict is not Outcome.PASS:
-            kind = "error" if report.verdict is Outcome.INVALID else "failure"
-            ElementTree.SubElement(decision, kind, message=_clean(report.reason))
-        failed = len(list(suite.iter("failure")))
-        errors = len(list(suite.iter("error")))
-        suite.attrib.update(
-            tests=str(len(cases) + 1), failures=str(failed), errors=str(errors)
-        )  # fmt: skip
-    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+    return junit(
+        {name: [*map(_case, report.claims), _decision(report)] for name, report in reports}
+    )
 
 
-def _case(suite: ElementTree.Element, name: str, claim: Checked) -> ElementTree.Element:
+def _case(claim: Checked) -> JUnitCase:
     label = f"{claim.type} [{claim.start}:{claim.end}] {claim.text}"
-    case = ElementTree.SubElement(suite, "testcase", classname=_clean(name), name=_clean(label))
-    if is_fault(claim) or claim.verdict is Verdict.INVALID:
-        kind = "error" if claim.verdict is Verdict.INVALID else "failure"
-        found = ElementTree.SubElement(
-            case, kind, type=claim.verdict.value, message=_clean(claim.reason)
-        )
-        found.text = _clean("\n".join(one.quote for one in claim.evidence))
-    return case
+    if not is_fault(claim) and claim.verdict is not Verdict.INVALID:
+        return JUnitCase(label)
+    return JUnitCase(
+        label,
+        "error" if claim.verdict is Verdict.INVALID else "failure",
+        claim.reason,
+        claim.verdict.value,
+        "\n".join(one.quote for one in claim.evidence),
+    )
 
 
-def _clean(text: str) -> str:
-    """Without characters that XML has no form for."""
-    return _CONTROL.sub("\ufffd", text)
+def _decision(report: Report) -> JUnitCase:
+    if report.verdict is Outcome.PASS:
+        return JUnitCase(f"policy {report.policy}")
+    kind = "error" if report.verdict is Outcome.INVALID else "failure"
+    return JUnitCase(f"policy {report.policy}", kind, report.reason)
 
 
 def write_html(

@@ -40,11 +40,21 @@ if TYPE_CHECKING:
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")
+@click.option(
+    "--junit", type=click.Path(path_type=Path), help="Write JUnit XML, one case an attempt."
+)
 @seed_option
 @model_options
 @dry_run_option
 @json_option
-def evaluate(as_json: bool, dry_run: bool, live: bool, resume: Path | None, **options: Any) -> None:
+def evaluate(
+    as_json: bool,
+    dry_run: bool,
+    live: bool,
+    resume: Path | None,
+    junit: Path | None,
+    **options: Any,
+) -> None:
     """Run an agent over a suite and score it.
 
     SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
@@ -70,6 +80,10 @@ def evaluate(as_json: bool, dry_run: bool, live: bool, resume: Path | None, **op
         if isinstance(error, KeyboardInterrupt):
             raise click.Abort from error
         raise
+    if junit is not None:
+        from harness.evals.junit import write_junit
+
+        write_junit([run.with_name(report.run) for report in reports], junit)
     emit(
         reports[0] if len(reports) == 1 else [r.model_dump(mode="json") for r in reports],
         as_json,
