@@ -18,8 +18,9 @@ export function day(stamp) {
   return `${made.getFullYear()}-${two(made.getMonth() + 1)}-${two(made.getDate())} ${two(made.getHours())}:${two(made.getMinutes())}`;
 }
 
-export function badge(outcome) {
-  return el("span", { class: `outcome ${outcome}` }, el("span", { "aria-hidden": "true" }, `${SIGNS[outcome] || ""} `), OUTCOMES[outcome] || outcome);
+export function badge(outcome, short = false) {
+  const sign = el("span", { "aria-hidden": "true" }, `${SIGNS[outcome] || ""} `);
+  return el("span", { class: `outcome ${outcome}` }, sign, short ? null : OUTCOMES[outcome] || outcome);
 }
 
 // A pass rate as a bar with its interval; the numbers stand beside it.
@@ -32,6 +33,6 @@ export function rate(report) {
 
 export const simulated = (flag) => (flag ? el("span", { class: "tag", title: "A simulated model answered: this says nothing about a real one." }, "simulated") : null);
 
-export function facts(rows) {
-  return el("dl", { class: "facts" }, ...rows.filter((row) => row && row[1] != null && row[1] !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+export function facts(rows, kind = "") {
+  return el("dl", { class: `facts ${kind}` }, ...rows.filter((row) => row && row[1] != null && row[1] !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }

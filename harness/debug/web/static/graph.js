@@ -16,7 +16,7 @@ export function drawGraph(graph, handlers) {
 }
 
 function arrowHead() {
-  const shape = svg("path", { d: "M0,0 L8,4 L0,8 z", fill: "currentColor" });
+  const shape = svg("path", { d: "M0,0 L8,4 L0,8 z", fill: "context-stroke" });
   return svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, shape));
 }
 

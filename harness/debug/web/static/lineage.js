@@ -68,12 +68,15 @@ function recordOf(record, at) {
   const link = (more) => `#${new URLSearchParams({ ...home, item: record.trajectory, from: at.evolution, line: at.line, ...more })}`;
   const proven = { true: "fix proven", false: "fix not proven" }[record.proven];
   const quotes = record.quotes.map((quote) => el("li", {}, el("q", {}, quote.text), " ",
-    el("a", { href: link({ quote: quote.text, ...(quote.step == null ? {} : { step: quote.step }) }) }, quote.step == null ? "search the run" : `step ${quote.step}`),
-    quote.step == null ? el("span", { class: "note" }, " stands in no single step") : null));
+    quote.step == null
+      ? el("a", { class: "note", href: link({ quote: quote.text }), title: "It stands so in no single step" }, "look in the run")
+      : el("a", { class: "to-step", href: link({ quote: quote.text, step: quote.step }) }, `step ${quote.step}`)));
   return el("article", { class: "record" },
     el("h5", {}, el("a", { href: link({}) }, record.trajectory), el("span", { class: "note" }, [record.kind === "error" ? "from a failure" : record.kind === "success" ? "from a success" : "", proven].filter(Boolean).map((one) => ` · ${one}`).join(""))),
     el("p", {}, record.summary || el("span", { class: "note" }, "No analyst's record was kept.")),
+    record.lessons.length ? el("p", { class: "note" }, "Lessons of the analyst") : null,
     record.lessons.length ? el("ul", { class: "lessons" }, ...record.lessons.map((one) => el("li", {}, one))) : null,
+    quotes.length ? el("p", { class: "note" }, "What it quotes of the run") : null,
     quotes.length ? el("ul", { class: "quotes" }, ...quotes) : null);
 }
 

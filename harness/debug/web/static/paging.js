@@ -18,7 +18,7 @@ export function pager(total, page, go) {
 }
 
 export function table(label, heads, rows) {
-  const head = heads.map((one) => el("th", { scope: "col", class: one.number ? "number" : null }, one.name || one));
+  const head = heads.map((one) => el("th", { scope: "col", class: one.number ? "number" : one.arm ? "arm" : null }, one.name || one));
   return el("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 },
     el("table", { class: "rows", "aria-label": label }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
 }

@@ -75,7 +75,7 @@ function summary(run) {
       ["Suite", `${mine.suite}${run.lock.split ? `, split ${run.lock.split}` : ""}`],
       ["Model", mine.model], ["Agent", run.lock.agent], ["Skill", mine.skill || "none"],
       ["Tokens", `${count(mine.tokens)}, ${money(mine.cost_usd)}`], ["Time of all attempts", seconds(mine.seconds)],
-    ]));
+    ], "wide"));
 }
 
 function armTable(run) {
@@ -109,10 +109,10 @@ export function itemLink(run, id, at, arm = 0) {
 function grid(run, rows, at) {
   if (!rows.length) return el("p", {}, "No sample is left by these filters.");
   const arm = at.arm === "any" ? 0 : Number(at.arm) || 0;
-  const heads = ["Sample", "Task", ...run.arms.map((one) => (run.arms.length > 1 ? armName(one.name) : "Outcome")), "Reason", { name: "Tokens", number: true }, { name: "Time", number: true }];
+  const heads = ["Sample", "Task", ...run.arms.map((one) => ({ name: run.arms.length > 1 ? armName(one.name) : "Outcome", arm: true })), "Reason", { name: "Tokens", number: true }, { name: "Time", number: true }];
   return table("Samples", heads, rows.map((row) => {
     const [, , reason, tokens, time] = row.cells[arm] || row.cells.find(Boolean);
-    const link = (cell, number) => el("td", {}, cell ? el("a", { class: "cell", href: itemLink(run, row.id, at, number), "aria-label": `${row.id}, ${armName(run.arms[number].name)}: ${OUTCOMES[cell[0]]}` }, badge(cell[0])) : "");
+    const link = (cell, number) => el("td", {}, cell ? el("a", { class: "cell", href: itemLink(run, row.id, at, number), "aria-label": `${row.id}, ${armName(run.arms[number].name)}: ${OUTCOMES[cell[0]]}` }, badge(cell[0], run.arms.length > 2)) : "");
     return el("tr", {},
       el("th", { scope: "row" }, el("a", { class: "open", href: itemLink(run, row.id, at, row.cells[arm] ? arm : row.cells.findIndex(Boolean)) }, row.id)),
       el("td", { class: "task" }, run.texts[row.id] || ""),

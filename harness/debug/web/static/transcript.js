@@ -2,11 +2,12 @@
 
 import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
-import { badge, count, facts, money, seconds } from "./figures.js";
+import { badge, count, facts, money, plural, seconds } from "./figures.js";
 import { mark } from "./marking.js";
 import { armName, filtered, itemLink, runOf } from "./samples.js";
 import { valueOf } from "./values.js";
 
+const MANY = 200;
 const SOURCES = { system: "System", user: "User", agent: "Agent" };
 
 export async function itemView(at, frame) {
@@ -17,6 +18,8 @@ export async function itemView(at, frame) {
   frame.path([{ name: "Runs", to: {} }, parent, { name: at.item, to: at }]);
   const steps = found.transcript?.steps || [];
   const shown = steps.map((step) => stepOf(step, at, frame));
+  // Of a long transcript only what is in sight is laid out.
+  if (shown.length > MANY) for (const card of shown) card.classList.add("many");
   frame.after(() => arrive(at, shown, frame));
   return [
     el("h1", {}, at.item, found.record ? badge(found.record.outcome) : null),
@@ -55,7 +58,7 @@ function judged(record) {
   return el("div", { class: "summary" }, facts([
     ["Reason", record.reason], ["Answer", record.answer == null ? null : el("span", { class: "text" }, record.answer)],
     ["Score", String(record.value)], ["Stratum", record.stratum],
-    ["Used", `${count(usage.prompt_tokens + usage.completion_tokens)} tokens in ${count(usage.calls)} calls, ${money(usage.cost_usd)}, ${seconds(usage.seconds)}`],
+    ["Used", `${count(usage.prompt_tokens + usage.completion_tokens)} tokens in ${plural(usage.calls, "call")}, ${money(usage.cost_usd)}, ${seconds(usage.seconds)}`],
     ["Detail", Object.keys(record.detail).length ? el("code", {}, JSON.stringify(record.detail)) : null],
   ]));
 }
@@ -78,7 +81,21 @@ function part(name, text, at, step, frame, kind) {
   const cut = text.size > text.value.length
     ? el("p", { class: "note" }, `${count(text.size - text.value.length)} characters more. `, frame.copy ? null : el("a", { href: `#${new URLSearchParams({ ...at, step: step.step })}` }, "Show the whole step"))
     : null;
-  return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("pre", { class: "quoted" }, text.value || " "), cut);
+  return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("div", { class: "quoted" }, ...(kind === "said" ? proseOf(text.value) : [el("pre", {}, text.value || " ")])), cut);
+}
+
+// What was said; fenced code and the rows of tables stand in columns.
+const SET_APART = /^```[\w-]*\n([\s\S]*?)^```[ \t]*$|^((?:[ \t]*\|.*\n?){2,})/m;
+
+function proseOf(text) {
+  const pieces = text.split(SET_APART);
+  const made = [];
+  for (let at = 0; at < pieces.length; at += 3) {
+    const [said, code, rows] = pieces.slice(at, at + 3);
+    if (said.trim()) made.push(el("p", { class: "prose" }, said.replace(/^\n+|\s+$/g, "")));
+    if (code || rows) made.push(el("pre", {}, code || rows));
+  }
+  return made;
 }
 
 function callOf(call, at, step, frame) {
@@ -96,6 +113,9 @@ function arrive(at, shown, frame) {
   const found = at.quote ? steps.map((one) => mark(one, at.quote)).find(Boolean) : null;
   if (at.quote && !found) frame.tell(new Error(at.step ? "The quote does not stand in one piece in this step." : "The quote stands in no single step: the analyst put it in its own words."));
   const target = found || (at.step ? steps[0] : null);
-  target?.scrollIntoView({ block: found ? "center" : "start" });
+  // Once more when the cards above have their real heights.
+  const go = () => target?.scrollIntoView({ block: found ? "center" : "start" });
+  go();
+  requestAnimationFrame(go);
   (found?.closest(".step-card") || target)?.focus({ preventScroll: true });
 }
