@@ -12,6 +12,7 @@ from harness.agents.recording import Recorder
 from harness.agents.skill_text import skill_block
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import BadInput, Unreachable
+from harness.models.limited import SampleLimitReached
 from harness.tools import Bench, get_tools
 
 STEPS_PER_TURN = 4
@@ -41,6 +42,8 @@ class ReactAgent:
         try:
             state = await self._invoke(sample, context, react)
         except AttemptEnded as error:
+            return recorder.run(None, str(error))
+        except SampleLimitReached as error:
             return recorder.run(None, str(error))
         except (Unreachable, BadInput) as error:
             return recorder.run(None, f"{type(error).__name__}: {error}")

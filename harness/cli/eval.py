@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from harness.evals.types import EvalReport, Repeated
 
 
+_POSITIVE = click.FloatRange(0, min_open=True)
+
+
 @click.command("eval")
 @click.argument("suite")
 @click.option("--split", type=click.Choice(["train", "selection", "test"]))
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 @click.option("--baseline", is_flag=True, help="Run without the skill too, and compare.")
 @click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
 @click.option("--limit", type=int, help="Take the first tasks only.")
+@click.option("--token-limit", type=click.IntRange(1), help="Tokens that an attempt may use.")
+@click.option("--cost-limit", type=_POSITIVE, help="US dollars that an attempt may cost.")
+@click.option("--time-limit", type=_POSITIVE, help="Seconds that an attempt may take.")
 @click.option("--sample", help="Run this task only, and print its events as they happen.")
 @click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")

@@ -17,6 +17,7 @@ from harness.core import LimitReached, Score, Task, digest, invalid
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
+from harness.models.limited import LimitedModel
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
@@ -77,12 +78,14 @@ class Attempts:
     ) -> tuple[AgentRun, Score]:
         base = self._plan.suite.base
         family = self._family(task)
+        limits = self._plan.limits
+        model = LimitedModel(self._model, limits) if limits else self._model
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         context = attempt_context(
             self._plan.suite.suite,
             task,
-            self._model,
+            model,
             seed=self._plan.seed + epoch,
             skill=self._plan.skill,
             skill_mode=self._plan.skill_mode,
@@ -99,13 +102,15 @@ class Attempts:
         agent = self._plan.agent
         if self._gateway is None:
             return await agent.run(sample, context)
-        key, variables = self._gateway.open_account()
+        key, variables = self._gateway.open_account(context.model)
         try:
             attempt = await agent.run(sample, replace(context, endpoint=variables))
         finally:
             account = self._gateway.close_account(key)
         if account.limit is not None:
             raise account.limit
+        if account.ended is not None:
+            attempt = replace(attempt, invalid=str(account.ended))
         return replace(attempt, usage=attempt.usage + account.usage)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.agents.types import Agent, SkillMode
 from harness.core import Task, digest_tree
 from harness.evals.suite import LoadedSuite
+from harness.models.limited import SampleLimits
 from harness.models.types import Model
 
 
@@ -23,6 +24,7 @@ class EvalPlan:
         epochs: attempts per task; each has its own seed (`seed` + epoch).
         seed: random seed, sent with every call.
         limit: take the first tasks only.
+        sample_limits: of every attempt, in place of the suite's.
     """
 
     suite: LoadedSuite
@@ -32,6 +34,14 @@ class EvalPlan:
     epochs: int = 1
     seed: int = 41
     limit: int | None = None
+    sample_limits: SampleLimits = field(default_factory=SampleLimits)
+
+    @property
+    def limits(self) -> SampleLimits:
+        """Of every attempt: each is the run's, or else the suite's."""
+        return self.suite.suite.limits.model_copy(
+            update=self.sample_limits.model_dump(exclude_none=True)
+        )
 
     def attempts(self) -> list[tuple[Task, int]]:
         """Every (task, epoch) of the run, epochs outermost."""
@@ -57,6 +67,7 @@ class EvalPlan:
             "epochs": self.epochs,
             "seed": self.seed,
             "limit": self.limit,
+            "sample_limits": self.limits.model_dump(exclude_none=True),
             "version": harness.__version__,
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import Agent, SkillMode
 from harness.core import BadInput, Unreachable, Value
@@ -15,8 +15,12 @@ from harness.evals.runner import Tally, finished_items, run_eval
 from harness.evals.statistics import detectable_lift
 from harness.evals.suite import LoadedSuite, Split, load_suite
 from harness.evals.types import EvalReport, ItemRecord
-from harness.models.types import Model, Sampling
+from harness.models.limited import SampleLimits
+from harness.models.types import Sampling
 from harness.sandbox.types import Sandbox
+
+if TYPE_CHECKING:
+    from harness.models import ChatModel
 
 DEFAULT_MODEL = "local/smollm2-135m"
 
@@ -33,6 +37,8 @@ class EvalSettings(Value):
         baseline: run without the skill too, before the run with it.
         sandbox: a rung's name, `auto`, or `none`.
         trust: run code that comes with the suite outside the sandbox.
+        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
+            (seconds) in place of the suite's `limits`.
     """
 
     suite: str
@@ -42,6 +48,9 @@ class EvalSettings(Value):
     skill_mode: SkillMode | None = None
     baseline: bool = False
     epochs: int = 1
+    token_limit: int | None = None
+    cost_limit: float | None = None
+    time_limit: float | None = None
     limit: int | None = None
     sample: str | None = None
     sandbox: str = "auto"
@@ -152,19 +161,25 @@ class Evaluator:
             epochs=settings.epochs,
             seed=settings.seed,
             limit=settings.limit,
+            sample_limits=SampleLimits(
+                tokens=settings.token_limit, usd=settings.cost_limit, seconds=settings.time_limit
+            ),
         )
         model = open_agent_model(settings, out)
         label = out.name
-        report = await run_eval(
-            plan,
-            out,
-            model=model,
-            sandbox=self._sandbox,
-            family=self._family,
-            concurrency=settings.concurrency,
-            on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
-            on_event=on_event,
-        )
+        try:
+            report = await run_eval(
+                plan,
+                out,
+                model=model,
+                sandbox=self._sandbox,
+                family=self._family,
+                concurrency=settings.concurrency,
+                on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
+                on_event=on_event,
+            )
+        finally:
+            await model.aclose()
         _reached(out, report)
         return report
 
@@ -186,8 +201,10 @@ def agent_model_spec(models: tuple[str, ...]) -> str:
     return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
 
 
-def open_agent_model(settings: EvalSettings, out: Path, sampling: Sampling | None = None) -> Model:
-    """The agent's model, with the run's request cache and budget."""
+def open_agent_model(
+    settings: EvalSettings, out: Path, sampling: Sampling | None = None
+) -> ChatModel:
+    """The agent's model, with the run's request cache and budget; the caller closes it."""
     from harness.models import Budget, CallStore, open_model
 
     out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
+from harness.models.limited import SampleLimits
 from harness.models.types import Sampling
 
 Split = Literal["train", "selection", "test"]
@@ -28,6 +29,7 @@ class Suite(Value):
         skill_mode: preloaded or discovered.
         sampling: sampling parameters of the agent.
         max_turns: model calls per attempt.
+        limits: tokens, usd and seconds per attempt.
         tools: tools of our graphs; default python and bash for spreadsheet tasks, else none.
         protocol: native tool calls, or the text protocol.
     """
@@ -39,6 +41,7 @@ class Suite(Value):
     skill_mode: SkillMode = "preloaded"
     sampling: Sampling = Sampling()
     max_turns: int = 100
+    limits: SampleLimits = SampleLimits()
     tools: tuple[str, ...] | None = None
     protocol: ToolProtocol = "native"
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.core import HarnessError, LimitReached, Unreachable, Usage
+from harness.models.limited import SampleLimitReached
 from harness.models.serving import serving
 from harness.models.types import Model, Reply, Sampling
 
@@ -38,11 +39,15 @@ class Account:
         usage: sum over its calls.
         calls: call ids, in order.
         limit: the budget error that a call met, if one did.
+        ended: the limit of the attempt that a call met, if one did.
+        model: answers.
     """
 
+    model: Model
     usage: Usage = field(default_factory=Usage)
     calls: list[str] = field(default_factory=list[str])
     limit: LimitReached | None = None
+    ended: SampleLimitReached | None = None
 
 
 class Gateway:
@@ -54,10 +59,14 @@ class Gateway:
         self._accounts: dict[str, Account] = {}
         self.url = ""
 
-    def open_account(self) -> tuple[str, dict[str, str]]:
-        """A new key, and the variables that tell an agent where to ask and with what key."""
+    def open_account(self, model: Model | None = None) -> tuple[str, dict[str, str]]:
+        """A new key, and the variables that tell an agent where to ask and with what key.
+
+        Args:
+            model: answers in place of the run's.
+        """
         key = secrets.token_urlsafe(24)
-        self._accounts[key] = Account()
+        self._accounts[key] = Account(model or self._model)
         name = self._model.spec.partition("/")[2]
         variables = {
             "OPENAI_BASE_URL": self.url,
@@ -83,9 +92,12 @@ class Gateway:
             body = await request.json()
             if body.get("stream"):
                 return _error(400, "this endpoint does not stream: send stream=false")
-            reply = await self._answer(body)
+            reply = await self._answer(account.model, body)
         except LimitReached as error:
             account.limit = error
+            return _error(429, str(error))
+        except SampleLimitReached as error:
+            account.ended = error
             return _error(429, str(error))
         except Unreachable as error:
             return _error(502, str(error))
@@ -95,13 +107,13 @@ class Gateway:
         account.calls.append(reply.call_id)
         return JSONResponse(_completion(reply))
 
-    async def _answer(self, body: dict[str, Any]) -> Reply:
+    async def _answer(self, model: Model, body: dict[str, Any]) -> Reply:
         values = {name: body[name] for name in _SAMPLING if body.get(name) is not None}
         values.setdefault("max_tokens", body.get("max_completion_tokens"))
         values.setdefault("seed", self._seed)
         stop = body.get("stop")
         sampling = Sampling(**values, stop=(stop,) if isinstance(stop, str) else stop)
-        return await self._model.complete(
+        return await model.complete(
             body["messages"],
             tools=body.get("tools"),
             sampling=sampling,

@@ -1,0 +1,102 @@
+"""Limits of one attempt, kept by the model that it is given: every kind of agent meets them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from pydantic import Field, JsonValue
+
+from harness.core import HarnessError, Usage, Value
+from harness.models.types import Message, Model, Reply, Sampling
+
+
+class SampleLimits(Value):
+    """What one attempt may use; None is no limit.
+
+    A call is made as long as what was used before is below the limit, so that the last one may go
+    beyond it. Answers from the request cache count like any other: a run that is resumed ends its
+    attempts where it would have ended them.
+
+    Attributes:
+        tokens: of all calls, prompts included.
+        usd: of all calls.
+        seconds: since the attempt began; a call under way is cut off.
+    """
+
+    tokens: int | None = Field(default=None, gt=0)
+    usd: float | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0)
+
+    def __bool__(self) -> bool:
+        return any(limit is not None for limit in (self.tokens, self.usd, self.seconds))
+
+
+class SampleLimitReached(HarnessError):
+    """The attempt used what it may use; it ends and is invalid, the run goes on."""
+
+
+class LimitedModel:
+    """A model for one attempt.
+
+    Args:
+        model: answers.
+        limits: of the attempt, which begins now.
+    """
+
+    def __init__(self, model: Model, limits: SampleLimits) -> None:
+        self.spec, self.simulated = model.spec, model.simulated
+        self._model, self._limits = model, limits
+        self._began = time.monotonic()
+        self._usage = Usage()
+
+    async def complete(
+        self,
+        messages: list[Message],
+        *,
+        tools: list[dict[str, JsonValue]] | None = None,
+        sampling: Sampling | None = None,
+        response_format: dict[str, JsonValue] | None = None,
+    ) -> Reply:
+        """As :meth:`harness.models.types.Model.complete`.
+
+        Raises:
+            SampleLimitReached: if a limit leaves no room for the call.
+        """
+        left = self._left()
+        call = self._model.complete(
+            messages, tools=tools, sampling=sampling, response_format=response_format
+        )
+        clock = asyncio.timeout(left)
+        try:
+            async with clock:
+                reply = await call
+        except TimeoutError:
+            if clock.expired():
+                raise SampleLimitReached(self._over("time", "seconds")) from None
+            raise
+        self._usage += reply.usage
+        return reply
+
+    def _left(self) -> float | None:
+        """Seconds for the next call."""
+        limits, used = self._limits, self._usage
+        if limits.tokens is not None and used.tokens >= limits.tokens:
+            raise SampleLimitReached(self._over("token", "tokens"))
+        if limits.usd is not None and used.cost_usd is None:
+            raise SampleLimitReached(f"a cost limit needs the price of {self.spec}: it is unknown")
+        if limits.usd is not None and (used.cost_usd or 0.0) >= limits.usd:
+            raise SampleLimitReached(self._over("cost", "usd"))
+        if limits.seconds is None:
+            return None
+        left = limits.seconds - (time.monotonic() - self._began)
+        if left <= 0:
+            raise SampleLimitReached(self._over("time", "seconds"))
+        return left
+
+    def _over(self, option: str, name: str) -> str:
+        limit = getattr(self._limits, name)
+        return (
+            f"the attempt reached its limit of {limit:g} {name} after {self._usage.calls} calls "
+            f"(--{option}-limit)"
+        )
