@@ -13,10 +13,8 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from harness.check.node import check_node, outcome
 from harness.core import BadInput
 from harness.retrieve.document import Document
-from tests.models.http_server import Answer, completion, serve
-
-NOTES = "The pump was replaced in 2019. It moves 320 litres per minute."
-WRONG = "The pump moves 420 litres per minute."
+from tests.check.pump import NOTES, WRONG, quoting
+from tests.models.http_server import serve
 
 
 class State(TypedDict, total=False):
@@ -83,12 +81,7 @@ def test_messages_and_documents_of_langchain_are_read() -> None:
 def test_blindly_with_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "test")
 
-    def said(body: dict[str, Any]) -> Answer:
-        one = {"evidence": "It moves 320 litres per minute.", "answer": "320 litres per minute"}
-        blind = "from the documents alone" in body["messages"][-1]["content"]
-        return completion(json.dumps([one] * 9) if blind else "[]")
-
-    with serve(said) as served:
+    with serve(quoting) as served:
         node = check_node(models=("openai/x",), base_url=served.url)
         found = node({"answer": WRONG, "documents": [NOTES]})["check"]
     assert found["verdict"] == "FAIL"

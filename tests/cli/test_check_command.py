@@ -11,16 +11,15 @@ from click.testing import CliRunner, Result
 
 from harness.cli.check import check
 from harness.core import BadInput
+from tests.check.pump import NOTES, WRONG, quoting
 from tests.models.http_server import Answer, completion, serve
-
-NOTES = "The pump was replaced in 2019. It moves 320 litres per minute."
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "notes.md").write_text(NOTES)
     (tmp_path / "true.txt").write_text("The pump was replaced in 2019.")
-    (tmp_path / "false.txt").write_text("The pump moves 420 litres per minute.")
+    (tmp_path / "false.txt").write_text(WRONG)
     return tmp_path
 
 
@@ -66,12 +65,7 @@ def test_batch(folder: Path) -> None:
 def test_blind_with_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "test")
 
-    def answer(body: dict[str, Any]) -> Answer:
-        said = {"evidence": "It moves 320 litres per minute.", "answer": "320 litres per minute"}
-        checker = "from the documents alone" in body["messages"][-1]["content"]
-        return completion(json.dumps([said] * 9) if checker else "[]")
-
-    with serve(answer) as served:
+    with serve(quoting) as served:
         found = run(
             folder, "false.txt", "--model", "openai/x", "--base-url", served.url, "--json"
         )  # fmt: skip
