@@ -8,7 +8,7 @@ format has no field for lies in `extra["harness"]`.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import (
     Field,
@@ -285,6 +285,3 @@ class Trajectory(Value):
         """Our own facts: task_id, outcome, score, skill digest, sandbox, ... (empty if foreign)."""
         value = (self.extra or {}).get("harness")
         return value if isinstance(value, dict) else {}
-
-
-SUPPORTED_VERSIONS: tuple[str, ...] = get_args(SchemaVersion)

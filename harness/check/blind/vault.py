@@ -23,8 +23,6 @@ class Vault:
     def __init__(self) -> None:
         self._response: str | None = None
         self._values: tuple[tuple[str, ...], ...] = ()
-        self.asserted = 0
-        """Requests that passed."""
 
     def seal(self, response: str, values: Sequence[Sequence[str]]) -> None:
         """Remember what must not leave; `values` are those that each request asks for."""
@@ -56,7 +54,6 @@ class Vault:
         found = self.leaks(messages, passages, request)
         if found:
             raise Leaked(f"a request to the Checker leaks a {found[0].kind}: {found[0].what!r}")
-        self.asserted += 1
 
 
 def _without_fixed(text: str, passages: Sequence[str]) -> str:
