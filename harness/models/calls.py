@@ -19,10 +19,10 @@ from harness.core import Usage
 from harness.models import call_rows
 from harness.models.budget import Spend
 from harness.models.call_rows import SentCall, StoredCall, pack
+from harness.models.coalescing import Flights
 from harness.models.committing import Committer, explained
-from harness.models.types import Reply, Role
+from harness.models.types import Role
 
-Flights = dict[str, "asyncio.Future[Reply]"]
 _IN_MEMORY = count(1)
 """Numbers of stores without a file: a budget knows a store by its name."""
 

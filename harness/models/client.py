@@ -6,10 +6,6 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
@@ -17,6 +13,8 @@ from harness.core import BadInput, Unreachable, Usage
 from harness.models import retry
 from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
+from harness.models.coalescing import coalesced
+from harness.models.connections import Connections
 from harness.models.endpoints import Endpoint, resolve
 from harness.models.faults import Fault, classify
 from harness.models.hedging import Patience, hedged
@@ -34,22 +32,11 @@ from harness.models.wire import (
     usage_of,
 )
 
-if TYPE_CHECKING:
-    import openai
-
 DEFAULT_MAX_TOKENS = 4096
 """Sent where a budget needs a bound on the completion and none is configured."""
 LOCAL_MAX_TOKENS = 1024
 
 _log = logging.getLogger("harness.models")
-
-
-@dataclass
-class _Connections:
-    """What belongs to one event loop."""
-
-    slots: asyncio.Semaphore
-    clients: dict[int, openai.AsyncOpenAI] = field(default_factory=dict[int, "openai.AsyncOpenAI"])
 
 
 class ChatModel:
@@ -80,11 +67,9 @@ class ChatModel:
         self._calls = calls
         self._budget = budget
         self._sampling = sampling
-        self._concurrency = concurrency
+        self._connections = Connections(endpoint, concurrency)
         self._gate = retry.RateGate()
         self._rng = random.Random()
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connections]
-        self._loops = WeakKeyDictionary()
         self._told = False
         self._patience = Patience() if hedge else None
         self._answered: set[str] = set()
@@ -113,44 +98,19 @@ class ChatModel:
         chosen = sampling or self._sampling
         body = request_body(self._endpoint.model, messages, tools, chosen, response_format)
         call_id = request_digest(self._endpoint.kind, body)
-        return await self._coalesced(call_id, lambda: self._answer(call_id, body, chosen))
+        return await coalesced(
+            self._calls.flights(), call_id, lambda: self._answer(call_id, body, chosen)
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        connections = self._loops.pop(asyncio.get_running_loop(), None)
-        for client in connections.clients.values() if connections else ():
-            await client.close()
-
-    async def _coalesced(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Identical requests under way at one time are sent once."""
-        flights = self._calls.flights()
-        while (pending := flights.get(call_id)) is not None:
-            try:
-                reply = await asyncio.shield(pending)
-            except asyncio.CancelledError:
-                if not pending.cancelled():
-                    raise  # we are cancelled ourselves; otherwise the first asker was
-            else:
-                return reply.model_copy(update={"cached": True})
-        flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        flights[call_id] = flight
-        try:
-            reply = await answer()
-            flight.set_result(reply)
-            return reply
-        except Exception as error:
-            flight.set_exception(error)
-            flight.exception()  # it counts as seen, whether or not anyone else waits
-            raise
-        finally:
-            flight.cancel()  # does nothing once there is a result
-            del flights[call_id]
+        await self._connections.aclose()
 
     async def _answer(self, call_id: str, body: Body, sampling: Sampling) -> Reply:
         stored = await self._calls.find(call_id)
         if stored is not None:
             return read_reply(call_id, stored.response, stored.usage, cached=True)
-        slots, bounded = self._connections().slots, self._bounded(body)
+        slots, bounded = self._connections.slots, self._bounded(body)
 
         async def send() -> Reply:
             async with slots:
@@ -221,7 +181,7 @@ class ChatModel:
         number = await self._calls.sent(call_id, self.role, kind, body, self._worst(body))
         started = time.monotonic()
         try:
-            headers, content = await self._post(index, body, timeout_s)
+            headers, content = await self._connections.post(index, body, timeout_s)
         except openai.APIError as error:
             fault = classify(error, self._endpoint, index)
             if fault.unsent:
@@ -256,32 +216,10 @@ class ChatModel:
             self._answered.add(call_id)
         return read_reply(call_id, response, usage, cached=kind == "replay")
 
-    async def _post(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
-        """Headers and content of an HTTP 200."""
-        rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
-        if self._endpoint.official and "max_tokens" in rest:  # newer models refuse the old name
-            rest["max_completion_tokens"] = rest.pop("max_tokens")
-        raw = await self._client(index).chat.completions.with_raw_response.create(
-            model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout_s
-        )
-        return raw.headers, raw.content
-
     def _worst(self, body: Body) -> Spend:
         prompt, completion = prompt_bound(body), completion_limit(body) or 0
         usd = self._price.cost(prompt, completion) if self._price else 0.0
         return Spend(usd, prompt + completion, 1)
-
-    def _connections(self) -> _Connections:
-        loop = asyncio.get_running_loop()
-        if loop not in self._loops:
-            self._loops[loop] = _Connections(asyncio.Semaphore(self._concurrency))
-        return self._loops[loop]
-
-    def _client(self, index: int) -> openai.AsyncOpenAI:
-        clients = self._connections().clients
-        if index not in clients:
-            clients[index] = self._endpoint.client(index, self._concurrency)
-        return clients[index]
 
 
 def open_model(

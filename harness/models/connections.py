@@ -1,0 +1,78 @@
+"""HTTP connections to an endpoint, of each event loop its own."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from harness.models.endpoints import Endpoint
+from harness.models.wire import Body
+
+if TYPE_CHECKING:
+    import openai
+
+
+@dataclass
+class _Held:
+    """What belongs to one event loop."""
+
+    slots: asyncio.Semaphore
+    clients: dict[int, openai.AsyncOpenAI] = field(default_factory=dict[int, "openai.AsyncOpenAI"])
+
+
+class Connections:
+    """Clients of the servers of an endpoint, and slots for requests in flight.
+
+    Args:
+        endpoint: where requests go.
+        concurrency: slots of each event loop.
+    """
+
+    def __init__(self, endpoint: Endpoint, concurrency: int) -> None:
+        self._endpoint = endpoint
+        self._concurrency = concurrency
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+
+    @property
+    def slots(self) -> asyncio.Semaphore:
+        """The slots of the running event loop."""
+        return self._held().slots
+
+    async def post(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
+        """Headers and content of an HTTP 200.
+
+        Args:
+            index: of the server.
+            body: the request.
+            timeout_s: for the whole answer.
+
+        Raises:
+            openai.APIError: for anything else.
+        """
+        rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
+        if self._endpoint.official and "max_tokens" in rest:  # newer models refuse the old name
+            rest["max_completion_tokens"] = rest.pop("max_tokens")
+        raw = await self._client(index).chat.completions.with_raw_response.create(
+            model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout_s
+        )
+        return raw.headers, raw.content
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        held = self._loops.pop(asyncio.get_running_loop(), None)
+        for client in held.clients.values() if held else ():
+            await client.close()
+
+    def _held(self) -> _Held:
+        loop = asyncio.get_running_loop()
+        if loop not in self._loops:
+            self._loops[loop] = _Held(asyncio.Semaphore(self._concurrency))
+        return self._loops[loop]
+
+    def _client(self, index: int) -> openai.AsyncOpenAI:
+        clients = self._held().clients
+        if index not in clients:
+            clients[index] = self._endpoint.client(index, self._concurrency)
+        return clients[index]
