@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, write_atomic
+from harness.core.rundir import RunReader
 from harness.trajectories.formats import detect_format, open_trajectories
 from harness.trajectories.inspect_export import write_inspect
 from harness.trajectories.official import LogFormat, log_format_of, render, to_log
@@ -171,7 +172,8 @@ def export_trajectories(
     elif target == "atif":
         exported = files = _write_atif(counted, out)
     elif target == "inspect":
-        exported, files = write_inspect(counted, out / "trajectories.eval"), 1
+        file, files = out / "trajectories.eval", 1
+        exported = write_inspect(counted, file, _suite(path) or "trajectories")
     else:
         convert = to_openai if target == "openai" else to_sharegpt
         exported, files = _write_rows(counted, out / f"{target}.jsonl", convert), 1
@@ -183,6 +185,13 @@ def export_trajectories(
         redacted=counted.found,
         out=str(out),
     )
+
+
+def _suite(path: Path) -> str | None:
+    """The suite of an eval run's folder."""
+    if not (path / "run.json").is_file():
+        return None
+    return str(RunReader(path).lock.get("suite") or "") or None
 
 
 class _Redactions:

@@ -19,6 +19,7 @@ from harness.core import (
     ToolCall,
     Trajectory,
 )
+from harness.core.rundir import RunWriter
 from harness.trajectories import content_text, export_trajectories, open_trajectories
 from harness.trajectories.inspect_export import write_inspect
 
@@ -169,3 +170,35 @@ def test_an_export_is_deterministic(tmp_path: Path) -> None:
 def test_a_sample_without_messages_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="samples/a_epoch_2"):
         list(open_trajectories(_archive(tmp_path / "log.eval", {"id": "a"})))
+
+
+def test_the_log_of_a_run_has_its_suite_its_results_and_its_reasons(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with RunWriter(run, {"kind": "eval", "suite": "sums"}) as writer:
+        for number, outcome in enumerate(["pass", "fail", "pass", "invalid"]):
+            facts = {"task_id": f"t{number % 3}", "outcome": outcome, "answer": "4", "reason": "so"}
+            tokens = {"prompt": 10, "completion": 2, "cached": 4}
+            row: dict[str, Any] = {
+                "schema_version": "ATIF-v1.8",
+                "trajectory_id": f"t{number}",
+                "agent": {"name": "a", "version": "1", "model_name": "p/m"},
+                "steps": [{"step_id": 1, "source": "user", "message": "asked"}],
+                "final_metrics": {f"total_{key}_tokens": one for key, one in tokens.items()},
+                "extra": {"harness": facts},
+            }
+            writer.append_trajectory(row)
+    export_trajectories(run, tmp_path / "out", "inspect")
+    with zipfile.ZipFile(tmp_path / "out" / "trajectories.eval") as opened:
+        header = json.loads(opened.read("header.json"))
+        scored = json.loads(opened.read("samples/t1_epoch_1.json"))
+        failed = json.loads(opened.read("samples/t0_epoch_2.json"))
+    assert header["eval"]["task"] == "sums"
+    (score,) = header["results"]["scores"]
+    assert (score["scored_samples"], score["unscored_samples"]) == (3, 1)
+    assert score["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert score["metrics"]["stderr"]["value"] == pytest.approx(1 / 3)
+    assert scored["scores"]["outcome"] == {"value": "I", "answer": "4", "explanation": "so"}
+    assert scored["model_usage"]["p/m"] == {
+        "input_tokens": 6, "output_tokens": 2, "total_tokens": 12, "input_tokens_cache_read": 4
+    }  # fmt: skip
+    assert (failed["scores"], failed["error"]["message"]) == ({}, "so")
