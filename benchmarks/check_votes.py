@@ -1,6 +1,6 @@
 """Is the agreement of votes a probability? Calibration of `--votes K`.
 
-    python -m benchmarks.check_votes --simulated
+    python -m benchmarks.check_votes --simulated 0.3 0.2
     python -m benchmarks.check_votes --model local/smollm2-135m --documents 5 --votes 5
     python -m benchmarks.check_votes --model openai/NAME --base-url URL
 
@@ -42,8 +42,6 @@ from harness.models.serving import serving
 from harness.models.types import Sampling
 
 FOLDS = 5
-SIMULATED = ((0.1, 0.0), (0.3, 0.0), (0.3, 0.2))
-"""Chance to waver in a sample, chance to be wrong in every one."""
 
 
 @dataclass(frozen=True)
@@ -124,18 +122,18 @@ def fitted(
     return found
 
 
-async def run(
-    given: argparse.Namespace, label: str, app: tuple[float, float] | None
-) -> dict[str, Any]:
+async def run(given: argparse.Namespace) -> dict[str, Any]:
     """One Checker over all notes."""
     cases = list(generated(given.documents, given.seed))
     async with AsyncExitStack() as stack:
-        spec, base_url = given.model, given.base_url
-        if app is not None:
-            server = simulated(0.0, app[1], wavering=app[0])
+        label, spec, base_url = given.model, given.model, given.base_url
+        if given.simulated is not None:
+            wavering, wrong = given.simulated
+            label = f"SIMULATED (wavers {wavering:g}, wrong for good {wrong:g})"
+            server = simulated(0.0, wrong, wavering=wavering)
             spec = "openai/simulated-checker"
             base_url = await stack.enter_async_context(serving(server)) + "/v1"
-        store = CallStore(given.calls) if app is None else None
+        store = CallStore(given.calls) if given.simulated is None else None
         model = open_model(spec, base_url=base_url, calls=store)
         stack.push_async_callback(model.aclose)
         found = [
@@ -158,7 +156,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--model", default="local/smollm2-135m")
     parser.add_argument("--base-url")
-    parser.add_argument("--simulated", action="store_true", help="Checkers of known faults instead")
+    parser.add_argument(
+        "--simulated", type=float, nargs=2, metavar="P",
+        help="a Checker that wavers in a sample, or is wrong in all of them, with these chances",
+    )  # fmt: skip
     parser.add_argument("--documents", type=int, default=60)
     parser.add_argument("--votes", type=int, default=9)
     parser.add_argument("--temperature", type=float, default=0.7)
@@ -166,18 +167,12 @@ def main() -> None:
     parser.add_argument("--calls", type=Path, help="keeps answered calls")
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_votes.json"))
     given = parser.parse_args()
-    checkers: list[tuple[str, tuple[float, float] | None]] = [(given.model, None)]
-    if given.simulated:
-        checkers = [
-            (f"SIMULATED (wavers {one[0]:g}, wrong for good {one[1]:g})", one) for one in SIMULATED
-        ]
-    for label, app in checkers:
-        found = asyncio.run(run(given, label, app))
-        old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
-        kept = [one for one in old.get("runs", []) if one["model"] != label]
-        whole = {"command": "python -m benchmarks.check_votes", "runs": [*kept, found]}
-        write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
-        print(json.dumps(found))
+    found = asyncio.run(run(given))
+    old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
+    kept = [one for one in old.get("runs", []) if one["model"] != found["model"]]
+    whole = {"command": "python -m benchmarks.check_votes", "runs": [*kept, found]}
+    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
