@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from harness.checkpoints import rows, threads, upkeep
 from harness.checkpoints.database import Database
 from harness.checkpoints.threaded import ThreadedSaver
-from harness.checkpoints.values import Values
+from harness.checkpoints.values import Ref, Values
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -218,6 +218,17 @@ class CheckpointStore(ThreadedSaver):
         """(namespace, checkpoint) -> id of each task that wrote -> its path and its channels."""
         with self._database.reading() as db:
             return threads.writers(db, thread_id)
+
+    def written(self, thread_id: str) -> list[threads.Written]:
+        """A thread's writes to its state, without their values, oldest checkpoint first."""
+        with self._database.reading() as db:
+            return threads.written(db, thread_id)
+
+    def values(self, refs: Sequence[Ref]) -> list[Any]:
+        """The values behind the references of :meth:`written`; equal references, equal values."""
+        with self._database.reading() as db:
+            self._check()
+            return self._values.get(db, refs)
 
     def copy_checkpoints(
         self, source: str, target: str, wanted: Collection[tuple[str, str]]

@@ -54,6 +54,28 @@ def writers(
     return found
 
 
+class Written(NamedTuple):
+    """A write without its value."""
+
+    ns: str
+    checkpoint: str
+    task: str
+    channel: str
+    ref: Ref
+
+
+def written(db: sqlite3.Connection, thread: str) -> list[Written]:
+    """Every write of a thread to a key of the state, oldest checkpoint first."""
+    rows = db.execute(
+        "SELECT ns, checkpoint, task, channel, ref FROM writes "
+        "JOIN checkpoints ON checkpoints.head = writes.head WHERE thread = ? "
+        "ORDER BY checkpoint, path, task, idx",
+        (thread,),
+    )
+    hidden = ("__", "branch:", "join:")
+    return [Written(*row) for row in rows if not row[3].startswith(hidden)]
+
+
 def copy_some(
     db: sqlite3.Connection, source: str, target: str, wanted: Collection[tuple[str, str]]
 ) -> None:

@@ -17,6 +17,7 @@ from harness.core import BadInput
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
     from harness.debug import Debugger, Stop
+    from harness.debug.usage import Meter
 
 
 @click.command()
@@ -71,6 +72,7 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                 context=opened.context,
                 find_mutations=True,
                 beyond=opened.beyond,
+                meter=opened.meter,
             )
             stop = _begin(debugger, opened)
             for note in (*opened.notes, *opened.told()):
@@ -101,6 +103,7 @@ class _Opened:
     hold: bool = True
     reload: Callable[[], Any] | None = None
     beyond: Callable[[], None] | None = None
+    meter: Meter | None = None
     notes: tuple[str, ...] = ()
     told: Callable[[], tuple[str, ...]] = tuple
 
@@ -149,6 +152,7 @@ def _of_item(
         thread=item,
         hold=False,
         beyond=opened.beyond,
+        meter=None if opened.answers is None else opened.answers.meter,
         notes=opened.notes,
         told=lambda: (opened.served(),),
     )

@@ -18,6 +18,7 @@ from harness.debug.history import History, replace_writes, shown
 from harness.debug.recording import Recording
 from harness.debug.tasks import state_names
 from harness.debug.types import Breakpoint, Stop, TaskInfo
+from harness.debug.usage import Meter
 from harness.debug.worker import Worker
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Running:
         breakpoints: where to stop and what to watch; shared by all branches.
         branch: the branch that runs, or ran last.
         recording: what is served in a replay, else None.
+        meter: tokens and money of every task.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Running:
         stop_on_exception: bool = True,
         find_mutations: bool = False,
         beyond: Callable[[], None] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         """Prepare a session.
 
@@ -57,11 +60,13 @@ class Running:
                 that changed it in place.
             beyond: lets models and tools answer what a recorded attempt did not ask; None where
                 they are the graph's own.
+            meter: knows of calls that leave no trace in the state.
         """
         self.store = store
         self.breakpoints = Breakpoints()
         self.branch: Branch | None = None
         self.recording: Recording | None = None
+        self.meter = meter or Meter()
         self._config = config or {}
         self._context = context
         self._stop_on_exception = stop_on_exception

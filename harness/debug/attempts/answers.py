@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from harness.core import Step, Trajectory, digest
 from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.recording import LeftRecording
+from harness.debug.usage import Meter
 from harness.models.calls import StoredCall
 from harness.models.recordings import nearest
 from harness.models.types import Message, Model, Reply, Sampling
@@ -67,12 +68,14 @@ class Answers:
     Attributes:
         beyond: answers what is not on record; None stops there.
         counts: how much was served since the beginning.
+        meter: what each task's calls used, when they were made.
     """
 
     def __init__(
         self, trajectory: Trajectory, calls: Sequence[StoredCall], effects: Effects
     ) -> None:
         self.beyond: Beyond | None = None
+        self.meter = Meter()
         self.counts = Counts()
         self._calls = list(calls)
         self._ids = {call.call_id for call in calls}
@@ -86,13 +89,14 @@ class Answers:
 
     async def reply(self, body: dict[str, Any], live: Callable[[Model], Awaitable[Reply]]) -> Reply:
         """The recorded reply to a request, or a live one where the user allowed it."""
-        thread, _ = _place()
+        thread, _, task = _place()
         call = None if thread in self._live else self._by_request.get(_request_key(body))
         if call is not None:
             self.counts.replies += 1
             whole = {**body, "model": call.body["model"]}
             self.counts.exact += request_digest(call.kind, whole) in self._ids
             self._at[thread] = self._steps.get(call.call_id, -1)
+            self.meter.note(thread, task, call.usage)
             return read_reply(call.call_id, call.response, call.usage, cached=True)
         if self.beyond is None:
             name = self._calls[0].body["model"] if self._calls else ""
@@ -100,11 +104,13 @@ class Answers:
             raise LeftRecording(f"the model was not asked this; {'; '.join(lines)}")
         self._live.add(thread)
         self.counts.live += 1
-        return await live(self.beyond.model)
+        reply = await live(self.beyond.model)
+        self.meter.note(thread, task, reply.usage)
+        return reply
 
     async def result(self, tool: Tool, arguments: Arguments, bench: Bench) -> str:
         """The recorded result of a tool call, or a live one where the user allowed it."""
-        thread, step = _place()
+        thread, step, _ = _place()
         key = _call_key(tool.name, arguments)
         found = [] if thread in self._live else self._results.get(key, [])
         here = [text for at, text in found if at == self._at.get(thread)]
@@ -164,12 +170,14 @@ def recorded_tool(tool: Tool, answers: Answers) -> Tool:
     return replace(tool, run=run)
 
 
-def _place() -> tuple[str, int]:
-    """Thread and super-step of the node that asks."""
+def _place() -> tuple[str, int, str]:
+    """Thread, super-step and task id of the node that asks."""
     from langgraph.config import get_config
 
     config = cast("Any", get_config())
-    return str(config["configurable"]["thread_id"]), int(config["metadata"]["langgraph_step"])
+    place = config["configurable"]
+    task = str(place["checkpoint_ns"]).rpartition(":")[2]
+    return str(place["thread_id"]), int(config["metadata"]["langgraph_step"]), task
 
 
 def _request_key(body: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from harness.core import BadInput, HarnessError
+from harness.core import BadInput, HarnessError, Usage
 from harness.debug.branches import listed
 from harness.debug.compare import compare
 from harness.debug.expressions import Expression
@@ -73,6 +73,7 @@ class Terminal:
             "locals": Command("", "variables where a node raised", self._locals),
             "where": Command("", "where the run stands", bare(lambda: debugger.last)),
             "steps": Command("[BRANCH]", "what ran", self._steps),
+            "usage": Command("[BRANCH]", "tokens and cost by node", self._usage),
             "set": Command("KEY JSON", "change the state here", self._set),
             "output": Command("STEP JSON", "change what a step returned", self._output),
             "fork": Command("STEP [NAME]", "run again from a step", self._fork),
@@ -167,8 +168,23 @@ class Terminal:
         return timeline(self._debugger.graph, self._debugger.history(branch or None))
 
     def _steps(self, rest: str) -> str:
-        lines = [text.event_line(number, event) for number, event in enumerate(self._events(rest))]
+        used = self._used(rest)
+        lines = [
+            text.event_line(number, event, used.get(event.point.task or ""))
+            for number, event in enumerate(self._events(rest))
+        ]
         return "\n".join(lines) or "none yet"
+
+    def _used(self, branch: str) -> dict[str, Usage]:
+        thread = self._debugger.history(branch or None).thread
+        return self._debugger.meter.tasks(self._debugger.store, thread)
+
+    def _usage(self, branch: str) -> str:
+        used = self._used(branch)
+        nodes: dict[str, list[Usage]] = {}
+        for event in self._events(branch):
+            nodes.setdefault(event.node, []).append(used.get(event.point.task or "", Usage()))
+        return text.usage_table(nodes) or "none yet"
 
     def _event(self, number: str) -> Event:
         events = self._events()

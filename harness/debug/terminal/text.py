@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from harness.core import Usage
 from harness.debug.branches import Branch
 from harness.debug.compare import Comparison, Difference
 from harness.debug.timeline import Event
@@ -96,12 +97,33 @@ def locals_text(failure: Failure) -> str:
     return "\n".join(safe(f"  {name} = {value}") for name, value in frame.locals.items())
 
 
-def event_line(number: int, event: Event) -> str:
+def event_line(number: int, event: Event, usage: Usage | None = None) -> str:
     """One line of the timeline."""
     wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
     goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
     state = "" if event.done else (f"  failed: {event.error}" if event.error else "  not finished")
-    return safe(f"{number:>4}  {event.node}{goes}  ") + wrote + safe(state)
+    used = "" if usage is None else f"{used_text(usage)}  "
+    return safe(f"{number:>4}  {event.node}{goes}  {used}") + wrote + safe(state)
+
+
+def used_text(usage: Usage) -> str:
+    """Tokens and money; an unknown price is a question mark."""
+    cost = "$?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{usage.tokens:,} tokens {cost}"
+
+
+def usage_table(nodes: dict[str, list[Usage]]) -> str:
+    """A line a node, with its executions, and the sum."""
+    rows = [(node, len(used), sum(used, Usage())) for node, used in nodes.items()]
+    if rows:
+        total = sum((usage for _, _, usage in rows), Usage())
+        rows.append(("all", sum(visits for _, visits, _ in rows), total))
+    width = max((len(node) for node, _, _ in rows), default=0)
+    return safe(
+        "\n".join(
+            f"{node:<{width}}  {visits:>4} runs  {used_text(usage)}" for node, visits, usage in rows
+        )
+    )
 
 
 def branch_line(branch: Branch, current: bool) -> str:

@@ -1,0 +1,141 @@
+"""Tokens and money of every task: from the messages that it wrote, and from recorded calls.
+
+A chat message that carries what its call used (`usage_metadata` of LangChain, `usage` of the OpenAI
+API, `metrics` of ATIF) is counted for the task that wrote it first; a node that hands the messages
+of others on is not charged for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from harness.core import BadInput, Usage, digest
+from harness.debug import branches
+from harness.models.prices import price_of
+from harness.models.specs import parse_spec
+
+if TYPE_CHECKING:
+    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints.values import Ref
+
+Marked = tuple[Hashable, Usage]
+"""A message's usage, under what tells it from other messages."""
+
+_DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
+"""The day of a model's version, which price tables leave out."""
+
+
+class Meter:
+    """What the tasks of a session used.
+
+    Calls that leave no trace in the state are noted here when they are made, or served from a
+    record; messages are read from the store.
+    """
+
+    def __init__(self) -> None:
+        self._noted: defaultdict[tuple[str, str], Usage] = defaultdict(Usage)
+        self._read: dict[Ref, list[Marked]] = {}
+
+    def note(self, thread: str, task: str, usage: Usage) -> None:
+        """A call of the task `task`."""
+        self._noted[thread, task] += usage
+
+    def tasks(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
+        """Usage by task id, of the tasks of a thread that used anything."""
+        found = self._written(store, thread)
+        for task, usage in self._called(store, thread).items():
+            found[task] = usage  # the call itself says more than the message it led to
+        return found
+
+    def _called(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
+        """Noted calls of a thread; tasks that it has from its parent are its parent's."""
+        own = {task: usage for (of, task), usage in self._noted.items() if of == thread}
+        if not self._noted:
+            return own
+        branch = branches.found(store, thread)
+        if branch.parent is None or branch.kind == "replay":
+            return own
+        return {**self._called(store, branch.parent), **own}
+
+    def _written(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
+        writes = [one for one in store.written(thread) if not isinstance(one.ref, bytes)]
+        new = list({one.ref for one in writes} - self._read.keys())
+        for ref, value in zip(new, store.values(new), strict=True):
+            self._read[ref] = list(_messages(value))
+        # In the order of their ends: a sub-graph's node ends behind those inside it.
+        ends = {(line.ns, line.parent): line.checkpoint for line in store.outline(thread)}
+        found: defaultdict[str, Usage] = defaultdict(Usage)
+        seen: set[Hashable] = set()
+        for one in sorted(writes, key=lambda one: ends.get((one.ns, one.checkpoint), "~")):
+            for key, usage in self._read[one.ref]:
+                if key not in seen:
+                    found[one.task] += usage
+                seen.add(key)
+        return dict(found)
+
+
+def _messages(value: Any) -> Iterator[Marked]:
+    """What the messages of a value used: the value itself, or the items of a list."""
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    for item in items:
+        usage = _usage(item)
+        if usage is not None:
+            yield _key(item), usage
+
+
+def _usage(item: Any) -> Usage | None:
+    if isinstance(item, Mapping):
+        found = cast("Mapping[str, Any]", item)
+        counts = _mapping(found.get("usage") or found.get("metrics"))
+        details = _mapping(counts.get("prompt_tokens_details"))
+        cached = counts.get("cached_tokens", details.get("cached_tokens"))
+        tokens = (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)
+        return _counted(tokens, found.get("model") or found.get("model_name"), counts)
+    counts = _mapping(getattr(item, "usage_metadata", None))
+    about = _mapping(getattr(item, "response_metadata", None))
+    cached = _mapping(counts.get("input_token_details")).get("cache_read")
+    tokens = (counts.get("input_tokens"), counts.get("output_tokens"), cached)
+    return _counted(tokens, about.get("model_name") or about.get("model"), {})
+
+
+def _counted(tokens: tuple[Any, Any, Any], model: Any, told: Mapping[str, Any]) -> Usage | None:
+    prompt, completion, cached = (one if isinstance(one, int) else 0 for one in tokens)
+    if not prompt and not completion:
+        return None
+    cost = told.get("cost_usd")
+    if not isinstance(cost, (int, float)):
+        cost = cost_of(str(model or ""), prompt, completion, cached)
+    return Usage(
+        calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=cached,
+        cost_usd=cost,
+    )
+
+
+def cost_of(model: str, prompt: int, completion: int, cached: int = 0) -> float | None:
+    """US dollars of a call, by the price at the provider's own endpoint; None if it is unknown."""
+    for name in (model, _DATED.sub("", model)):
+        try:
+            price = price_of(parse_spec(f"openai/{name}"), official=True)
+        except BadInput:
+            continue
+        if price is not None:
+            return price.cost(prompt, completion, cached)
+    return None
+
+
+def _key(item: Any) -> Hashable:
+    """A message's id, else a digest of what it says."""
+    if isinstance(item, Mapping):
+        found = cast("Mapping[str, Any]", item)
+        return found.get("id") or digest(repr(sorted(found.items(), key=str)).encode())
+    return getattr(item, "id", None) or digest(repr(item).encode())
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
