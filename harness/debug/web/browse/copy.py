@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.core import BadInput, write_atomic
 from harness.debug.web.browse.answers import Browsing
-from harness.debug.web.browse.library import Library, Place
+from harness.debug.web.browse.library import Library
 
 STATIC = Path(__file__).parent.parent / "static"
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
@@ -48,36 +48,39 @@ def write_copy(library: Library, out: Path) -> None:
 def _answers(browsing: Browsing) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every question that the page can ask, its parameters in the page's order."""
     yield ("about",), browsing.about(copy=True)
-    yield ("runs",), browsing.runs({})
-    for place in browsing.library.places():
-        yield from (_of_run if place.kind == "eval" else _of_evolution)(browsing, place)
+    runs = browsing.runs({})
+    yield ("runs",), runs
+    for row in runs["rows"]:
+        if "error" not in row:
+            ask = _of_run if row["kind"] == "eval" else _of_evolution
+            yield from ask(browsing, row["name"])
 
 
-def _of_run(browsing: Browsing, place: Place) -> Iterator[tuple[tuple[str, ...], Any]]:
-    query = {"run": place.name}
-    yield ("run", place.name), browsing.run(query)
-    yield ("tasks", place.name), browsing.tasks(query)
+def _of_run(browsing: Browsing, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    query = {"run": name}
+    yield ("run", name), browsing.run(query)
+    yield ("tasks", name), browsing.tasks(query)
     start: int | None = 0
     while start is not None:
         part = browsing.samples({**query, "from": str(start)})
-        yield ("samples", place.name, str(start)), part
+        yield ("samples", name, str(start)), part
         start = part["next"]
-    for item in browsing.library.run(place.name).items():
-        yield ("item", place.name, item), browsing.item({**query, "item": item})
+    for item in browsing.library.run(name).items():
+        yield ("item", name, item), browsing.item({**query, "item": item})
 
 
-def _of_evolution(browsing: Browsing, place: Place) -> Iterator[tuple[tuple[str, ...], Any]]:
-    query = {"evolution": place.name}
+def _of_evolution(browsing: Browsing, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    query = {"evolution": name}
     found = browsing.evolution(query)
-    yield ("evolution", place.name), found
+    yield ("evolution", name), found
     elsewhere: set[str] = set()
     for number in range(len(found["edits"])):
         origin = browsing.lineage({**query, "edit": str(number)})
         elsewhere |= {one["trajectory"] for one in origin["records"] if one["run"] is None}
-        yield ("lineage", place.name, str(number)), origin
+        yield ("lineage", name, str(number)), origin
     for item in sorted(elsewhere):
         try:
-            yield ("item", place.name, item), browsing.item({**query, "item": item})
+            yield ("item", name, item), browsing.item({**query, "item": item})
         except BadInput:
             continue  # kept nowhere; the copy says so when it is asked
 

@@ -22,7 +22,7 @@ export async function itemView(at, frame) {
   if (shown.length > MANY) for (const card of shown) card.classList.add("many");
   frame.after(() => arrive(at, shown, frame));
   return [
-    el("h1", {}, at.item, found.record ? badge(found.record.outcome) : null),
+    el("h1", {}, `${at.item} `, found.record ? badge(found.record.outcome) : null),
     at.from ? el("p", {}, el("a", { href: `#${new URLSearchParams({ evolution: at.from, line: at.line || "" })}` }, "← Back to the line of the skill")) : null,
     links(run, at, frame, place),
     found.record ? judged(found.record) : null,
