@@ -34,7 +34,7 @@ path_type = click.Path(path_type=Path)
 @click.option("--limit", type=int, help="Take the first tasks only.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
-@click.option("--prune", is_flag=True, help="Try the skill without what hurts or does nothing.")
+@click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
 @click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")
 @click.option("--resume", type=path_type, help="Go on with this run folder.")
 @seed_option
@@ -60,7 +60,7 @@ def audit_skill(
     """
     from harness.core import LimitReached
     from harness.core.rundir import new_run_id
-    from harness.evolve.audit import AuditSettings, plan_of, run_audit
+    from harness.evolve.audit import AuditSettings, plan_of, prune_skill, run_audit
 
     run: Path = resume or options.pop("out") or Path("runs") / new_run_id("audit")
     options.pop("out", None)
@@ -71,9 +71,7 @@ def audit_skill(
         emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
         return
     try:
-        done = run_audit(
-            settings, tell=lambda text: click.echo(text, err=True), show=tally_progress()
-        )
+        done = run_audit(settings, tell=_tell, show=tally_progress())
     except (LimitReached, KeyboardInterrupt) as error:
         click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
         if isinstance(error, KeyboardInterrupt):
@@ -81,10 +79,7 @@ def audit_skill(
         raise
     emit(done.receipt.model_dump(mode="json", by_alias=True), as_json, _text(done))
     if prune:
-        from harness.evolve.audit import prune_skill
-
-        pruned = prune_skill(settings, done.receipt, run)
-        click.echo(str(pruned), err=as_json)
+        click.echo(str(prune_skill(settings, done.receipt, run)), err=as_json)
 
 
 @click.command("verify")

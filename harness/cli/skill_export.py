@@ -55,18 +55,21 @@ def export_skill(
 ) -> None:
     """Write DIR where clients look, or as one reproducible .skill file.
 
-    universal is .agents/skills; agents and zip are other names of universal and skill.
+    universal is .agents/skills; agents and zip are other names of universal and skill. A receipt
+    of DIR travels beside the copy.
 
     Example: harness skill export skills/spreadsheet-basics --target zip --out dist
     """
-    from harness.skills import export, load_skill
+    from harness.skills import export, load_skill, receipt_files
 
     if target == "skill-creator":
         done = _creator(folder, out, suite, run, baseline, force, check)
     elif suite or run or baseline:
         raise BadInput(f"--suite, --run and --baseline belong to skill-creator, not to {target!r}")
     else:
-        done = export(load_skill(folder), target, out, force=force, check=check)
+        value = load_skill(folder)
+        receipt = receipt_files(folder, value)
+        done = export(value, target, out, force=force, check=check, receipt=receipt)
     _report([done], as_json)
 
 
@@ -81,9 +84,11 @@ def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: b
 
     Example: harness skill install skills/spreadsheet-basics --into my-project
     """
-    from harness.skills import install, load_skill
+    from harness.skills import install, load_skill, receipt_files
 
-    _report(install(load_skill(folder), into, force=force, check=check), as_json)
+    value = load_skill(folder)
+    receipt = receipt_files(folder, value)
+    _report(install(value, into, force=force, check=check, receipt=receipt), as_json)
 
 
 def _creator(

@@ -22,6 +22,7 @@ from harness.skills.provenance import (
     write_provenance,
 )
 from harness.skills.read import load_skill, new_skill, parse_skill
+from harness.skills.receipts import receipt_files
 from harness.skills.review import (
     Decision,
     Review,
@@ -125,6 +126,7 @@ __all__ = [
     "read_review",
     "read_sources",
     "read_version",
+    "receipt_files",
     "record_version",
     "review_form",
     "review_path",

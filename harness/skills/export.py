@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -64,7 +65,13 @@ class Exported(Value):
 
 
 def export(
-    skill: Skill, target: Target, out: Path, *, force: bool = False, check: bool = False
+    skill: Skill,
+    target: Target,
+    out: Path,
+    *,
+    force: bool = False,
+    check: bool = False,
+    receipt: Mapping[str, bytes] | None = None,
 ) -> Exported:
     """Write `skill` under the folder `out` for one kind of client.
 
@@ -74,7 +81,8 @@ def export(
     `skill` (or `zip`): `<name>.skill`, the same bytes every time; `skill-creator`: as
     :func:`export_creator`, without results. A lock file in `out` holds the
     digest of everything that was written, so that a copy which somebody edited since is not
-    overwritten.
+    overwritten. The files of `receipt` (:func:`harness.skills.receipt_files`) are put beside the
+    skill; plugins, well-known indexes and skill-creator have no place for them.
 
     Raises:
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
@@ -92,6 +100,10 @@ def export(
         shaped = _for_codex(ready) if kind == "codex" else ready
         path = f"{FOLDERS[kind]}/{ready.name}"
         placed = [place_skill(shaped, out, path, force=force, check=check)]
+    if kind == "skill" or kind in FOLDERS:
+        beside = placed[0].path.rpartition("/")[0]
+        for name, data in (receipt or {}).items():
+            placed.append(place_file(data, out, f"{beside}/{name}".lstrip("/"), check=check))
     return _report(kind, out, placed)
 
 
@@ -127,7 +139,12 @@ def export_creator(
 
 
 def install(
-    skill: Skill, project: Path, *, force: bool = False, check: bool = False
+    skill: Skill,
+    project: Path,
+    *,
+    force: bool = False,
+    check: bool = False,
+    receipt: Mapping[str, bytes] | None = None,
 ) -> list[Exported]:
     """Export into a project folder for both kinds of clients; nothing is written if one refuses.
 
@@ -137,10 +154,13 @@ def install(
     if not project.is_dir():
         raise BadInput(f"expected a project folder, found none at {str(project)!r}")
     targets: tuple[Target, ...] = ("universal", "claude")
-    planned = [export(skill, target, project, force=force, check=True) for target in targets]
+    planned = [
+        export(skill, target, project, force=force, check=True, receipt=receipt)
+        for target in targets
+    ]
     if check:
         return planned
-    return [export(skill, target, project, force=force) for target in targets]
+    return [export(skill, target, project, force=force, receipt=receipt) for target in targets]
 
 
 def _report(target: Target, out: Path, placed: list[Placed]) -> Exported:

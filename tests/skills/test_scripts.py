@@ -90,5 +90,5 @@ def test_which_files_are_scripts(repository: Path) -> None:
     files = {"assets/x.csv": b"1", "assets/run": b"#!/bin/sh\n", "references/r.md": b"r"}
     skill = replace(new_skill("a-skill", "d"), files={**files, "scripts/data.txt": b"x"})
     assert scripts_of(skill) == ["assets/run", "scripts/data.txt"]
-    for folder in (repository / "skills").iterdir():
+    for folder in (path for path in (repository / "skills").iterdir() if path.is_dir()):
         assert scripts_of(load_skill(folder)) == []

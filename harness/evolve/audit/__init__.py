@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.evolve.audit.prune import Pruned, prune_skill
 from harness.evolve.audit.receipt import Receipt, beside, receipt_schema
 from harness.evolve.audit.session import Audited, plan_of, run_audit
 from harness.evolve.audit.settings import AuditSettings
@@ -12,12 +13,14 @@ __all__ = [
     "AuditSettings",
     "Audited",
     "Cut",
+    "Pruned",
     "Receipt",
     "Unit",
     "Verified",
     "beside",
     "cut",
     "plan_of",
+    "prune_skill",
     "receipt_schema",
     "run_audit",
     "verify",

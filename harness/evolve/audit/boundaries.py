@@ -90,10 +90,11 @@ def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> flo
     from scipy.special import ndtr
 
     if walk is None:
-        return float(2 * ndtr(-edge / step**0.5))
+        return 2 * float(ndtr(-edge / step**0.5))
     places, mass = walk
-    out = ndtr(-(edge - places) / step**0.5) + ndtr(-(edge + places) / step**0.5)
-    return float(np.sum(mass * out))
+    ends = np.stack([edge - places, edge + places]) / -(step**0.5)
+    out: Floats = np.asarray(ndtr(ends), dtype=np.float64).sum(axis=0)
+    return float(mass @ out)
 
 
 def _onwards(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> tuple[Floats, Floats]:

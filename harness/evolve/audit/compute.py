@@ -124,7 +124,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         digests=Digests(
             skill=header.skill,
             suite=header.suite_digest,
-            tasks=digest(header.tasks),
+            tasks=digest([list(one) for one in header.tasks]),
             records=records.digest,
             prompts=header.prompts,
             calls=digest(calls),
@@ -185,7 +185,7 @@ def _full(
         return None
     data = data_of(valid, plan.units)
     effects, errors = at_full(data, flagged)
-    degrees = max(1, len(set(data.tasks.tolist())) - 1)
+    degrees = max(1, len({row.task for row in valid}) - 1)
     value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
     rows = zip(effects.tolist(), errors.tolist(), strict=True)
     return [

@@ -10,6 +10,7 @@ uniform draw from all subsets, which the estimand needs.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput, Value
@@ -48,6 +49,7 @@ class Rollout(Value):
         return self.task if self.epoch == 0 else f"{self.task}@{self.epoch}"
 
 
+@lru_cache(maxsize=64)
 def hadamard(order: int) -> Ints:
     """A Hadamard matrix of the smallest order at hand that is not below `order`, of -1 and 1.
 
@@ -56,6 +58,7 @@ def hadamard(order: int) -> Ints:
     size = max(2, order)
     while (built := _built(size)) is None:
         size += 1
+    built.flags.writeable = False
     return built
 
 

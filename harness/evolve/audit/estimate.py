@@ -43,6 +43,10 @@ class Data(NamedTuple):
     present: Ints
     values: Floats
 
+    def first(self, count: int) -> Data:
+        """The first rollouts."""
+        return Data(self.tasks[:count], self.present[:count], self.values[:count])
+
 
 class Fit(NamedTuple):
     """A fit of main effects.
@@ -83,12 +87,12 @@ def fit(data: Data) -> Fit:
             f"expected more valid rollouts than units and tasks together, over two tasks or more; "
             f"got {count} rollouts of {groups} tasks for {units} units: run more rollouts"
         )
-    coded = within(data.present - 0.5, clusters)
+    coded = within(data.present.astype(np.float64) - 0.5, clusters)
     values = within(data.values[:, None], clusters)[:, 0]
     gram = coded.T @ coded
     if np.linalg.matrix_rank(gram) < units:
         raise BadInput("the rollouts cannot tell all units apart: run more rollouts")
-    bread = np.linalg.inv(gram)
+    bread: Floats = np.linalg.inv(gram).astype(np.float64)
     effects = bread @ (coded.T @ values)
     residuals = values - coded @ effects
     scores = adjusted_scores(coded, residuals, clusters, bread)
@@ -129,7 +133,8 @@ def adjusted_scores(coded: Floats, residuals: Floats, clusters: Ints, bread: Flo
     count, units = coded.shape
     sizes = np.bincount(clusters)
     order = np.argsort(clusters, kind="stable")
-    places = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    starts: Ints = np.cumsum(sizes) - sizes
+    places = np.arange(count, dtype=np.int64) - np.repeat(starts, sizes)
     block = np.zeros((len(sizes), int(sizes.max()), units))
     errors = np.zeros((len(sizes), int(sizes.max())))
     block[clusters[order], places] = coded[order]

@@ -103,7 +103,7 @@ class Digests(Value):
 class Receipt(Value):
     """The file `<skill>.receipt.json`; documented in `docs/reference/receipt.md`."""
 
-    schema_: Literal["agent-skill-harness/receipt/1"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["agent-skill-harness/receipt/1"] = Field(default=SCHEMA, alias="schema")
     skill: str
     suite: str
     model: str

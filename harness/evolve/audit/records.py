@@ -40,19 +40,19 @@ class Header(Value):
         files: path -> SHA-256 of every file of the skill.
         suite: name or path, as it was given.
         suite_digest: of settings, tasks and their files.
-        tasks: id -> digest of every task of the design, in the order of a round.
+        tasks: (id, digest) of every task of the design, in the order of a round.
         prompts: digest of the prompt templates.
         origins: unit id -> where it comes from.
     """
 
-    schema_: Literal["agent-skill-harness/audit-records/1"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["agent-skill-harness/audit-records/1"] = Field(default=SCHEMA, alias="schema")
     name: str
     skill: str
     files: dict[str, str]
     suite: str
     split: Split | None
     suite_digest: str
-    tasks: dict[str, str]
+    tasks: tuple[tuple[str, str], ...]
     agent: str
     model: str
     simulated: bool

@@ -174,9 +174,9 @@ def _header(settings: AuditSettings, ready: Prepared, runner: Runner) -> Header:
     )
 
 
-def task_digests(tasks: Sequence[Task]) -> dict[str, str]:
-    """Digest of each task by its id."""
-    return {task.id: digest(task.model_dump(mode="json")) for task in tasks}
+def task_digests(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
+    """(id, digest) of each task."""
+    return tuple((task.id, digest(task.model_dump(mode="json"))) for task in tasks)
 
 
 def _reached(rows: Sequence[Row], items: Mapping[str, ItemRecord]) -> None:

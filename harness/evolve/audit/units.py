@@ -70,7 +70,7 @@ class Segment:
         """Units of which any one shows the block; none if it is always shown."""
         if any(piece.needs == ALWAYS for piece in self.pieces):
             return ALWAYS
-        return frozenset().union(*(piece.needs for piece in self.pieces))
+        return frozenset[int]().union(*(piece.needs for piece in self.pieces))
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _segments(
         own = frozenset({owners[index]}) if owners and index in owners else ALWAYS
         marker = _MARKER.match(text) if block.kind == "item" else None
         pieces = [
-            Piece(piece, frozenset().union(*(needs[p] for p in _named(piece, needs))) or own)
+            Piece(piece, frozenset[int]().union(*(needs[p] for p in _named(piece, needs))) or own)
             for piece in _pieces(block, text)
         ]
         whole = len(pieces) == 1 and pieces[0].text == text

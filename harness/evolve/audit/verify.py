@@ -95,7 +95,7 @@ def _skill_differs(skill: Skill, records: Records) -> Iterator[str]:
 def _rows_differ(records: Records) -> Iterator[str]:
     """Rows that are not those of the design that the header names."""
     header = records.header
-    ids = tuple(header.tasks)
+    ids = tuple(task for task, _ in header.tasks)
     planned = design(ids, header.plan.units, header.plan.pairs, header.seed)
     if len(records.rows) not in header.plan.looks:
         looks = ", ".join(map(str, header.plan.looks))
@@ -107,7 +107,7 @@ def _rows_differ(records: Records) -> Iterator[str]:
 
 
 def _tasks_differ(suite: LoadedSuite, records: Records) -> Iterator[str]:
-    now, expected = task_digests(suite.tasks), records.header.tasks
+    now, expected = dict(task_digests(suite.tasks)), dict(records.header.tasks)
     for task in expected:
         if task not in now:
             yield f"tasks: {task} is gone"
