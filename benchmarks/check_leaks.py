@@ -2,6 +2,8 @@
 
     python -m benchmarks.check_leaks --shared ../shared
 
+A run that was stopped goes on behind its last answer; `--sets NAME ...` counts some sets first.
+
 Every recorded answer of nine sets (systems' summaries, biographies, chat replies, agents' answers,
 gold answers of tables) is taken apart by rule, asked about blindly, and the requests are rendered
 as they would be sent: twice, with the rules' questions and with hostile ones (a Proposer that puts
@@ -15,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, median
@@ -158,14 +159,22 @@ def checked(one: Answer, claims: list[Claim]) -> dict[str, int]:
     }
 
 
+def rows_for(one: Answer) -> dict[str, dict[str, int]]:
+    """Counts for one answer, with the rules' questions and with hostile ones."""
+    claims = extract(one.text, one.asked)
+    return {"rules": checked(one, claims), "hostile": checked(one, hostile(claims))}
+
+
 def measured(given: list[Answer]) -> dict[str, Any]:
     """One set, with the rules' questions and with hostile ones."""
-    result: dict[str, Any] = {"answers": len(given)}
+    return summed([rows_for(one) for one in given])
+
+
+def summed(found: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
+    """Sums over answers, and the calls that one takes."""
+    result: dict[str, Any] = {"answers": len(found)}
     for name in ("rules", "hostile"):
-        rows: list[dict[str, int]] = []
-        for one in given:
-            claims = extract(one.text, one.asked)
-            rows.append(checked(one, claims if name == "rules" else hostile(claims)))
+        rows = [one[name] for one in found]
         asking = [row["calls"] for row in rows if row["questions"]]
         result[name] = {
             key: sum(row[key] for row in rows)
@@ -177,22 +186,42 @@ def measured(given: list[Answer]) -> dict[str, Any]:
     return result
 
 
+def kept_rows(part: Path) -> dict[str, list[dict[str, dict[str, int]]]]:
+    """What a run that was stopped has counted; its unfinished last line is left out."""
+    found: dict[str, list[dict[str, dict[str, int]]]] = {}
+    if part.is_file():
+        *lines, rest = part.read_text(encoding="utf-8").split("\n")
+        if rest:
+            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        for line in lines:
+            name, rows = json.loads(line)
+            found.setdefault(name, []).append(rows)
+    return found
+
+
 def main() -> None:
     """Measure every set and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--limit", type=int, help="answers of each set")
+    parser.add_argument("--sets", nargs="*", help="count these only, and write no result yet")
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_leaks.json"))
     given = parser.parse_args()
-    part = given.out.with_suffix(".part.json")  # a run that was stopped goes on behind its last set
-    sets: dict[str, Any] = json.loads(part.read_text()) if part.is_file() else {}
+    part = given.out.with_suffix(".part.jsonl")
+    known = kept_rows(part)
+    sets: dict[str, Any] = {}
     for name, found in answers(given.shared / "data" / "dev").items():
-        if name not in sets:
-            began = time.process_time()
-            sets[name] = measured(found[: given.limit])
-            sets[name]["cpu_seconds"] = round(time.process_time() - began, 1)
-            write_atomic(part, json.dumps(sets))
-            print(name, json.dumps(sets[name]), flush=True)
+        if given.sets and name not in given.sets:
+            continue
+        rows = known.get(name, [])[: given.limit]
+        with part.open("a", encoding="utf-8") as kept:
+            for one in found[len(rows) : given.limit]:
+                rows.append(rows_for(one))
+                kept.write(json.dumps([name, rows[-1]]) + "\n")
+        sets[name] = summed(rows)
+        print(name, json.dumps(sets[name]), flush=True)
+    if given.sets:
+        return
     ways = [one[way] for one in sets.values() for way in ("rules", "hostile")]
     whole = {
         "command": "python -m benchmarks.check_leaks --shared ../shared"
