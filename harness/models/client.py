@@ -189,6 +189,8 @@ class ChatModel:
             elif not fault.lost:
                 reservation.refused()
             await self._calls.failed(number, str(fault.error), lost=fault.lost)
+            if fault.busy:
+                self._connections.slots.refused(started)
             self._gate.pause(fault.quota_pause_s)
             return fault
         except asyncio.CancelledError:
@@ -197,6 +199,7 @@ class ChatModel:
                 await self._calls.failed(number, late, lost=True)
             raise
         self._gate.answered()
+        self._connections.slots.answered()
         self._gate.pause(retry.quota_pause_s(headers))
         try:
             response = read_response(content, self._endpoint.urls[index])
@@ -243,7 +246,7 @@ def open_model(
             spent before counts against the budget.
         budget: limits, which several models may share; default none.
         sampling: sampling parameters of calls that bring none of their own.
-        concurrency: calls in flight at one time, at most.
+        concurrency: calls in flight at one time, at most; fewer where the server refuses them.
         role: who asks, for the record.
         hedge: send a request a second time when its answer is long overdue (see
             :mod:`harness.models.hedging`); for fleets that wait for their slowest member.

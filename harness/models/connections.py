@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from harness.models.endpoints import Endpoint
+from harness.models.slots import Slots
 from harness.models.wire import Body
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class _Held:
     """What belongs to one event loop."""
 
-    slots: asyncio.Semaphore
+    slots: Slots
     clients: dict[int, openai.AsyncOpenAI] = field(default_factory=dict[int, "openai.AsyncOpenAI"])
 
 
@@ -27,7 +28,7 @@ class Connections:
 
     Args:
         endpoint: where requests go.
-        concurrency: slots of each event loop.
+        concurrency: slots of each event loop, at most.
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int) -> None:
@@ -36,7 +37,7 @@ class Connections:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
 
     @property
-    def slots(self) -> asyncio.Semaphore:
+    def slots(self) -> Slots:
         """The slots of the running event loop."""
         return self._held().slots
 
@@ -68,7 +69,7 @@ class Connections:
     def _held(self) -> _Held:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
-            self._loops[loop] = _Held(asyncio.Semaphore(self._concurrency))
+            self._loops[loop] = _Held(Slots(self._concurrency))
         return self._loops[loop]
 
     def _client(self, index: int) -> openai.AsyncOpenAI:

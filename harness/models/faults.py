@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from harness.models.endpoints import Endpoint
 
+BUSY = frozenset({408, 429, 503, 529})
+"""Too slow, too many requests, unavailable, overloaded."""
 _UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol", "PoolTimeout")
 
 
@@ -29,6 +31,7 @@ class Fault:
         lost: whether the server may have answered, and charged, without our seeing it.
         retry_after_s: what the server asked us to wait.
         quota_pause_s: how long its quota is used up.
+        busy: whether the server has more requests than it bears: it said so, or took too long.
     """
 
     error: HarnessError
@@ -37,6 +40,7 @@ class Fault:
     lost: bool = False
     retry_after_s: float | None = None
     quota_pause_s: float = 0.0
+    busy: bool = False
 
 
 def classify(error: openai.APIError, endpoint: Endpoint, index: int) -> Fault:
@@ -60,6 +64,7 @@ def classify(error: openai.APIError, endpoint: Endpoint, index: int) -> Fault:
             lost=status == 408 or status >= 500,
             retry_after_s=retry_after_s(headers),
             quota_pause_s=quota_pause_s(headers) if status == 429 else 0.0,
+            busy=status in BUSY,
         )
     if status in (401, 403):
         hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
@@ -72,6 +77,8 @@ def classify(error: openai.APIError, endpoint: Endpoint, index: int) -> Fault:
 
 
 def _no_answer(error: openai.APIError, where: str) -> Fault:
+    import openai
+
     cause = error.__cause__ or error
     reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
     unsent = type(cause).__name__ in _UNSENT
@@ -81,6 +88,7 @@ def _no_answer(error: openai.APIError, where: str) -> Fault:
         retried=True,
         unsent=unsent,
         lost=not unsent,
+        busy=isinstance(error, openai.APITimeoutError) and not unsent,
     )
 
 
