@@ -4,6 +4,9 @@
                           │  ▲                 │  ▲
                           └► tool              └► correct
 
+`vqa_text.py` begins with `read` instead, where readers and no model look, and sends no images;
+`vqa_verify.py` solves several times and takes the solution whose premises hold.
+
 The checklist is made from the question and a description, without the image; every line of it is
 then looked at on its own, with tools where the suite offers some. The last call writes steps that
 name what each takes from the image, so that the premises can be verified afterwards
@@ -13,22 +16,28 @@ the limits of the model's profile, whenever a call needs them.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from operator import add
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
 from harness.agents.calling import run_calls
-from harness.agents.limits import TooManyFormatErrors, TurnLimit
+from harness.agents.limits import TooManyFormatErrors
+from harness.agents.looking import VisualState as State
+from harness.agents.looking import (
+    ask,
+    packed_images,
+    question_of,
+    seen_so_far,
+    solving_prompt,
+    survey,
+)
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
 from harness.check.premises import read_solution
 from harness.core.prompts import render
-from harness.models.types import ModelCall, Reply
-from harness.models.vision import split_thinking, vision_profile
-from harness.tools.images import Packed, image_files, pack_files
+from harness.models.types import ModelCall
+from harness.tools.images import Packed
 
 MOST_LOOKS = 6
 """Lines of a checklist, where the turns of the suite allow as many."""
@@ -40,38 +49,6 @@ ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 SEEN = re.compile(r"^\W*seen\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 
 
-class Question(TypedDict):
-    """The part of the state that every input has."""
-
-    messages: Annotated[list[dict[str, Any]], add]
-
-
-class State(Question, total=False):
-    """What a checkpoint holds.
-
-    Attributes:
-        description: what the image shows.
-        checklist: what to look at.
-        seen: what was seen, one observation a line of the checklist.
-        dialogue: tool calls and results of the line that is looked at.
-        pending: tool calls to run.
-        turns: model calls so far.
-        format_errors: replies in a row that could not be read.
-        solution: steps and answer, as JSON.
-        answer: the final answer.
-    """
-
-    description: str
-    checklist: list[str]
-    seen: Annotated[list[str], add]
-    dialogue: list[dict[str, Any]]
-    pending: list[dict[str, Any]]
-    turns: Annotated[int, add]
-    format_errors: int
-    solution: dict[str, Any]
-    answer: str
-
-
 Context = Runtime[ReactContext]
 Update = dict[str, Any]
 
@@ -79,12 +56,17 @@ Update = dict[str, Any]
 async def perceive(state: State, runtime: Context) -> Update:
     """Describe the images, before a question can lead the eye."""
     context = runtime.context
-    packed = await _packed(context)
+    packed = await packed_images(context)
     context.tell({"type": "images", "images": [image.facts() for image in packed.images]})
     files = [image.name for image in packed.images if (image.page or 1) == 1]
-    prompt = render("vqa_perceive", question=_question(state), files=files)
-    said, _ = await _ask(state, context, prompt, packed)
+    prompt = render("vqa_perceive", question=question_of(state), files=files)
+    said, _ = await ask(context, prompt, packed, turns=state.get("turns", 0))
     return {"description": said, "turns": 1}
+
+
+async def read(state: State, runtime: Context) -> Update:
+    """Let readers describe the images, for a model that cannot see them."""
+    return {"description": await survey(runtime.context), "blind": True}
 
 
 async def plan(state: State, runtime: Context) -> Update:
@@ -94,9 +76,9 @@ async def plan(state: State, runtime: Context) -> Update:
     if most < 1:
         return {"checklist": []}
     prompt = render(
-        "vqa_plan", question=_question(state), description=state.get("description", ""), most=most
+        "vqa_plan", question=question_of(state), description=state.get("description", ""), most=most
     )
-    said, _ = await _ask(state, context, prompt, Packed(()))
+    said, _ = await ask(context, prompt, Packed(()), turns=state.get("turns", 0))
     return {"checklist": [item.strip() for item in ITEM.findall(said)][:most], "turns": 1}
 
 
@@ -110,12 +92,14 @@ async def look(state: State, runtime: Context) -> Update:
     prompt = render(
         "vqa_look",
         item=state.get("checklist", [])[len(state.get("seen", []))],
-        question=_question(state),
-        seen=_seen(state),
+        question=question_of(state),
+        seen=seen_so_far(state),
         tools=bool(tools),
+        described=state.get("description", "") if state.get("blind") else "",
     )
-    packed = await _packed(context)
-    said, reply = await _ask(state, context, prompt, packed, dialogue, tools)
+    packed = await _sent(state, context)
+    turns = state.get("turns", 0)
+    said, reply = await ask(context, prompt, packed, turns=turns, dialogue=dialogue, tools=tools)
     if tools and reply.tool_calls:
         calls = [_wire(call) for call in reply.tool_calls]
         turn = {"role": "assistant", "content": reply.text, "tool_calls": calls}
@@ -136,13 +120,9 @@ async def tool(state: State, runtime: Context) -> Update:
 async def reason(state: State, runtime: Context) -> Update:
     """Solve the question in steps that say what they take from the image."""
     context = runtime.context
-    prompt = render(
-        "vqa_reason",
-        question=_question(state),
-        description=state.get("description", ""),
-        seen=_seen(state),
-    )
-    said, _ = await _ask(state, context, prompt, await _packed(context), state["messages"][1:])
+    packed, turns = await _sent(state, context), state.get("turns", 0)
+    prompt = solving_prompt(state)
+    said, _ = await ask(context, prompt, packed, turns=turns, dialogue=state["messages"][1:])
     solution = read_solution(said)
     if solution is None:
         turn = {"role": "assistant", "content": said}
@@ -184,44 +164,8 @@ def after_reason(state: State) -> str:
     return "answer" if state.get("solution") else "correct"
 
 
-def _question(state: State) -> str:
-    return state["messages"][0]["content"]
-
-
-def _seen(state: State) -> list[tuple[str, str]]:
-    """The checklist with what was seen; lines that were not looked at are left out."""
-    return list(zip(state.get("checklist", []), state.get("seen", []), strict=False))
-
-
-async def _packed(context: ReactContext) -> Packed:
-    """The images of the work folder, within the limits of the model's profile."""
-    workdir = context.bench.workdir
-    files = image_files(workdir)
-    if not files:
-        return Packed(())
-    names = [path.relative_to(workdir).as_posix() for path in files]
-    limits = vision_profile(context.model.spec).images
-    return await asyncio.to_thread(pack_files, files, limits, names)
-
-
-async def _ask(
-    state: State,
-    context: ReactContext,
-    prompt: str,
-    packed: Packed,
-    dialogue: list[dict[str, Any]] | None = None,
-    tools: list[dict[str, Any]] | None = None,
-) -> tuple[str, Reply]:
-    """One call: images, then the prompt, then what was said since; the text without reasoning."""
-    if state.get("turns", 0) >= context.max_turns:
-        raise TurnLimit(f"turn limit of {context.max_turns} reached")
-    content = [*packed.parts(), {"type": "text", "text": prompt}] if packed.images else prompt
-    system = [{"role": "system", "content": context.skill}] if context.skill else []
-    messages = [*system, {"role": "user", "content": content}, *(dialogue or [])]
-    reply = await context.model.complete(messages, tools=tools or None, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
-    thinking = vision_profile(context.model.spec).thinking
-    return split_thinking(reply.text, thinking)[1], reply
+async def _sent(state: State, context: ReactContext) -> Packed:
+    return Packed(()) if state.get("blind") else await packed_images(context)
 
 
 def _wire(call: ModelCall) -> dict[str, Any]:
@@ -234,18 +178,22 @@ def _held(call: ModelCall) -> dict[str, Any]:
     return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
-def build() -> Any:
-    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+def build(first: str = "perceive") -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext.
+
+    Args:
+        first: `perceive`, or `read` for a model that is sent no images.
+    """
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node("perceive", perceive)
+    graph.add_node(first, {"perceive": perceive, "read": read}[first])
     graph.add_node("plan", plan)
     graph.add_node("look", look)
     graph.add_node("tool", tool)
     graph.add_node("reason", reason)
     graph.add_node("correct", correct)
     graph.add_node("answer", answer)
-    graph.add_edge(START, "perceive")
-    graph.add_edge("perceive", "plan")
+    graph.add_edge(START, first)
+    graph.add_edge(first, "plan")
     graph.add_conditional_edges("plan", after_plan, ["look", "reason"])
     graph.add_conditional_edges("look", after_look, ["tool", "look", "reason"])
     graph.add_edge("tool", "look")

@@ -14,44 +14,16 @@ from PIL import Image
 from harness.core import Task
 from harness.corpora.folio import write_split
 from harness.tasks import family
+from tests.agents.looking import kind_of, looking_script, pictures, prompt_of
 from tests.agents.scripted import Script, attempt, completion, native
 from tests.models.http_server import Answer
-
-SOLVED = '{"steps": [{"text": "Jan is 40.", "seen": "Jan is 40"}, {"text": "So."}], "answer": "40"}'
-
 
 pytestmark = pytest.mark.usefixtures("environment")
 
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """A work folder with two pictures, one of them far too large."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    Image.new("RGB", (300, 200), "white").save(folder / "a.png")
-    Image.new("L", (4000, 3000), 128).save(folder / "b.jpg")
-    return folder
-
-
-def _prompt(body_messages: list[dict[str, Any]]) -> str:
-    content = next(m["content"] for m in body_messages if m["role"] == "user")
-    return content if isinstance(content, str) else content[-1]["text"]
-
-
-def _kind(messages: list[dict[str, Any]]) -> str:
-    text = _prompt(messages)
-    openings = {"Say what": "perceive", "A question": "plan", "Look at": "look"}
-    return next((kind for start, kind in openings.items() if text.startswith(start)), "reason")
-
-
-def _script(**replies: Answer) -> Script:
-    said = {
-        "perceive": completion("A bar chart."),
-        "plan": completion("Here:\n- the bar of Jan\n2. the unit\n"),
-        "look": completion("Seen: Jan is 40"),
-        "reason": completion(SOLVED),
-    } | replies
-    return lambda messages: said[_kind(messages)]
+    return pictures(tmp_path / "work")
 
 
 def _run(script: Script, work: Path, **settings: Any) -> Any:
@@ -59,10 +31,10 @@ def _run(script: Script, work: Path, **settings: Any) -> Any:
 
 
 def test_what_goes_over_the_wire(work: Path) -> None:
-    run, served = _run(_script(), work)
+    run, served = _run(looking_script(), work)
     assert run.answer == "40"
     assert run.invalid is None
-    kinds = [_kind(body["messages"]) for body in served.bodies]
+    kinds = [kind_of(body["messages"]) for body in served.bodies]
     assert kinds == ["perceive", "plan", "look", "look", "reason"]
     for kind, body in zip(kinds, served.bodies, strict=True):
         assert set(body) >= {"model", "messages"}
@@ -77,10 +49,10 @@ def test_what_goes_over_the_wire(work: Path) -> None:
             assert head in ("data:image/png;base64", "data:image/jpeg;base64")
             with Image.open(BytesIO(b64decode(data, validate=True))) as image:
                 assert image.size[0] * image.size[1] <= 1_003_520
-    looks = [_prompt(body["messages"]) for body in served.bodies[2:4]]
+    looks = [prompt_of(body["messages"]) for body in served.bodies[2:4]]
     assert "the bar of Jan" in looks[0]
     assert "the bar of Jan: Jan is 40" in looks[1]
-    assert "the unit: Jan is 40" in _prompt(served.bodies[4]["messages"])
+    assert "the unit: Jan is 40" in prompt_of(served.bodies[4]["messages"])
 
 
 def test_the_pixel_budget_is_that_of_the_models_profile(work: Path) -> None:
@@ -97,12 +69,12 @@ def test_the_pixel_budget_is_that_of_the_models_profile(work: Path) -> None:
 
 def test_a_look_may_use_a_tool(work: Path) -> None:
     def script(messages: list[dict[str, Any]]) -> Answer:
-        if _kind(messages) == "look" and messages[-1]["role"] == "user":
+        if kind_of(messages) == "look" and messages[-1]["role"] == "user":
             code = "from pathlib import Path; print(sorted(p.name for p in Path('.').iterdir()))"
             return native("python", json.dumps({"code": code}))
-        if _kind(messages) == "look":
+        if kind_of(messages) == "look":
             return completion(f"Seen: {messages[-1]['content'].strip()}")
-        return _script(plan=completion("- the files"))(messages)
+        return looking_script(plan=completion("- the files"))(messages)
 
     run, served = _run(script, work, tools=("python",))
     assert run.answer == "40"
@@ -110,16 +82,16 @@ def test_a_look_may_use_a_tool(work: Path) -> None:
     assert [tool["function"]["name"] for tool in asked["tools"]] == ["python"]
     assert [message["role"] for message in told["messages"]] == ["user", "assistant", "tool"]
     assert "a.png" in told["messages"][-1]["content"]
-    assert "a.png" in _prompt(served.bodies[4]["messages"])
+    assert "a.png" in prompt_of(served.bodies[4]["messages"])
     (call,) = [call for step in run.trajectory.steps for call in step.tool_calls or ()]
     assert call.function_name == "python"
 
 
 def test_endless_tool_calls_end(work: Path) -> None:
     def script(messages: list[dict[str, Any]]) -> Answer:
-        if _kind(messages) == "look" and "use a tool" in _prompt(messages):
+        if kind_of(messages) == "look" and "use a tool" in prompt_of(messages):
             return native("no_such_tool", "{}")
-        return _script(plan=completion("- one"))(messages)
+        return looking_script(plan=completion("- one"))(messages)
 
     run, served = _run(script, work, tools=("python",))
     assert run.answer == "40"
@@ -130,9 +102,9 @@ def test_endless_tool_calls_end(work: Path) -> None:
 def test_an_unreadable_solution_is_corrected(work: Path) -> None:
     def script(messages: list[dict[str, Any]]) -> Answer:
         corrected = any("[Format error]" in str(m["content"]) for m in messages)
-        if _kind(messages) == "reason" and not corrected:
+        if kind_of(messages) == "reason" and not corrected:
             return completion("It is 40.")
-        return _script()(messages)
+        return looking_script()(messages)
 
     run, served = _run(script, work, max_turns=5)
     assert run.answer == "40"
@@ -140,28 +112,28 @@ def test_an_unreadable_solution_is_corrected(work: Path) -> None:
 
 
 def test_a_model_that_never_solves_is_invalid(work: Path) -> None:
-    run, _ = _run(_script(reason=completion("It is 40.")), work)
+    run, _ = _run(looking_script(reason=completion("It is 40.")), work)
     assert run.answer is None
     assert "could not be read" in run.invalid
 
 
 def test_few_turns_shorten_the_checklist(work: Path) -> None:
-    run, served = _run(_script(), work, max_turns=4)
+    run, served = _run(looking_script(), work, max_turns=4)
     assert run.answer == "40"
     assert len(served.bodies) == 4
-    run, served = _run(_script(), work, max_turns=2)
+    run, served = _run(looking_script(), work, max_turns=2)
     assert run.answer == "40"
-    assert [_kind(body["messages"]) for body in served.bodies] == ["perceive", "reason"]
+    assert [kind_of(body["messages"]) for body in served.bodies] == ["perceive", "reason"]
 
 
 def test_an_observation_without_its_mark_is_taken_as_it_is(work: Path) -> None:
-    _, served = _run(_script(look=completion("It says\n40.")), work)
-    assert "the unit: It says 40." in _prompt(served.bodies[-1]["messages"])
+    _, served = _run(looking_script(look=completion("It says\n40.")), work)
+    assert "the unit: It says 40." in prompt_of(served.bodies[-1]["messages"])
 
 
 def test_a_damaged_image_is_invalid_not_a_crash(work: Path) -> None:
     (work / "c.png").write_bytes(b"\x89PNG broken")
-    run, served = _run(_script(), work)
+    run, served = _run(looking_script(), work)
     assert run.answer is None
     assert "'c.png'" in run.invalid
     assert served.bodies == []
@@ -183,4 +155,4 @@ def test_tasks_of_the_folio_from_picture_to_score(tmp_path: Path) -> None:
 def _reader(task: Task) -> Script:
     assert isinstance(task.answer, list)
     solution = {"steps": [{"text": "I read it.", "seen": "it"}], "answer": str(task.answer[0])}
-    return _script(reason=completion(json.dumps(solution)))
+    return looking_script(reason=completion(json.dumps(solution)))
