@@ -23,8 +23,9 @@ types: $(VENV)/.test
 rooms: $(VENV)/.test
 	$(BIN)/lint-imports
 
+# What the browser showed in the tests lies in build/screenshots afterwards.
 unit: $(VENV)/.test
-	$(BIN)/pytest -n 2 --dist worksteal --durations=15
+	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 --dist worksteal --durations=15
 
 # The tests of properties, on other examples every time and ten times as many.
 fuzz: $(VENV)/.test

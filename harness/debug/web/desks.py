@@ -77,9 +77,9 @@ class Desks:
                 debugger = self._played(evolution, item, store)
             else:
                 debugger = self._evolution(store)
-            desk = Desk(
-                debugger, item or evolution, read_only=self.main is None or not (run and item)
-            )
+            title = " of ".join(part for part in (item, run or evolution) if part not in ("", "."))
+            looking = self.main is None or not (run and item)
+            desk = Desk(debugger, title or "evolution", read_only=looking)
             stack.callback(desk.close)
             return desk, stack.pop_all()
         raise AssertionError("an exit stack does not hide exceptions")
@@ -96,6 +96,7 @@ class Desks:
             context=opened.context,
             stop_on_exception=False,
             beyond=None if self.main is None else opened.beyond,
+            meter=opened.meter,
         )
         debugger.start(opened.start, thread=item, hold=False)
         return debugger
