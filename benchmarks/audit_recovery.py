@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -211,8 +212,9 @@ def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
         return [cell(planted.scaled(scale), some, seed) for scale in (0.25, 0.5, 0.75, 1.5)]
     if part == "leave_one_out":
         names = ("planted", "interactions", "tasks differ", "good skill")
+        more = replace(every["tasks differ"], name="tasks differ, 375 tasks", tasks=375, rollouts=4)
         sizes = [planted.with_units(units) for units in (6, 12, 48)]
-        return [against(world, few, seed) for world in (*(every[n] for n in names), *sizes)]
+        return [against(world, few, seed) for world in (*(every[n] for n in names), more, *sizes)]
     names = ("nothing", "planted", "interactions")
     return [interactions(every[name], some, seed) for name in names]
 

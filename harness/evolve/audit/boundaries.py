@@ -10,6 +10,7 @@ inequality, Royen 2014) and loses nothing here, since the design makes them near
 from __future__ import annotations
 
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput
@@ -90,7 +91,7 @@ def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> flo
     from scipy.special import ndtr
 
     if walk is None:
-        return 2 * float(ndtr(-edge / step**0.5))
+        return 2 * NormalDist().cdf(-edge / step**0.5)
     places, mass = walk
     ends = np.stack([edge - places, edge + places]) / -(step**0.5)
     out: Floats = np.asarray(ndtr(ends), dtype=np.float64).sum(axis=0)

@@ -203,15 +203,15 @@ def _named(
 ) -> tuple[Interaction, ...]:
     if pairs is None:
         return ()
-    rows = zip(
-        pairs.first.tolist(), pairs.second.tolist(), pairs.effects.tolist(), pairs.p.tolist(),
-        strict=True,
-    )  # fmt: skip
-    return tuple(
-        Interaction(units=(units[a].id, units[b].id), effect=round(100 * e, 2), p=round(p, 4))
-        for a, b, e, p in rows
-        if (a, b) in flagged
-    )
+    import numpy as np
+
+    found: list[Interaction] = []
+    for a, b in flagged:
+        at = int(np.flatnonzero((pairs.first == a) & (pairs.second == b))[0])
+        effect, p = float(pairs.effects[at]), float(pairs.p[at])
+        names = units[a].id, units[b].id
+        found.append(Interaction(units=names, effect=round(100 * effect, 2), p=round(p, 4)))
+    return tuple(found)
 
 
 def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:

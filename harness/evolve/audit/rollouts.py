@@ -14,8 +14,9 @@ from harness.agents.types import AgentRun
 from harness.core import Task, Trajectory, assets
 from harness.core.digests import digest_tree
 from harness.core.rundir import RunWriter
-from harness.evals.attempts import Attempts, gateway_of, side_by_side
+from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.pool import Pool
 from harness.evals.runner import Tally, finished_items
 from harness.evals.session import ProgressHook, open_agent_model
 from harness.evals.suite import LoadedSuite
@@ -80,7 +81,8 @@ class Runner:
         attempts = _Subsets(self.plan, self._out, self.model, self._sandbox, self._family,
                             self._gateway, self._parsed, wanted)  # fmt: skip
         todo = [(self._tasks[t], e) for (t, e), one in wanted.items() if one.id not in self.items]
-        async for item, attempt in side_by_side(attempts, todo, self._settings.concurrency):
+        pool = Pool(attempts, todo, self._settings.concurrency)
+        async for item, attempt in pool.results():
             if attempt is not None:
                 self._run.append_trajectory(
                     attempt.trajectory.model_dump(mode="json", exclude_none=True)

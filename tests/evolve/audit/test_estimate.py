@@ -71,7 +71,7 @@ def test_intervals_hold_together() -> None:
 def test_too_few_rollouts_are_refused() -> None:
     data = planted(3)
     with pytest.raises(BadInput, match="more valid rollouts than units and tasks together"):
-        fit(data.first(42))
+        fit(data.first(12))
     same = data._replace(present=np.repeat(data.present[:, :1], UNITS, axis=1))
     with pytest.raises(BadInput, match="cannot tell all units apart"):
         fit(same)
