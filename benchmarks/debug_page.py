@@ -1,10 +1,11 @@
-"""How long the debugger's page takes to show a run: navigation to graph and steps drawn.
+"""How long the page takes: a graph and its steps drawn, a run's samples listed and searchable.
 
     python -m benchmarks.debug_page [--out evals/results/debug_page.json]
 
 Runs a loop of three nodes for 200 and for 5,000 steps, serves its store, and opens the page in
 headless Chromium (`chromium` on the path) several times; the server is warm, the browser's cache
-is empty. Wall seconds; the median counts.
+is empty. Then the same with an eval run of 500 and of 5,000 samples of 8 kB each: until the first
+page of them stands with what was asked. Wall seconds; the median counts.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from harness.checkpoints.opening import open_store
-from harness.core import write_atomic
+from harness.core import AgentInfo, Step, Trajectory, write_atomic
+from harness.core.rundir import RunWriter
 from harness.debug import Debugger
-from harness.debug.web import open_page
+from harness.debug.web import Library, open_page, open_view
+from harness.evals.types import ItemRecord
 
 SIZES = (200, 5000)
+SAMPLES = (500, 5000)
 REPEATS = 5
 
 
@@ -56,8 +60,8 @@ def loop(steps: int) -> Any:
     return graph.compile()
 
 
-async def measured(url: str) -> list[float]:
-    """Seconds until the page is drawn, of several new browser contexts."""
+async def measured(url: str, drawn: str) -> list[float]:
+    """Seconds until the page has what the selector `drawn` finds, in new browser contexts."""
     from playwright.async_api import async_playwright
 
     found: list[float] = []
@@ -69,8 +73,8 @@ async def measured(url: str) -> list[float]:
             context = await browser.new_context(viewport={"width": 1280, "height": 860})
             page = await context.new_page()
             began = time.perf_counter()
-            await page.goto(f"{url}#branch=main")
-            await page.wait_for_selector("body[data-ready] .step")
+            await page.goto(url)
+            await page.wait_for_selector(drawn)
             if repeat:  # the first one warms the server
                 found.append(time.perf_counter() - began)
             await context.close()
@@ -85,24 +89,58 @@ async def view(steps: int, folder: Path) -> dict[str, Any]:
         Debugger(graph, store, config={"recursion_limit": steps + 10}).start({}, hold=False)
     with open_store(path) as store:
         async with open_page(Debugger(graph, store), "loop") as url:
-            found = await measured(url)
+            found = await measured(f"{url}#branch=main", "body[data-ready] .step")
+    return {"steps": steps, **_summary(found), "store_bytes": path.stat().st_size}
+
+
+def _summary(seconds: list[float]) -> dict[str, Any]:
     return {
-        "steps": steps,
-        "seconds": [round(one, 3) for one in found],
-        "median_s": round(statistics.median(found), 3),
-        "store_bytes": path.stat().st_size,
+        "seconds": [round(one, 3) for one in seconds],
+        "median_s": round(statistics.median(seconds), 3),
     }
+
+
+def write_samples(path: Path, count: int) -> None:
+    """An eval run of so many samples."""
+    lock = {"kind": "eval", "suite": "loop", "model": "none", "simulated": True}
+    with RunWriter(path, {**lock, "skill_name": None, "tasks": "0", "agent": "none"}) as run:
+        for number in range(count):
+            steps = (
+                Step(step_id=1, source="user", message=f"Question {number}? " * 8),
+                Step(step_id=2, source="agent", message=f"I think {number}. " * 600),
+            )
+            agent = AgentInfo(name="none", version="0")
+            made = Trajectory(trajectory_id=f"t{number}", agent=agent, steps=steps)
+            run.append_trajectory(made.model_dump(mode="json", exclude_none=True))
+            outcome = "pass" if number % 3 else "fail"
+            item = ItemRecord(id=f"t{number}", task_id=f"t{number}", outcome=outcome, value=1.0)
+            run.append_item(item.model_dump(mode="json"))
+
+
+async def view_samples(count: int, folder: Path) -> dict[str, Any]:
+    """The first page of a run's samples, each with what was asked."""
+    path = folder / "runs" / str(count)
+    write_samples(path, count)
+    async with open_view(Library(path)) as url:
+        asked = "//td[@class='task'][contains(., 'Question')]"
+        return {"samples": count, **_summary(await measured(url, asked))}
 
 
 def main() -> None:
     """Measure both sizes and write the result."""
-    parser = argparse.ArgumentParser(description="First view of the debugger's page.")
+    parser = argparse.ArgumentParser(description="First view of the page.")
     parser.add_argument("--out", type=Path, default=Path("evals/results/debug_page.json"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = [asyncio.run(view(steps, Path(folder))) for steps in SIZES]
+        lists = [asyncio.run(view_samples(count, Path(folder))) for count in SAMPLES]
     load = round(os.getloadavg()[0], 1)
-    report = {"command": "python -m benchmarks.debug_page", "load_1_min": load, "runs": rows}
+    report: dict[str, Any] = {
+        "command": "python -m benchmarks.debug_page",
+        "load_1_min": load,
+        "runs": rows,
+    }
+    report["samples"] = lists
     write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 

@@ -1,6 +1,6 @@
 // One evolution: its verdict, every line of its skill, and where a line came from.
 
-import { get } from "./api.js";
+import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
 import { count, facts, interval, money, percent, plural, simulated } from "./figures.js";
 
@@ -15,11 +15,12 @@ export async function evolutionView(at, frame) {
   frame.after(() => document.querySelector(".line.chosen")?.scrollIntoView({ block: "center" }));
   return [
     el("h1", {}, name, simulated(result.simulated)),
+    frame.copy ? null : el("p", {}, el("a", { href: pageOf("index.html", { evolution: at.evolution }) }, "Graph view")),
     verdict(result),
     el("h2", {}, "The skill, line by line"),
     el("div", { class: "split" }, el("div", { class: "skill" }, ...files(found, at)), side),
     ...leftOut(found),
-  ];
+  ].filter(Boolean);
 }
 
 const placeOf = (line) => `${line.file}:${line.line}`;
