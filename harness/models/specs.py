@@ -18,6 +18,7 @@ _FORMS = """\
   openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
   vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
   local/<name>         the embedded engine, such as local/smollm2-135m
+  local/<folder>       a vision model of yours in OpenVINO form, such as local/./qwen2.5-vl-3b
   replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
   simulated/<profile>  a scripted model, such as simulated/lookup"""
 

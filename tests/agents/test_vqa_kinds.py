@@ -51,8 +51,8 @@ def test_a_text_only_model_without_readers_is_told_what_to_offer(tmp_path: Path)
     work = pictures(tmp_path / "work")
     run, served = attempt(looking_script(), work, spec="graph:vqa_text", tools=("python",))
     assert run.answer is None
-    assert (
-        "offer some under `tools` in the suite (chart, table, receipt, ocr, shapes)" in run.invalid
+    assert "offer some under `tools` in the suite (chart, table, receipt, ocr, shapes)" in (
+        run.invalid or ""
     )
     assert served.bodies == []
 
@@ -70,23 +70,26 @@ def test_a_file_that_no_reader_can_read_is_described_as_that(tmp_path: Path) -> 
 def test_an_endpoint_that_takes_no_images_is_explained(
     tmp_path: Path, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.models.retry.backoff_s", lambda *_: 0.0)
+    def at_once(attempt: int, rng: object) -> float:
+        return 0.0
+
+    monkeypatch.setattr("harness.models.retry.backoff_s", at_once)
     work = pictures(tmp_path / "work")
     refusal = error(status, "image input is not supported by this model")
     run, _ = attempt(lambda _: refusal, work, spec="graph:vqa")
     assert run.answer is None
-    assert "image input is not supported" in run.invalid
-    assert "the request held 2 images (profile 'other')" in run.invalid
-    assert "use --agent graph:vqa_text" in run.invalid
-    assert "--limit-mm-per-prompt '{\"image\": 2}'" in run.invalid
+    assert "image input is not supported" in (run.invalid or "")
+    assert "the request held 2 images (profile 'other')" in (run.invalid or "")
+    assert "use --agent graph:vqa_text" in (run.invalid or "")
+    assert "--limit-mm-per-prompt '{\"image\": 2}'" in (run.invalid or "")
 
 
 def test_other_refusals_stay_as_they_are(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     run, _ = attempt(lambda _: error(400, "no such model"), work, spec="graph:vqa")
-    assert "no such model" in run.invalid
-    assert "images" not in run.invalid
+    assert "no such model" in (run.invalid or "")
+    assert "images" not in (run.invalid or "")
 
 
 def _candidates(texts: list[str]) -> Callable[[], str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 DEFAULT_MAX_TOKENS = 1024
 """Where a request sets none: a small model that loops must not fill its whole context."""
 
+Form = TypeVar("Form", bound=BaseModel)
 ANY_OBJECT = '{"type":"object"}'
 
 
@@ -132,7 +133,16 @@ class ChatRequest(BaseModel):
 
 
 def parse(body: bytes) -> ChatRequest:
-    """Read a request body.
+    """Read the body of a chat request.
+
+    Raises:
+        Rejected: naming the first parameter that cannot be honoured.
+    """
+    return parse_body(body, ChatRequest)
+
+
+def parse_body(body: bytes, form: type[Form]) -> Form:
+    """Read a request body of a form.
 
     Raises:
         Rejected: naming the first parameter that cannot be honoured.
@@ -142,7 +152,7 @@ def parse(body: bytes) -> ChatRequest:
     except ValueError as error:
         raise Rejected(None, f"the body is not JSON: {error}") from error
     try:
-        return ChatRequest.model_validate(raw)
+        return form.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"

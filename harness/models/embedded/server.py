@@ -46,11 +46,16 @@ def app(name: str) -> Starlette:
     """The app of an embedded model: in process through an ASGI transport, or on a port.
 
     Args:
-        name: model name without `local/`. The weights load on the first request.
+        name: model name without `local/`, or a folder with a vision model in OpenVINO form. The
+            weights load on the first request.
 
     Raises:
-        BadInput: as :func:`engine`.
+        BadInput: as :func:`engine`, or if the folder holds no such model.
     """
+    if "/" in name:
+        from harness.models.embedded import seeing
+
+        return seeing.app(Path(name).expanduser())
     service = _Service(name, engine(name))
     return Starlette(
         routes=[
@@ -103,9 +108,9 @@ class _Service:
             async for update in updates:
                 answer = update
         except Rejected as error:
-            return _error(400, str(error), error.param)
+            return failed(400, str(error), error.param)
         except EngineFault as error:
-            return _error(500, str(error), None)
+            return failed(500, str(error), None)
         return JSONResponse(self._completion(answer, text, len(prompt)))
 
     def _settings(self, wanted: ChatRequest) -> Settings:
@@ -229,7 +234,8 @@ def _event(head: dict[str, Any], delta: dict[str, str], finish: str | None) -> s
     return f"data: {json.dumps(head | {'choices': [choice]})}\n\n"
 
 
-def _error(status: int, message: str, param: str | None) -> JSONResponse:
+def failed(status: int, message: str, param: str | None) -> JSONResponse:
+    """An error in the form of the OpenAI API."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     body = {"message": message, "type": kind, "param": param, "code": None}
     return JSONResponse({"error": body}, status_code=status)

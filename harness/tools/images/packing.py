@@ -87,14 +87,20 @@ class Packed:
     left_out: tuple[str, ...] = ()
 
     def parts(self) -> list[dict[str, Any]]:
-        """Message parts: every image behind a line that names it, where there are several."""
-        if len(self.images) == 1:
-            return [self.images[0].part()]
+        """Message parts: every image behind a line that names it, where there are several.
+
+        A last line names what was left out, so that the model does not take a part for the whole.
+        """
+        named = len(self.images) > 1 or bool(self.left_out)
         parts: list[dict[str, Any]] = []
         for number, image in enumerate(self.images, 1):
             page = f", page {image.page}" if image.page else ""
-            parts += [{"type": "text", "text": f"Image {number} ({image.name}{page}):"}]
-            parts += [image.part()]
+            if named:
+                parts.append({"type": "text", "text": f"Image {number} ({image.name}{page}):"})
+            parts.append(image.part())
+        if self.left_out:
+            left = f"Not sent, beyond the limit of images: {', '.join(self.left_out)}"
+            parts.append({"type": "text", "text": left})
         return parts
 
 
