@@ -44,7 +44,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "Measure": {
-        "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it."),
+        "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it; ctl."),
         "compare": ("harness.cli.compare:compare", "Two or more runs, paired, with intervals."),
         "view": ("harness.cli.view:view", "Runs and evolutions in the browser, or as one file."),
         "runs": ("harness.cli.runs:runs", "list | prune"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import (
     Progress,
     dry_run_option,
@@ -28,7 +29,30 @@ if TYPE_CHECKING:
 _POSITIVE = click.FloatRange(0, min_open=True)
 
 
-@click.command("eval")
+@click.group(
+    "eval",
+    cls=DefaultGroup,
+    intents={
+        "Commands": {
+            "run": ("harness.cli.eval:run_suite", "What is done where no command is named."),
+            "ctl": (
+                "harness.cli.eval_control:control",
+                "list | pause | resume | cancel | requeue | concurrency",
+            ),
+        }
+    },
+    subcommand_metavar="[run] [OPTIONS] SUITE | ctl",
+)
+def evaluate() -> None:
+    """Run an agent over a suite and score it, or steer a run from another terminal.
+
+    SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
+
+    Example: harness eval demo --limit 20 --model local/smollm2-135m
+    """
+
+
+@click.command("run")
 @click.argument("suite")
 @click.option("--split", type=click.Choice(["train", "selection", "test"]))
 @click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
@@ -53,7 +77,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @model_options
 @dry_run_option
 @json_option
-def evaluate(
+def run_suite(
     as_json: bool,
     dry_run: bool,
     live: bool,

@@ -6,14 +6,14 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
-from harness.core import LimitReached, Score, Task, digest, invalid
+from harness.core import Score, Task, digest, invalid
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
@@ -174,45 +174,3 @@ def _with_score(attempt: AgentRun, task: Task, score: Score) -> AgentRun:
     }
     trajectory = attempt.trajectory.model_copy(update={"extra": extra})
     return AgentRun(attempt.answer, trajectory, attempt.usage, attempt.invalid)
-
-
-async def side_by_side(
-    runner: Attempts, attempts: list[tuple[Task, int]], concurrency: int
-) -> AsyncIterator[tuple[ItemRecord, AgentRun | None]]:
-    """Yield attempts as they finish, at most `concurrency` at a time.
-
-    A budget that is spent ends the run only after the attempts in flight were given the chance
-    to finish: what they have paid for is kept.
-    """
-    waiting = iter(attempts)
-    limit: LimitReached | None = None
-    async with _cancelling() as running:
-        while True:
-            while limit is None and len(running) < concurrency:
-                pair = next(waiting, None)
-                if pair is None:
-                    break
-                running.add(asyncio.create_task(runner.run(*pair)))
-            if not running:
-                break
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            running.difference_update(done)
-            for finished in done:
-                try:
-                    yield finished.result()
-                except LimitReached as error:
-                    limit = error
-    if limit is not None:
-        raise limit
-
-
-@asynccontextmanager
-async def _cancelling() -> AsyncGenerator[set[asyncio.Task[tuple[ItemRecord, AgentRun | None]]]]:
-    """A set of tasks that are cancelled when the block is left early."""
-    running: set[asyncio.Task[tuple[ItemRecord, AgentRun | None]]] = set()
-    try:
-        yield running
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)

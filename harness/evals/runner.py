@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.core import Task, Usage
 from harness.core.rundir import RunReader, RunWriter
-from harness.evals.attempts import Attempts, gateway_of, side_by_side
+from harness.evals.attempts import Attempts, gateway_of
+from harness.evals.control import controlled
 from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.pool import Pool
 from harness.evals.repeats import repeated
 from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
@@ -59,8 +61,12 @@ async def run_eval(
     concurrency: int = 16,
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
+    resize: Callable[[int], None] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
+
+    While it runs, :mod:`harness.evals.control` takes requests from other processes; `resize` sets
+    how many model calls may be in flight where `concurrency` is changed then.
 
     Raises:
         LimitReached: when a budget is spent; finished attempts are kept.
@@ -78,7 +84,10 @@ async def run_eval(
         gateway = await stack.enter_async_context(gateway_of(plan, model))
         runner = Attempts(plan, out, model, sandbox, family or builtin_family, on_event, gateway)
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
-        async for item, attempt in side_by_side(runner, todo, concurrency):
+        pool = Pool(runner, todo, concurrency)
+        await stack.enter_async_context(controlled(out, pool, tally, resize))
+        results = await stack.enter_async_context(aclosing(pool.results()))
+        async for item, attempt in results:
             if attempt is not None:
                 run.append_trajectory(attempt.trajectory.model_dump(mode="json", exclude_none=True))
             run.append_item(item.model_dump(mode="json"))

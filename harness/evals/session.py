@@ -177,6 +177,7 @@ class Evaluator:
                 concurrency=settings.concurrency,
                 on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
                 on_event=on_event,
+                resize=model.resize,
             )
         finally:
             await model.aclose()

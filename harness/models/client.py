@@ -102,6 +102,10 @@ class ChatModel:
             self._calls.flights(), call_id, lambda: self._answer(call_id, body, chosen)
         )
 
+    def resize(self, concurrency: int) -> None:
+        """Let so many calls be in flight from now on, at most; those under way go on."""
+        self._connections.resize(concurrency)
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._connections.aclose()

@@ -41,6 +41,12 @@ class Connections:
         """The slots of the running event loop."""
         return self._held().slots
 
+    def resize(self, concurrency: int) -> None:
+        """Another number of slots, at once, in every event loop."""
+        self._concurrency = concurrency
+        for held in self._loops.values():
+            held.slots.resize(concurrency)
+
     async def post(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
         """Headers and content of an HTTP 200.
 

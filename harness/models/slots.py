@@ -20,7 +20,7 @@ class Slots:
     """Slots of one event loop. Use as an asynchronous context manager.
 
     Args:
-        most: slots at the beginning, and never more.
+        most: slots at the beginning, and never more until they are resized.
     """
 
     def __init__(self, most: int) -> None:
@@ -34,6 +34,11 @@ class Slots:
     def limit(self) -> int:
         """Requests in flight at most, now."""
         return max(1, int(self._limit))
+
+    def resize(self, most: int) -> None:
+        """Another number of slots; a server that does not bear them will say so."""
+        self.most, self._limit = most, float(most)
+        self._wake()
 
     def locked(self) -> bool:
         """Whether the next request would wait."""

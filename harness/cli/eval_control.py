@@ -1,0 +1,119 @@
+"""`harness eval ctl`: control of a run from another terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.evals.control import RunStatus
+
+_run = click.argument("run", type=click.Path(path_type=Path))
+
+
+@click.group("ctl")
+def control() -> None:
+    """Look into a run that another terminal started, and steer it.
+
+    RUN is its folder. Commands are files in it: nothing listens.
+    """
+
+
+@control.command("list")
+@_run
+@json_option
+def list_attempts(run: Path, as_json: bool) -> None:
+    """What RUN does: finished, waiting and running attempts.
+
+    Example: harness eval ctl list runs/eval-20261121-045501-9f3a
+    """
+    from harness.evals.control import read_status
+
+    status = read_status(run)
+    emit(status, as_json, _text(status))
+
+
+def _text(status: RunStatus) -> str:
+    done = status.passed + status.failed + status.invalid
+    cost = "unknown" if status.cost_usd is None else f"${status.cost_usd:.4f}"
+    state = "paused" if status.paused else "running"
+    lines = [
+        f"{state}, at most {status.concurrency} attempts at a time (process {status.pid})",
+        f"{done} of {status.total} done: passed {status.passed}  failed {status.failed}  "
+        f"invalid {status.invalid}; {status.waiting} waiting",
+        f"{status.tokens:,} tokens, cost {cost}",
+        *(f"  {seconds:8.1f} s  {name}" for name, seconds in status.running.items()),
+    ]
+    return "\n".join(lines)
+
+
+@control.command()
+@_run
+@json_option
+def pause(run: Path, as_json: bool) -> None:
+    """Begin no attempt; those under way go on.
+
+    Example: harness eval ctl pause runs/eval-20261121-045501-9f3a
+    """
+    _ask(run, as_json, action="pause")
+
+
+@control.command()
+@_run
+@json_option
+def resume(run: Path, as_json: bool) -> None:
+    """Go on after a pause.
+
+    Example: harness eval ctl resume runs/eval-20261121-045501-9f3a
+    """
+    _ask(run, as_json, action="resume")
+
+
+@control.command()
+@_run
+@click.argument("attempt")
+@json_option
+def cancel(run: Path, attempt: str, as_json: bool) -> None:
+    """End ATTEMPT, or never begin it; it is invalid, and --resume tries it again.
+
+    Example: harness eval ctl cancel runs/eval-20261121-045501-9f3a task-17
+    """
+    _ask(run, as_json, action="cancel", item=attempt)
+
+
+@control.command()
+@_run
+@click.argument("attempt")
+@json_option
+def requeue(run: Path, attempt: str, as_json: bool) -> None:
+    """Begin ATTEMPT again; what was answered comes from the request cache.
+
+    Example: harness eval ctl requeue runs/eval-20261121-045501-9f3a task-17
+    """
+    _ask(run, as_json, action="requeue", item=attempt)
+
+
+@control.command()
+@_run
+@click.argument("number", type=click.IntRange(1))
+@json_option
+def concurrency(run: Path, number: int, as_json: bool) -> None:
+    """Run NUMBER attempts at a time from now on.
+
+    Example: harness eval ctl concurrency runs/eval-20261121-045501-9f3a 4
+    """
+    _ask(run, as_json, action="concurrency", value=number)
+
+
+def _ask(run: Path, as_json: bool, **fields: Any) -> None:
+    from harness.core import BadInput
+    from harness.evals.control import Command, ask
+
+    answer = ask(run, Command(**fields))
+    if not answer.done:
+        raise BadInput(answer.message)
+    emit(answer, as_json, answer.message)

@@ -1,0 +1,194 @@
+"""Control of a run from another terminal: files in its folder, so that nothing has to listen.
+
+`status.json` says every second what the run does. A file in `control/` asks for something and is
+answered by another beside it. Whoever may write the run folder may control the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, ValidationError
+
+from harness.core import BadInput, Unreachable, Value, write_atomic
+from harness.evals.pool import POLL_S, Pool
+
+if TYPE_CHECKING:
+    from harness.evals.runner import Tally
+
+STATUS, FOLDER = "status.json", "control"
+STALE_S, ANSWERED_WITHIN_S = 10.0, 10.0
+
+
+class RunStatus(Value):
+    """What a run does at this moment.
+
+    Attributes:
+        pid: of the runner.
+        updated: seconds since the epoch.
+        paused: whether no attempt begins.
+        concurrency: attempts at a time, at most.
+        total: attempts of the run, with `passed`, `failed` and `invalid` ones finished.
+        waiting: attempts that have not begun.
+        running: id -> seconds since it began.
+        tokens: of the finished attempts.
+        cost_usd: of the finished attempts; None if unknown.
+    """
+
+    pid: int
+    updated: float
+    paused: bool
+    concurrency: int
+    total: int
+    passed: int
+    failed: int
+    invalid: int
+    waiting: int
+    running: dict[str, float]
+    tokens: int
+    cost_usd: float | None
+
+
+class Command(Value):
+    """What is asked of a run; `item` belongs to cancel and requeue, `value` to concurrency."""
+
+    action: Literal["pause", "resume", "cancel", "requeue", "concurrency"]
+    item: str = ""
+    value: int = Field(default=1, ge=1)
+
+
+class Answer(Value):
+    """Whether it was done, and what to tell."""
+
+    done: bool
+    message: str
+
+
+def read_status(run: Path) -> RunStatus:
+    """What the runner of a run folder says.
+
+    Raises:
+        BadInput: if there is no run, or none is under way.
+        Unreachable: if the runner has not written for a while (it was killed, or stopped).
+    """
+    if not (run / "run.json").is_file():
+        raise BadInput(f"no run at {str(run)!r} (expected a folder with run.json)")
+    try:
+        status = RunStatus.model_validate_json((run / STATUS).read_text("utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{str(run)!r} is not running: it is finished, or to be resumed") from None
+    age = time.time() - status.updated
+    if age > STALE_S:
+        raise Unreachable(
+            f"the runner of {str(run)!r} (process {status.pid}) has not written for {age:.0f} s: "
+            "it was killed or stopped; go on with --resume"
+        )
+    return status
+
+
+def ask(run: Path, command: Command) -> Answer:
+    """Ask a running run for something, and wait for its answer.
+
+    Raises:
+        BadInput, Unreachable: as :func:`read_status`.
+    """
+    read_status(run)
+    name = f"{time.time_ns():020}-{secrets.token_hex(4)}"
+    asked, answered = (run / FOLDER / f"{name}.{end}" for end in ("json", "answer"))
+    write_atomic(asked, command.model_dump_json())
+    until = time.monotonic() + ANSWERED_WITHIN_S
+    while time.monotonic() < until:
+        if answered.is_file():
+            found = Answer.model_validate_json(answered.read_text("utf-8"))
+            answered.unlink(missing_ok=True)
+            return found
+        time.sleep(POLL_S / 5)
+    asked.unlink(missing_ok=True)
+    raise Unreachable(f"the runner of {str(run)!r} did not answer within {ANSWERED_WITHIN_S:g} s")
+
+
+@asynccontextmanager
+async def controlled(
+    run: Path, pool: Pool, tally: Tally, resize: Callable[[int], None] | None
+) -> AsyncGenerator[None]:
+    """Write the status of a run and do what is asked of it, until the block ends.
+
+    Args:
+        run: its folder.
+        pool: its attempts.
+        tally: what is finished.
+        resize: sets how many model calls may be in flight.
+    """
+    shutil.rmtree(run / FOLDER, ignore_errors=True)  # what a killed run was asked
+    (run / FOLDER).mkdir()
+    _write(run, pool, tally)
+    work = asyncio.create_task(_serve(run, pool, tally, resize))
+    try:
+        yield
+    finally:
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+        (run / STATUS).unlink(missing_ok=True)
+        shutil.rmtree(run / FOLDER, ignore_errors=True)
+
+
+async def _serve(run: Path, pool: Pool, tally: Tally, resize: Callable[[int], None] | None) -> None:
+    written = 0.0
+    while True:
+        for asked in sorted((run / FOLDER).glob("*.json")):
+            answer = _answered(asked, pool, resize)
+            asked.unlink(missing_ok=True)
+            write_atomic(asked.with_suffix(".answer"), answer.model_dump_json())
+            written = 0.0
+        if time.monotonic() - written >= 1:
+            _write(run, pool, tally)
+            written = time.monotonic()
+        await asyncio.sleep(POLL_S)
+
+
+def _answered(asked: Path, pool: Pool, resize: Callable[[int], None] | None) -> Answer:
+    try:
+        command = Command.model_validate_json(asked.read_text("utf-8"))
+    except (ValidationError, OSError, UnicodeDecodeError) as error:
+        return Answer(done=False, message=f"expected a command, got something else: {error}")
+    return _do(command, pool, resize)
+
+
+def _do(command: Command, pool: Pool, resize: Callable[[int], None] | None) -> Answer:
+    action, item = command.action, command.item
+    if action in ("pause", "resume"):
+        pool.paused = action == "pause"
+        going = f"{len(pool.running)} attempts under way go on" if pool.paused else "it goes on"
+        return Answer(done=True, message=f"{action}d: {going}")
+    if action == "concurrency":
+        pool.concurrency = command.value
+        if resize is not None:
+            resize(command.value)
+        return Answer(done=True, message=f"at most {command.value} attempts at a time")
+    done = pool.cancel(item) if action == "cancel" else pool.requeue(item)
+    where = "waiting or under way" if action == "cancel" else "under way"
+    text = f"{item}: {action}{'led' if action == 'cancel' else 'd'}"
+    return Answer(done=done, message=text if done else f"no attempt {item!r} is {where}")
+
+
+def _write(run: Path, pool: Pool, tally: Tally) -> None:
+    status = {
+        "pid": os.getpid(), "updated": time.time(),
+        "paused": pool.paused, "concurrency": pool.concurrency,
+        "total": tally.total, "passed": tally.passed, "failed": tally.failed,
+        "invalid": tally.invalid, "waiting": pool.waiting,
+        "running": {name: round(seconds, 1) for name, seconds in pool.running.items()},
+        "tokens": tally.usage.tokens, "cost_usd": tally.usage.cost_usd,
+    }  # fmt: skip
+    with suppress(BadInput):  # a full disk ends the run where records are written, not here
+        write_atomic(run / STATUS, json.dumps(status))

@@ -1,0 +1,147 @@
+"""A run that is steered from elsewhere while it goes on."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness.api import EvalSettings, run_evaluation
+from harness.cli import cli
+from harness.core import BadInput, Unreachable
+from harness.evals.control import Command, RunStatus, ask, read_status
+from harness.evals.session import records
+from harness.evals.types import EvalReport
+from tests.models.http_server import Answer, completion, serve
+
+
+class Run:
+    """An eval run in a thread, against a server that holds its answers back until it is told."""
+
+    def __init__(self, folder: Path, url: str, tasks: int, concurrency: int) -> None:
+        rows = [{"id": f"t{n}", "prompt": f"task {n}", "answer": "4"} for n in range(tasks)]
+        (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self.folder = folder / "run"
+        self.settings = EvalSettings(
+            suite=str(folder / "tasks.jsonl"), out=self.folder, sandbox="none",
+            models=("openai/x",), base_url=url, concurrency=concurrency,
+        )  # fmt: skip
+        self.report: EvalReport | None = None
+        self._thread = threading.Thread(target=self._work)
+
+    def _work(self) -> None:
+        self.report = run_evaluation(self.settings)[0]
+
+    def __enter__(self) -> Run:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+    def status(self, holds: Callable[[RunStatus], bool]) -> RunStatus:
+        """The first status that is as wanted."""
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            try:
+                found = read_status(self.folder)
+            except BadInput:  # not begun yet
+                found = None
+            if found is not None and holds(found):
+                return found
+            time.sleep(0.05)
+        raise AssertionError("no such status within 30 s")
+
+
+def test_a_run_is_paused_narrowed_and_goes_on(tmp_path: Path) -> None:
+    free = threading.Event()
+
+    def answer(body: dict[str, Any]) -> Answer:
+        if "task 0" in str(body["messages"]):
+            free.wait(30)
+        return completion("4")
+
+    with serve(answer) as served, Run(tmp_path, served.url, tasks=8, concurrency=1) as run:
+        run.status(lambda now: "t0" in now.running)
+        assert ask(run.folder, Command(action="pause")).done
+        assert ask(run.folder, Command(action="cancel", item="t3")).done
+        assert not ask(run.folder, Command(action="cancel", item="nobody")).done
+        assert not ask(run.folder, Command(action="requeue", item="t5")).done
+        shown = CliRunner().invoke(cli, ["eval", "ctl", "list", str(run.folder)])
+        assert "paused, at most 1 attempts" in shown.output
+        free.set()
+        halted = run.status(lambda now: now.passed == 1 and not now.running)
+        assert (halted.paused, halted.waiting, halted.invalid) == (True, 6, 1)
+        narrowed = CliRunner().invoke(cli, ["eval", "ctl", "concurrency", str(run.folder), "3"])
+        assert narrowed.output == "at most 3 attempts at a time\n"
+        assert ask(run.folder, Command(action="resume")).done
+    assert run.report is not None
+    assert (run.report.passed, run.report.invalid) == (7, 1)
+    assert [one.id for one in records(run.folder) if one.outcome == "invalid"] == ["t3"]
+    assert not (run.folder / "status.json").exists()
+    assert not (run.folder / "control").exists()
+    resumed = run.settings.model_copy(update={"resume": run.folder})
+    with serve(lambda _body: completion("4")) as served:
+        again = run_evaluation(resumed.model_copy(update={"base_url": served.url}))[0]
+        assert len(served.bodies) == 1  # only what was cancelled
+    assert (again.passed, again.invalid) == (8, 0)
+
+
+def test_an_attempt_that_hangs_is_begun_again(tmp_path: Path) -> None:
+    free = threading.Event()
+    seen: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Answer:
+        seen.append(str(body["messages"]))
+        if len(seen) == 1:
+            free.wait(30)
+        return completion("4")
+
+    with serve(answer) as served, Run(tmp_path, served.url, tasks=2, concurrency=1) as run:
+        run.status(lambda now: "t0" in now.running)
+        assert ask(run.folder, Command(action="requeue", item="t0")).done
+        free.set()
+    assert run.report is not None
+    assert (run.report.passed, run.report.invalid) == (2, 0)
+    assert sum("task 0" in one for one in seen) == 2
+
+
+def test_what_does_not_run_cannot_be_steered(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no run at"):
+        read_status(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(BadInput, match="not running"):
+        ask(tmp_path, Command(action="pause"))
+    status: dict[str, Any] = {
+        "pid": 1, "updated": time.time() - 60, "paused": False, "concurrency": 1, "total": 1,
+        "passed": 0, "failed": 0, "invalid": 0, "waiting": 1, "running": {}, "tokens": 0,
+        "cost_usd": None,
+    }  # fmt: skip
+    (tmp_path / "status.json").write_text(json.dumps(status))
+    with pytest.raises(Unreachable, match="has not written for 60 s"):
+        ask(tmp_path, Command(action="pause"))
+
+
+def test_what_is_no_command_is_refused_and_the_run_goes_on(tmp_path: Path) -> None:
+    free = threading.Event()
+
+    def answer(_body: dict[str, Any]) -> Answer:
+        free.wait(30)
+        return completion("4")
+
+    with serve(answer) as served, Run(tmp_path, served.url, tasks=1, concurrency=1) as run:
+        run.status(lambda now: "t0" in now.running)
+        (run.folder / "control" / "1.json").write_text('{"action": "rm -rf"}')
+        refused = run.folder / "control" / "1.answer"
+        run.status(lambda _now: refused.is_file())
+        assert json.loads(refused.read_text())["done"] is False
+        free.set()
+    assert run.report is not None
+    assert run.report.passed == 1
