@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.compress.critics.token import TOKENS, TokenCritic, windows_of
+from harness.compress.critics.token import OVERLAP, TOKENS, TokenCritic, windows_of
 from harness.compress.types import Query, Unit
 from harness.core import BadInput
 from tests.compress.training_data import TOWNS, tiny_encoder
@@ -75,11 +75,13 @@ def test_every_token_of_every_unit_is_read(many: list[Unit]) -> None:
     assert read == {number: set(tokens) for number, tokens in enumerate(ids)}
 
 
-def test_windows_share_a_unit(many: list[Unit]) -> None:
-    ids = [[1] * 20 for _ in many[:15]]
-    windows = windows_of(many[:15], ids, 100)
-    assert len(windows) == 4
-    assert all(before.units[-1] == after.units[0] for before, after in pairwise(windows))
+def test_windows_share_a_short_unit(many: list[Unit]) -> None:
+    short = windows_of(many[:15], [[1] * OVERLAP for _ in many[:15]], 100)
+    assert len(short) == 3
+    assert all(before.units[-1] == after.units[0] for before, after in pairwise(short))
+    longer = windows_of(many[:15], [[1] * (OVERLAP + 1) for _ in many[:15]], 100)
+    assert len(longer) == 3
+    assert [number for window in longer for number in window.units] == list(range(15))
 
 
 @pytest.mark.parametrize("shift", range(0, 40, 3))

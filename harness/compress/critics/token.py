@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
-QUERY_TOKENS, TOKENS, OVERLAP = 48, 224, 1
-"""Word pieces of a question and of an input, and units that two windows share."""
+QUERY_TOKENS, TOKENS, OVERLAP = 48, 224, 16
+"""Word pieces of a question, of an input, and of a unit that two windows share, at most: headings,
+speakers and short sentences, which what follows may need. Longer ones added a seventh to the time
+and found nothing more (docs/concepts/compression.md)."""
 BATCH = 16
 
 
@@ -125,7 +127,7 @@ class TokenCritic:
 
 
 def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> list[Window]:
-    """Neighbouring units of one document, as many as fit, the last of each again in the next.
+    """Neighbouring units of one document, as many as fit; a short last one again in the next.
 
     Args:
         units: in document order.
@@ -146,7 +148,8 @@ def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> li
             other = bool(open_) and units[open_[-1][0]].doc != unit.doc
             if other or sum(len(one) for _, one in open_) + len(piece) > room:
                 close()
-                shared = [] if other else open_[-OVERLAP:]
+                short = bool(open_) and len(open_[-1][1]) <= OVERLAP
+                shared = open_[-1:] if short and not other else []
                 fits = sum(len(one) for _, one in shared) + len(piece) <= room
                 open_ = [*shared] if fits else []
             open_.append((number, piece))
