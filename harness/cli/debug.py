@@ -104,6 +104,8 @@ class _Opened:
     reload: Callable[[], Any] | None = None
     beyond: Callable[[], None] | None = None
     meter: Meter | None = None
+    root: Path | None = None
+    folders: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     told: Callable[[], tuple[str, ...]] = tuple
 
@@ -133,7 +135,8 @@ def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Op
     if options["checkpoints"]:
         thread = _copied(options["checkpoints"], thread, store)
     context = _value(options["context"])
-    return _Opened(made, graph, settings, context, start, thread, reload=reload)
+    root = Path(graph.rpartition(":")[0]).resolve().parent
+    return _Opened(made, graph, settings, context, start, thread, reload=reload, root=root)
 
 
 def _of_item(
@@ -152,7 +155,8 @@ def _of_item(
         thread=item,
         hold=False,
         beyond=opened.beyond,
-        meter=None if opened.answers is None else opened.answers.meter,
+        meter=opened.meter,
+        folders=(folder,),
         notes=opened.notes,
         told=lambda: (opened.served(),),
     )
@@ -230,4 +234,12 @@ def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
 def _in_browser(debugger: Debugger, opened: _Opened, port: int) -> None:
     from harness.debug.web import serve_page
 
-    serve_page(debugger, opened.title, port=port, reload=opened.reload, ready=click.echo)
+    serve_page(
+        debugger,
+        opened.title,
+        port=port,
+        reload=opened.reload,
+        root=opened.root,
+        folders=opened.folders,
+        ready=click.echo,
+    )

@@ -19,10 +19,15 @@ def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
     return None if found is None else subgraph(found, names[1:])
 
 
+def is_graph(found: Any) -> bool:
+    """Whether something is a compiled graph."""
+    return isinstance(found, internals.pregel())
+
+
 def is_subgraph_node(task: Any) -> bool:
     """Whether the task's node is a graph itself, not a function that may call one."""
     steps = cast("list[Any]", getattr(task.proc, "steps", None) or [task.proc])
-    return isinstance(steps[0], internals.pregel())
+    return is_graph(steps[0])
 
 
 def with_store(graph: Any, store: CheckpointStore) -> Any:

@@ -17,6 +17,7 @@ from harness.debug.attempts.answers import Answers, Beyond, RecordedModel, recor
 from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.attempts.finding import Found
 from harness.debug.postmortem import START, trajectory_graph
+from harness.debug.usage import Meter
 from harness.models.types import Message, Reply
 from harness.tools.types import Bench, ToolArgumentError
 from harness.trajectories import content_text
@@ -68,6 +69,11 @@ class Item:
     answers: Answers | None
     beyond: Callable[[], None] | None
     notes: tuple[str, ...]
+
+    @property
+    def meter(self) -> Meter | None:
+        """What the recorded calls used."""
+        return None if self.answers is None else self.answers.meter
 
     def served(self) -> str:
         """What was served from the record so far, in one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from harness.core import Usage
@@ -45,8 +46,18 @@ def whole(value: Any) -> str:
     return safe(_json(value, 2))
 
 
+_IMAGE = re.compile(r"data:(image/[\w+.-]+);base64,([A-Za-z0-9+/=]+)")
+
+
 def _json(value: Any, indent: int | None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent, default=_other)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_other)
+    return _IMAGE.sub(_image_text, text)
+
+
+def _image_text(found: re.Match[str]) -> str:
+    """An image by its kind and size: nobody reads its bytes."""
+    size = len(found[2]) * 3 // 4 - found[2][-2:].count("=")
+    return f"<{found[1]}, {size} bytes>"
 
 
 def _other(value: Any) -> Any:

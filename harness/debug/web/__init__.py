@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ async def open_page(
     port: int = 0,
     reload: Callable[[], Any] | None = None,
     library: Library | None = None,
+    root: Path | None = None,
+    folders: Sequence[Path] = (),
 ) -> AsyncGenerator[str]:
     """Serve the page while a block runs; gives its address with the token.
 
@@ -40,11 +42,13 @@ async def open_page(
         port: TCP port of 127.0.0.1; 0 takes a free one.
         reload: loads the graph anew.
         library: the runs that can be looked at; by default those in `runs`.
+        root: folder of the graph's file: the page may edit the functions of nodes there.
+        folders: where workbooks that the state names may lie, besides the working folder.
 
     Raises:
         BadInput: if the port cannot be had.
     """
-    desk = Desk(debugger, title, reload)
+    desk = Desk(debugger, title, reload, root=root, folders=folders)
     async with _opened(desk, library or Library(RUNS), port) as address:
         yield address("")
 
@@ -83,10 +87,13 @@ def serve_page(
     *,
     port: int = 0,
     reload: Callable[[], Any] | None = None,
+    root: Path | None = None,
+    folders: Sequence[Path] = (),
     ready: Callable[[str], None],
 ) -> None:
-    """Serve the page until SIGINT or SIGTERM; `ready` is told its address."""
-    asyncio.run(_until_told(open_page(debugger, title, port=port, reload=reload), ready))
+    """Serve :func:`open_page` until SIGINT or SIGTERM; `ready` is told its address."""
+    page = open_page(debugger, title, port=port, reload=reload, root=root, folders=folders)
+    asyncio.run(_until_told(page, ready))
 
 
 def serve_view(library: Library, *, port: int = 0, ready: Callable[[str], None]) -> None:

@@ -15,6 +15,7 @@ from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.looking import compared, look
 from harness.debug.web.steps import steps
+from harness.debug.web.workbooks import sheets
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -65,6 +66,9 @@ class Answers:
             "graph": ("GET", self.graph),
             "session": ("GET", self.session),
             "timeline": ("GET", self.timeline),
+            "usage": ("GET", self.usage),
+            "source": ("GET", self.source),
+            "sheets": ("GET", self.sheets),
             "state": ("GET", self.state),
             "compare": ("GET", self.compare),
             "news": ("GET", self.news),
@@ -88,6 +92,21 @@ class Answers:
         debugger = (await self._desk(request)).debugger
         branch = needed(request.query_params, "branch")
         return await _in_thread(lambda: steps(debugger.graph, debugger.store, branch))
+
+    async def usage(self, request: Request) -> Any:
+        """Tokens and cost of the tasks of a `branch`."""
+        desk, branch = await self._desk(request), needed(request.query_params, "branch")
+        return await _in_thread(lambda: desk.usage(branch))
+
+    async def source(self, request: Request) -> Any:
+        """The source of a `node`."""
+        desk, node = await self._desk(request), needed(request.query_params, "node")
+        return await _in_thread(lambda: desk.source(node))
+
+    async def sheets(self, request: Request) -> Any:
+        """The first cells of a workbook by its `path`."""
+        desk, path = await self._desk(request), needed(request.query_params, "path")
+        return await _in_thread(lambda: sheets(path, desk.folders))
 
     async def state(self, request: Request) -> Any:
         """The state at a `checkpoint` of a `branch`."""

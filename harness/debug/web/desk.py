@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, HarnessError
 from harness.debug.branches import Branch, listed
 from harness.debug.session import Debugger
+from harness.debug.sources import Source, node_source, replace_source
 from harness.debug.types import Stop, TaskInfo
 from harness.debug.web.commands import RUNNING, SETTING
 from harness.debug.web.looking import described
 from harness.debug.web.plain import tree
+
+LOADING = ("reload", "edit_source")
+"""Commands that load the graph's file again."""
 
 
 class Desk:
@@ -27,6 +32,8 @@ class Desk:
         title: what is debugged.
         reload: loads the graph anew from its file; None where there is no file.
         read_only: refuse every command.
+        root: folder of the graph's file, where nodes may be edited; None for nowhere.
+        folders: where workbooks that the state names may lie.
     """
 
     def __init__(
@@ -36,11 +43,15 @@ class Desk:
         reload: Callable[[], Any] | None = None,
         *,
         read_only: bool = False,
+        root: Path | None = None,
+        folders: Sequence[Path] = (),
     ) -> None:
         self.debugger = debugger
         self.title = title
         self.version = 1
         self.read_only = read_only
+        self.folders = (Path.cwd(), *folders)
+        self._root = root
         self._reload = reload
         self._thread = ThreadPoolExecutor(1, "debugger")
         self._busy: str | None = None
@@ -59,7 +70,7 @@ class Desk:
             raise BadInput("this is only to look at: `harness debug` opens it to change it")
         if name in SETTING:
             SETTING[name](self.debugger, arguments)
-        elif name in RUNNING or (name == "reload" and self._reload is not None):
+        elif name in RUNNING or (name in LOADING and self._reload is not None):
             with self._lock:
                 if self._busy is not None:
                     raise BadInput(f"{self._busy!r} still runs: pause it first")
@@ -68,7 +79,7 @@ class Desk:
             loop = asyncio.get_running_loop()
             self._thread.submit(self._run, name, dict(arguments), loop)
         else:
-            names = ", ".join(sorted({*RUNNING, *SETTING, "reload"}))
+            names = ", ".join(sorted({*RUNNING, *SETTING, *LOADING}))
             raise BadInput(f"expected a command ({names}), found {name!r}")
         self._tell()
 
@@ -98,7 +109,43 @@ class Desk:
             "watches": debugger.breakpoints.watches(),
             "read_only": self.read_only,
             "can_reload": self._reload is not None,
+            "can_edit": self._may_edit,
         }
+
+    @property
+    def _may_edit(self) -> bool:
+        return not self.read_only and self._root is not None and self._reload is not None
+
+    def source(self, node: str) -> dict[str, Any]:
+        """The source of a node, for the page's editor.
+
+        Raises:
+            BadInput: if it has none that may be edited here.
+        """
+        found = self._source(node)
+        name = str(found.file.relative_to(found.file.parent.parent))
+        return {"node": node, "file": name, "line": found.line, "text": found.text,
+                "digest": found.digest}  # fmt: skip
+
+    def _source(self, node: str) -> Source:
+        if self._root is None or not self._may_edit:
+            raise BadInput(
+                "nodes of this graph are not edited here: it comes from no file of yours"
+            )
+        return node_source(self.debugger.graph, node, self._root)
+
+    def _edit(self, arguments: Mapping[str, Any]) -> None:
+        """Write a node's new source, if the old one is still what the page has shown."""
+        found = self._source(str(arguments.get("node")))
+        if arguments.get("digest") != found.digest:
+            raise BadInput(f"{str(found.file)!r} was changed meanwhile: open the source again")
+        replace_source(found, str(arguments.get("text")))
+
+    def usage(self, branch: str) -> dict[str, list[Any]]:
+        """Tokens and US dollars (None where unknown) by task id, in a branch."""
+        debugger = self.debugger
+        found = debugger.meter.tasks(debugger.store, branch)
+        return {task: [one.tokens, one.cost_usd] for task, one in found.items()}
 
     def close(self) -> None:
         """Let the graph end what it is doing, and nothing more."""
@@ -115,7 +162,9 @@ class Desk:
     def _run(self, name: str, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
         error: dict[str, str] | None = None
         try:
-            if name == "reload" and self._reload is not None:
+            if name in LOADING and self._reload is not None:
+                if name == "edit_source":
+                    self._edit(arguments)
                 self.debugger.reload(self._reload())
             else:
                 RUNNING[name](self.debugger, arguments)

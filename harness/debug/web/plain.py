@@ -8,15 +8,20 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, cast
 
+from harness.debug.web.pictures import cells, grid, image
+
 DEPTH, ITEMS, TEXT = 12, 500, 20_000
 """Levels, entries of one container, and characters of one text that are shown."""
 _ROLES = {"human": "user", "ai": "assistant"}
 
 
 def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
-    """One value with a `kind` of text, number, map, list, message, object, bytes or other."""
+    """One value with a `kind`: text, number, map, list, message, object, image, cells, other, …"""
     if value is None or isinstance(value, (bool, int, float)):
         return {"kind": "number", "value": _number(value)}
+    drawn = _drawn(value)
+    if drawn is not None:
+        return drawn
     if isinstance(value, str):
         return {"kind": "text", "value": value[:TEXT], "size": len(value)}
     if isinstance(value, (bytes, bytearray)):
@@ -36,6 +41,12 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
     if fields is not None:
         return {**_entries("object", fields, depth), "type": type(value).__name__}
     return {"kind": "other", "value": repr(value)[:TEXT]}
+
+
+def _drawn(value: Any) -> dict[str, Any] | None:
+    """An image or a table of workbook cells."""
+    table = cells(value)
+    return image(value) if table is None else grid(table)
 
 
 def editable(value: Any) -> str | None:
@@ -73,9 +84,11 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 
 
 def _message(value: Any) -> dict[str, Any] | None:
-    """A chat message, of LangChain or in OpenAI's form."""
+    """A chat message, of LangChain, in OpenAI's form, or a step of a trajectory (ATIF)."""
     if isinstance(value, Mapping):
         found = cast("Mapping[str, Any]", value)
+        if "step_id" in found:
+            return _step(found)
         if not isinstance(found.get("role"), str) or "content" not in found:
             return None
         calls = found.get("tool_calls")
@@ -87,6 +100,18 @@ def _message(value: Any) -> dict[str, Any] | None:
     return _shown_message(_ROLES.get(kind, kind), value.content, calls, usage)
 
 
+def _step(step: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A step of a played trajectory, or the result of a tool in it."""
+    if "message" not in step:
+        return _shown_message("tool", step.get("content"), None, None)
+    content, thought = step["message"], step.get("reasoning_content")
+    role = {"agent": "assistant"}.get(str(step.get("source")), str(step.get("source")))
+    metrics = _mapping(step.get("metrics"))
+    tokens = sum(metrics.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+    said = {"reasoning": thought, "message": content} if thought else content
+    return _shown_message(role, said, step.get("tool_calls"), {"total_tokens": tokens or None})
+
+
 def _shown_message(role: str, content: Any, calls: Any, usage: Any) -> dict[str, Any]:
     shown = [_call(one) for one in cast("list[Any]", calls)] if isinstance(calls, list) else []
     tokens = _mapping(usage).get("total_tokens")
@@ -94,14 +119,15 @@ def _shown_message(role: str, content: Any, calls: Any, usage: Any) -> dict[str,
 
 
 def _call(call: Any) -> dict[str, Any]:
-    """A tool call, of LangChain or in OpenAI's form, its arguments read where they are JSON."""
+    """A tool call in any of the three forms, its arguments read where they are JSON."""
     found = _mapping(call)
     inner = _mapping(found.get("function", found))
     arguments = inner.get("arguments", inner.get("args"))
     if isinstance(arguments, str):
         with suppress(ValueError):
             arguments = json.loads(arguments)
-    return {"name": str(inner.get("name")), "arguments": tree(arguments)}
+    name = inner.get("name", inner.get("function_name"))
+    return {"name": str(name), "arguments": tree(arguments)}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -40,7 +41,9 @@ async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Pag
 
     with open_store(folder / "store.sqlite") as store:
         async with (
-            open_page(Debugger(load(), store), "agent.py:graph", reload=load) as url,
+            open_page(
+                Debugger(load(), store), "agent.py:graph", reload=load, root=agent.parent
+            ) as url,
             async_playwright() as playwright,
         ):
             browser = await playwright.chromium.launch(
@@ -214,3 +217,81 @@ def test_an_address_leads_back_to_a_step(tmp_path: Path) -> None:
             await expect(page.locator("#panel")).to_contain_text("By check")
 
     asyncio.run(scenario())
+
+
+LOOK = """
+from typing import Annotated, Any, TypedDict
+import operator
+from langchain_core.messages import AIMessage
+from langgraph.graph import END, START, StateGraph
+
+PICTURE = "data:image/png;base64,IMAGE"
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[Any], operator.add]
+    cells: dict[str, int]
+
+def look(state):
+    used = {"input_tokens": 1200, "output_tokens": 34, "total_tokens": 1234}
+    text = "Seen:\\n\\n| a | b |\\n|---|---|\\n| 1 | <b>2</b> |"
+    said = AIMessage([{"type": "text", "text": text},
+                      {"type": "image_url", "image_url": {"url": PICTURE}}],
+                     usage_metadata=used, response_metadata={"model_name": "gpt-4.1-mini"})
+    return {"messages": [said], "cells": {"A1": 1, "B1": 2}}
+
+def judge(state):
+    return {"cells": {"A1": state["cells"]["C1"], "B1": 0}}
+
+graph = StateGraph(State).add_node("look", look).add_node("judge", judge)
+graph = graph.add_edge(START, "look").add_edge("look", "judge").add_edge("judge", END).compile()
+"""
+
+
+def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> None:
+    from tests.debug.web.test_shown import URL
+
+    file = tmp_path / "look.py"
+    file.write_text(LOOK.replace("data:image/png;base64,IMAGE", URL))
+
+    async def scenario() -> None:
+        async with page_of(tmp_path, file) as (page, asked):
+            from playwright.async_api import expect
+
+            await start(page, "{}")
+            await expect(page.locator("#where")).to_contain_text("in front of look")
+            await page.get_by_role("button", name="Continue").click()
+            await expect(page.locator("#where")).to_contain_text("KeyError")
+            look = page.locator('[data-where="look"]')
+            await expect(look).to_have_attribute(
+                "aria-label", "look, ran 1 times, 1234 tok $0.0005"
+            )
+            await expect(page.locator(".step", has_text="look")).to_contain_text("1234 tok")
+            await page.get_by_role("tab", name="State").click()
+            picture = page.locator("#panel img.thumb")
+            assert await picture.evaluate("image => image.naturalWidth") == 1
+            await expect(page.locator("#panel .message table td").last).to_have_text("<b>2</b>")
+            await expect(page.locator("#panel .cells th[scope=col]").last).to_have_text("B")
+            await keep(page, "values")
+
+            await page.keyboard.press("e")
+            area = page.get_by_label("Source", exact=True)
+            await expect(area).to_have_value(re.compile("def judge"))
+            text = await area.input_value()
+            await area.fill(text.replace('["C1"]', '["B1"'))
+            await page.get_by_role("button", name="Save, load and go on").click()
+            await expect(page.locator("#toast")).to_contain_text("expected Python")
+            await page.keyboard.press("e")
+            await expect(area).to_have_value(text)
+            await keep(page, "source")
+            await area.fill(text.replace('["C1"]', '["B1"]'))
+            await page.get_by_role("button", name="Save, load and go on").click()
+            await expect(page.locator("#where")).to_contain_text("step in front of judge")
+            await page.get_by_role("button", name="Continue").click()
+            await expect(page.locator("#where")).to_contain_text("done")
+            assert {url.split("/")[2].split(":")[0] for url in asked if "//" in url} == {
+                "127.0.0.1"
+            }
+
+    asyncio.run(scenario())
+    assert '["B1"]' in file.read_text()
+    assert '["C1"]' in file.with_name("look.py.bak").read_text()

@@ -108,7 +108,7 @@ class Library:
     def home(self, evolution: str, trajectory_id: str) -> str | None:
         """The eval run inside an evolution that holds a trajectory."""
         below = self.place(evolution, "evolution").path / "runs"
-        for one in self.places():
+        for one in self._places.values():
             inside = one.kind == "eval" and one.path.is_relative_to(below)
             if inside and self.run(one.name).has(trajectory_id):
                 return one.name

@@ -1,6 +1,7 @@
 // The graph: boxes, routes, where the run stands, what it took, breakpoints.
 
 import { svg } from "./dom.js";
+import { usedText } from "./used.js";
 
 const canvas = document.querySelector("#graph svg");
 
@@ -42,6 +43,7 @@ function nodeOf(node, handlers) {
     svg("rect", { x, y, width, height, rx: real ? 6 : height / 2 }),
     svg("text", { x: x + width / 2, y: y + height / 2 + 4.5, "text-anchor": "middle" }, node.label),
     svg("circle", { class: "dot", cx: x, cy: y, r: 0 }),
+    svg("title", {}, node.label),
     svg("text", { class: "count", x: x + width + 3, y: y + 10 }));
   if (real) {
     made.addEventListener("click", () => handlers.toggle(node.where));
@@ -56,7 +58,7 @@ function nodeOf(node, handlers) {
   return made;
 }
 
-export function markGraph({ session, visits, taken, chosen }) {
+export function markGraph({ session, visits, taken, chosen, used = {} }) {
   const stop = session.stop;
   const points = new Map(session.breakpoints.map((one) => [one.node, one]));
   const running = new Set((stop?.waiting || []).map((task) => task.where));
@@ -71,9 +73,10 @@ export function markGraph({ session, visits, taken, chosen }) {
     made.classList.toggle("failed", Boolean(now) && Boolean(stop.failure));
     made.classList.toggle("chosen", chosen.has(where));
     made.querySelector(".dot").setAttribute("r", point && made.classList.contains("start") === false && made.classList.contains("end") === false ? 5 : 0);
-    made.querySelector(".count").textContent = count ? `×${count}` : "";
-    const facts = [name, count ? `ran ${count} times` : null, now ? "the run stands here" : null, point ? "breakpoint" : null];
+    made.querySelector(".count").textContent = [count ? `×${count}` : "", used[where] ? usedText(used[where]) : ""].filter(Boolean).join(" ");
+    const facts = [name, count ? `ran ${count} times` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, point ? "breakpoint" : null];
     made.setAttribute("aria-label", facts.filter(Boolean).join(", "));
+    made.querySelector("title").textContent = facts.filter(Boolean).join(", ");
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");
   }
   // A sub-graph's node stands for the sub-graph where an edge leads into or out of it.

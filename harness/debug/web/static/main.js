@@ -4,10 +4,12 @@ import { get, home, pageOf, post } from "./api.js";
 import { el } from "./dom.js";
 import { drawGraph, markGraph } from "./graph.js";
 import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopPanel } from "./panels.js";
-import { chooseStep, setUp, showSteps } from "./steps.js";
+import { openSource, setUpSource } from "./source.js";
+import { chooseStep, setUp, showSteps, showUsed } from "./steps.js";
+import { usedByNode } from "./used.js";
 
 const $ = (selector) => document.querySelector(selector);
-const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null };
+const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {} };
 
 async function attempt(work) {
   try {
@@ -73,6 +75,16 @@ async function loadBranch() {
   if (page.checkpoint) chooseStep(page.checkpoint, true);
   await loadState();
   render();
+  if (page.branch) loadUsage(page.branch).catch(() => {});
+}
+
+// Behind the first view: it reads what the steps wrote.
+async function loadUsage(branch) {
+  const tasks = await get("usage", { branch });
+  if (branch !== page.branch) return;
+  page.used = usedByNode(page.steps, tasks);
+  showUsed(tasks);
+  mark();
 }
 
 async function loadState() {
@@ -100,8 +112,7 @@ function render() {
   document.body.classList.toggle("looking", session.read_only);
   renderControls();
   renderWhere();
-  const chosen = new Set((page.steps.find((one) => one.checkpoint === page.checkpoint)?.tasks || []).map((task) => task.where));
-  markGraph({ session, visits: page.visits, taken: page.taken, chosen });
+  mark();
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const on = tab.dataset.tab === page.tab;
     tab.setAttribute("aria-selected", on ? "true" : "false");
@@ -111,6 +122,11 @@ function render() {
   // What is being typed is not taken away by news of the run.
   if (!$("#panel").contains(document.activeElement?.closest("textarea, input"))) $("#panel").replaceChildren(...panel().filter(Boolean));
   writeAddress();
+}
+
+function mark() {
+  const chosen = new Set((here()?.tasks || []).map((task) => task.where));
+  markGraph({ session: page.session, visits: page.visits, taken: page.taken, chosen, used: page.used });
 }
 
 function panel() {
@@ -132,6 +148,7 @@ function renderControls() {
   const { session } = page;
   const standing = Boolean(session.stop && !session.stop.ended && !session.busy);
   const able = { pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
+  $("#edit-source").disabled = !session.can_edit || Boolean(session.busy);
   for (const button of document.querySelectorAll("[data-command]")) button.disabled = session.read_only || !(able[button.dataset.command] ?? standing);
 }
 
@@ -186,6 +203,12 @@ const acts = {
   }),
 };
 
+// The focused node, else where the run stands, else what ran at the chosen step.
+function editedNode() {
+  const focused = document.activeElement?.closest?.(".node")?.dataset.where;
+  return focused || page.session.stop?.task?.where || here()?.tasks[0]?.where;
+}
+
 function showTab(tab) {
   page.tab = tab;
   if (document.activeElement?.matches("textarea, input")) document.activeElement.blur();
@@ -197,6 +220,7 @@ function onKey(event) {
   const known = { c: "continue", s: "step", i: "into", o: "out", p: "pause", u: "rewind", r: "reload" }[event.key];
   const button = known && document.querySelector(`[data-command=${known}]`);
   if (button && !button.disabled) button.click();
+  else if (event.key === "e") $("#edit-source").click();
   else if (event.key === "/") $("#search").focus();
   else if (event.key === "?") $("#help").showModal();
   else return;
@@ -226,6 +250,8 @@ async function follow() {
 
 readAddress();
 $("#runs").href = pageOf("runs.html", {}, home);
+setUpSource();
+$("#edit-source").addEventListener("click", () => attempt(() => openSource(page.graph, editedNode())));
 setUp((step) => attempt(async () => {
   page.checkpoint = step.checkpoint;
   if (!["state", "changes"].includes(page.tab)) page.tab = "state";

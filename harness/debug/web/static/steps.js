@@ -1,6 +1,7 @@
 // The list of steps: only the rows in sight are elements, so thousands are no matter.
 
 import { el } from "./dom.js";
+import { sum, usedText } from "./used.js";
 
 const HEIGHT = 24;
 const list = document.querySelector("#list");
@@ -9,6 +10,7 @@ let rows = [];
 let chosen = -1;
 let standing = null;
 let onChoose = () => {};
+let used = {};
 
 export function setUp(choose) {
   onChoose = choose;
@@ -20,6 +22,12 @@ export function setUp(choose) {
     choose_(Math.min(rows.length - 1, Math.max(0, chosen + move)));
   });
   new ResizeObserver(render).observe(list);
+}
+
+// Tokens and cost by task id.
+export function showUsed(tasks) {
+  used = tasks;
+  render();
 }
 
 export function showSteps(steps, search, stop) {
@@ -58,10 +66,12 @@ function rowOf(step, at) {
   const nodes = [...ran, ...(here ? [`▶ ${standing.where}`] : [])].join(", ") || (step.names.length ? `end of ${step.names.join("/")}` : "end");
   const keys = [...new Set(step.tasks.flatMap((task) => task.keys))].join(" ");
   const time = step.seconds == null ? "" : step.seconds < 1 ? `${Math.round(step.seconds * 1000)} ms` : `${step.seconds.toFixed(1)} s`;
+  const spent = step.tasks.map((task) => used[task.id]).filter(Boolean);
   const row = el("div", { class: `step${step.on ? "" : " off"}`, role: "option", id: `step-${at}`, "aria-selected": at === chosen ? "true" : "false", "aria-setsize": rows.length, "aria-posinset": at + 1, "data-checkpoint": step.checkpoint, on: { click: () => choose_(at) } },
     el("span", { class: "no" }, `${step.names.length ? "· ".repeat(step.names.length) : ""}${step.step}`),
     el("span", { class: `nodes${step.tasks.some((task) => task.failed) ? " failed" : ""}` }, nodes),
     el("span", { class: "keys" }, keys),
+    spent.length ? el("span", { class: "time" }, usedText(sum(spent))) : null,
     el("span", { class: "time" }, time));
   row.style.top = `${at * HEIGHT}px`;
   return row;

@@ -4,6 +4,7 @@ import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
 import { badge, count, facts, money, plural, seconds } from "./figures.js";
 import { mark } from "./marking.js";
+import { proseOf } from "./prose.js";
 import { armName, filtered, itemLink, runOf } from "./samples.js";
 import { valueOf } from "./values.js";
 
@@ -82,20 +83,6 @@ function part(name, text, at, step, frame, kind) {
     ? el("p", { class: "note" }, `${count(text.size - text.value.length)} characters more. `, frame.copy ? null : el("a", { href: `#${new URLSearchParams({ ...at, step: step.step })}` }, "Show the whole step"))
     : null;
   return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("div", { class: "quoted" }, ...(kind === "said" ? proseOf(text.value) : [el("pre", {}, text.value || " ")])), cut);
-}
-
-// What was said; fenced code and the rows of tables stand in columns.
-const SET_APART = /^```[\w-]*\n([\s\S]*?)^```[ \t]*$|^((?:[ \t]*\|.*\n?){2,})/m;
-
-function proseOf(text) {
-  const pieces = text.split(SET_APART);
-  const made = [];
-  for (let at = 0; at < pieces.length; at += 3) {
-    const [said, code, rows] = pieces.slice(at, at + 3);
-    if (said.trim()) made.push(el("p", { class: "prose" }, said.replace(/^\n+|\s+$/g, "")));
-    if (code || rows) made.push(el("pre", {}, code || rows));
-  }
-  return made;
 }
 
 function callOf(call, at, step, frame) {

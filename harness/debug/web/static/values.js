@@ -1,13 +1,18 @@
 // Values as trees that open; texts, messages and tables are readable.
 
+import { get } from "./api.js";
 import { el } from "./dom.js";
+import { messageText } from "./prose.js";
+
+const WORKBOOK = /^[^\n]{1,300}\.xlsx$/i;
 
 export function valueOf(tree, open = 1) {
-  const shown = { text: textOf, number: numberOf, map: entriesOf, object: entriesOf, list: listOf, message: messageOf, bytes: bytesOf }[tree.kind];
+  const shown = { text: textOf, number: numberOf, map: entriesOf, object: entriesOf, list: listOf, message: messageOf, bytes: bytesOf, image: imageOf, cells: cellsOf }[tree.kind];
   return shown ? shown(tree, open) : el("span", { class: "note" }, tree.value ?? "");
 }
 
 function textOf(tree) {
+  if (WORKBOOK.test(tree.value)) return workbookOf(tree.value);
   const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
   return el("span", { class: "text" }, tree.value, cut);
 }
@@ -18,6 +23,37 @@ function numberOf(tree) {
 
 function bytesOf(tree) {
   return el("span", { class: "size" }, `${tree.size} bytes`);
+}
+
+// The address is of data that the server has looked at; the content policy lets no other load.
+function imageOf(tree) {
+  const facts = `${tree.format || "image"}, ${tree.size} bytes`;
+  if (!tree.src?.startsWith("data:image/")) return el("span", { class: "size" }, `${facts}: too large to show`);
+  const picture = el("img", { class: "thumb", src: tree.src, alt: facts, title: facts, tabindex: 0 });
+  picture.addEventListener("click", () => picture.classList.toggle("whole"));
+  picture.addEventListener("keydown", (event) => event.key === "Enter" && picture.classList.toggle("whole"));
+  return picture;
+}
+
+function cellsOf(tree) {
+  const head = el("tr", {}, el("th", {}), ...tree.columns.map((name) => el("th", { scope: "col" }, name)));
+  const rows = tree.rows.map(([number, ...values]) => el("tr", {}, el("th", { scope: "row" }, String(number)), ...values.map((value) => el("td", {}, value))));
+  return el("div", { class: "cells" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)), tree.cut ? el("span", { class: "size" }, "…") : null);
+}
+
+function workbookOf(path) {
+  const made = el("span", { class: "text" }, path, " ");
+  const show = el("button", { "aria-label": `Cells of ${path}` }, "Cells");
+  show.addEventListener("click", async () => {
+    try {
+      const sheets = await get("sheets", { path });
+      show.replaceWith(...sheets.map((one) => el("div", {}, el("span", { class: "size" }, one.sheet), cellsOf(one))));
+    } catch (error) {
+      show.replaceWith(el("span", { class: "note" }, error.message));
+    }
+  });
+  made.append(show);
+  return made;
 }
 
 function entriesOf(tree, open) {
@@ -52,5 +88,18 @@ function tableOf(tree) {
 function messageOf(tree, open) {
   const calls = tree.calls.map((call) => el("div", { class: "call" }, el("strong", {}, call.name), valueOf(call.arguments, open)));
   const tokens = tree.tokens ? ` · ${tree.tokens} tokens` : "";
-  return el("div", { class: "message" }, el("div", { class: "role" }, `${tree.role}${tokens}`), valueOf(tree.content, open), ...calls);
+  return el("div", { class: "message" }, el("div", { class: "role" }, `${tree.role}${tokens}`), contentOf(tree.content, open), ...calls);
+}
+
+// Texts and images of a message, each as it is; other parts as values.
+function contentOf(tree, open) {
+  if (tree.kind === "text") {
+    const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
+    return el("div", {}, ...messageText(tree.value), cut);
+  }
+  if (tree.kind !== "list") return valueOf(tree, open);
+  return el("div", {}, ...tree.items.map((part) => {
+    const text = part.kind === "map" ? part.items.find(([key]) => key === "text")?.[1] : part;
+    return text?.kind === "text" ? contentOf(text, open) : valueOf(part, open);
+  }));
 }

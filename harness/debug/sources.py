@@ -1,0 +1,125 @@
+"""The source of a node in the user's file: read it, put another in its place.
+
+What is written runs as the user's own program once the graph is loaded again; it is the user's own
+request to do so. Files outside the folder of the graph's file are never written.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, digest, write_atomic
+from harness.debug.graphs import is_graph, subgraph
+
+BACKUP = ".bak"
+"""Behind the name of the file, for what it held before the last change."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The lines of one function.
+
+    Attributes:
+        node: `outer/inner/node`.
+        file: that holds it.
+        line: its first line (decorators included), from 1.
+        text: its lines as they stand in the file.
+        digest: of `text`.
+    """
+
+    node: str
+    file: Path
+    line: int
+    text: str
+    digest: str
+
+
+def node_source(graph: Any, node: str, root: Path) -> Source:
+    """The source of a node's function, as its file holds it now.
+
+    Args:
+        graph: that has the node.
+        node: `outer/inner/node`.
+        root: folder of the graph's file; the function's file must lie in it.
+
+    Raises:
+        BadInput: if the node is no function, or stands in another folder.
+    """
+    function = _function(graph, node)
+    file = Path(inspect.getsourcefile(function) or "").resolve()
+    inside = file.is_relative_to(root.resolve()) and "site-packages" not in file.parts
+    if not file.is_file() or not inside:
+        raise BadInput(f"the node {node!r} stands in {str(file)!r}, outside {str(root)!r}")
+    text = file.read_text(encoding="utf-8")
+    found = _definition(_parsed(text, file), function)
+    if found is None:
+        raise BadInput(f"no function {function.__qualname__!r} in {str(file)!r}; reload the graph")
+    first = min([found.lineno, *(one.lineno for one in found.decorator_list)])
+    lines = text.splitlines(keepends=True)[first - 1 : found.end_lineno]
+    own = "".join(lines)
+    return Source(node, file, first, own, digest(own.encode()))
+
+
+def replace_source(source: Source, text: str) -> None:
+    """Put `text` in place of a node's lines, in one step; the file as it was is kept beside it.
+
+    Raises:
+        BadInput: if the file would not be Python any more; it is left as it is.
+    """
+    before = source.file.read_text(encoding="utf-8")
+    lines = before.splitlines(keepends=True)
+    behind = lines[source.line - 1 + len(source.text.splitlines()) :]
+    own = text if text.endswith("\n") or not behind else f"{text}\n"
+    after = "".join([*lines[: source.line - 1], own, *behind])
+    _parsed(after, source.file)
+    mode = source.file.stat().st_mode & 0o777
+    write_atomic(source.file.with_name(source.file.name + BACKUP), before)
+    write_atomic(source.file, after)
+    source.file.chmod(mode)
+
+
+def _function(graph: Any, node: str) -> Any:
+    *outer, name = node.split("/")
+    inner = subgraph(graph, tuple(outer))
+    found = None if inner is None else inner.nodes.get(name)
+    bound = getattr(found, "bound", None)
+    function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+    if found is None or is_graph(bound) or function is None:
+        raise BadInput(f"expected a node that is a function, found {node!r}")
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # any callable
+    function = inspect.unwrap(function)  # pyright: ignore[reportUnknownArgumentType]  # any callable
+    if inspect.isfunction(function) or inspect.ismethod(function):
+        return function
+    return type(function).__call__
+
+
+def _parsed(text: str, file: Path) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise BadInput(f"{file.name}, line {line}: expected Python, found {error}") from error
+
+
+def _definition(tree: ast.Module, function: Any) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The definition of a function by its qualified name; of several, that nearest to its line."""
+    line: int = function.__code__.co_firstlineno
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+
+    def walk(body: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(body):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if prefix + child.name == function.__qualname__:
+                    found.append(child)
+                walk(child, f"{prefix}{child.name}.<locals>.")
+            else:
+                walk(child, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
+
+    walk(tree, "")
+    return min(found, key=lambda one: abs(one.lineno - line), default=None)
