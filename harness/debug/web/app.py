@@ -43,7 +43,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         Route(f"/api/{name}", _guarded(guard, answer), methods=[method])
         for name, (method, answer) in questions.items()
     ]
-    page = _page(guard)
+    page = _page(guard, "runs.html" if desks.main is None else "index.html")
     return Starlette(routes=[*asked, Route("/", page), Route("/{name:str}", page)])
 
 
@@ -157,7 +157,7 @@ def _guarded(guard: Guard, answer: Answer) -> Callable[[Request], Awaitable[Resp
     return route
 
 
-def _page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
+def _page(guard: Guard, home: str) -> Callable[[Request], Awaitable[Response]]:
     """The page and its files, which hold no secret."""
 
     async def route(request: Request) -> Response:
@@ -166,7 +166,7 @@ def _page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
         refused = guard.refusal(request.headers, token=False)
         if refused is not None:
             return _json({"error": refused}, 403)
-        path = STATIC / request.path_params.get("name", "index.html")
+        path = STATIC / request.path_params.get("name", home)
         if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():
             return _json({"error": "not found"}, 404)
         return Response(path.read_bytes(), media_type=KINDS[path.suffix], headers=POLICY)

@@ -75,6 +75,8 @@ class Desk:
                 if self._busy is not None:
                     raise BadInput(f"{self._busy!r} still runs: pause it first")
                 self._busy = name
+            if name == "edit_source":
+                await self._written(arguments)
             self._error = None
             loop = asyncio.get_running_loop()
             self._thread.submit(self._run, name, dict(arguments), loop)
@@ -141,6 +143,14 @@ class Desk:
             raise BadInput(f"{str(found.file)!r} was changed meanwhile: open the source again")
         replace_source(found, str(arguments.get("text")))
 
+    async def _written(self, arguments: Mapping[str, Any]) -> None:
+        """Write the source before the command is taken: a fault of it leaves everything as it is."""
+        try:
+            await asyncio.to_thread(self._edit, arguments)
+        except BadInput:
+            self._busy = None
+            raise
+
     def usage(self, branch: str) -> dict[str, list[Any]]:
         """Tokens and US dollars (None where unknown) by task id, in a branch."""
         debugger = self.debugger
@@ -163,8 +173,6 @@ class Desk:
         error: dict[str, str] | None = None
         try:
             if name in LOADING and self._reload is not None:
-                if name == "edit_source":
-                    self._edit(arguments)
                 self.debugger.reload(self._reload())
             else:
                 RUNNING[name](self.debugger, arguments)

@@ -48,12 +48,12 @@ class Guard:
             token: whether it has to carry the token.
         """
         if f"http://{headers.get('host', '')}" not in self._origins:
-            return "unknown host: open the address that `harness debug` printed"
+            return "unknown host: open the address that was printed"
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
-            return "another page's request: open the address that `harness debug` printed"
+            return "another page's request: open the address that was printed"
         if token and not secrets.compare_digest(
             headers.get(HEADER, "").encode(), self.token.encode()
         ):
-            return "missing or wrong token: open the address that `harness debug` printed"
+            return "missing or wrong token: open the address that was printed"
         return None

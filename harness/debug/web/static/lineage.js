@@ -12,7 +12,7 @@ export async function evolutionView(at, frame) {
   const side = el("aside", { id: "lineage", "aria-label": "Where the line came from", tabindex: -1, "aria-live": "polite" });
   const chosen = found.lines.find((one) => at.line === placeOf(one));
   side.replaceChildren(...(await lineageOf(chosen, found, at)));
-  frame.after(() => document.querySelector(".line.chosen")?.scrollIntoView({ block: "center" }));
+  frame.after(() => document.querySelector(".line.chosen")?.scrollIntoView({ block: matchMedia("(max-width: 900px)").matches ? "start" : "center" }));
   return [
     el("h1", {}, name, simulated(result.simulated)),
     frame.copy ? null : el("p", {}, el("a", { href: pageOf("index.html", { evolution: at.evolution }) }, "Graph view")),
