@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import digest
 from harness.evolve.audit.boundaries import critical, per_unit
-from harness.evolve.audit.estimate import Data, Fit, fit
+from harness.evolve.audit.estimate import Fit, fit
 from harness.evolve.audit.interactions import Pairs, at_full, screen
+from harness.evolve.audit.looks import data_of, look_at
 from harness.evolve.audit.plan import AuditPlan
 from harness.evolve.audit.receipt import (
     Digests,
@@ -23,55 +23,10 @@ from harness.evolve.audit.records import Records, Row
 from harness.evolve.audit.units import Cut, Unit
 from harness.skills import TOKENIZER
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
 SHOWN = 160
 """Characters of a unit's text in a receipt; the whole stands in the skill."""
-
-
-class Look(NamedTuple):
-    """What one look says: whether to stop, and why."""
-
-    stop: bool
-    why: str
-
-
-def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> Data:
-    """Rows as arrays; passes are explained, unless other values are given."""
-    import numpy as np
-
-    ids = {task: at for at, task in enumerate(dict.fromkeys(row.task for row in rows))}
-    passed = [float(row.outcome == "pass") for row in rows] if values is None else values
-    present = [[int(char) for char in row.units] for row in rows]
-    return Data(
-        np.array([ids[row.task] for row in rows], dtype=np.int64),
-        np.array(present, dtype=np.int64).reshape(len(rows), units),
-        np.asarray(passed, dtype=np.float64),
-    )
-
-
-def look_at(plan: AuditPlan, look: int, rows: Sequence[Row]) -> Look:
-    """Whether to stop after this look: every unit decided, or its interval narrow enough."""
-    import numpy as np
-
-    if look == len(plan.looks) - 1:
-        return Look(True, "all planned rollouts were run")
-    valid = [row for row in rows if row.outcome != "invalid"]
-    if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
-        return Look(False, "")
-    fitted = fit(data_of(valid, plan.units))
-    half = critical(plan.values[look], fitted.degrees) * fitted.errors
-    decided = np.abs(fitted.effects) > half
-    if not (decided | (half <= plan.width)).all():
-        return Look(False, "")
-    narrow = f", the others are within +-{100 * plan.width:.1f} points" if plan.width else ""
-    return Look(True, f"{int(decided.sum())} of {plan.units} units are decided{narrow}")
 
 
 def receipt_of(records: Records, parsed: Cut) -> Receipt:

@@ -10,10 +10,10 @@ from harness.evals.sequential import SequentialPlan
 from harness.evals.session import Evaluator, records
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import ItemRecord
+from harness.evolve.audit.cutting import cut
 from harness.evolve.audit.receipt import Receipt
 from harness.evolve.audit.rollouts import write_files
 from harness.evolve.audit.settings import AuditSettings
-from harness.evolve.audit.units import cut
 from harness.evolve.gate import sequential_gate
 from harness.evolve.types import GateResult
 from harness.skills import count_tokens, load_skill

@@ -14,8 +14,10 @@ from harness.evals.session import ProgressHook, agent_model_spec
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve.audit.card import write_card
-from harness.evolve.audit.compute import look_at, receipt_of
+from harness.evolve.audit.compute import receipt_of
+from harness.evolve.audit.cutting import cut
 from harness.evolve.audit.design import Rollout, design
+from harness.evolve.audit.looks import look_at
 from harness.evolve.audit.origins import origins_of
 from harness.evolve.audit.plan import AuditPlan, plan_audit
 from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, Receipt, beside
@@ -23,7 +25,7 @@ from harness.evolve.audit.records import Header, Records, Row
 from harness.evolve.audit.rollouts import Runner, prompts_digest
 from harness.evolve.audit.settings import AuditSettings
 from harness.evolve.audit.traces import calls_of, echoed_units, read_units
-from harness.evolve.audit.units import Cut, cut
+from harness.evolve.audit.units import Cut
 from harness.skills import load_skill
 
 Tell = Callable[[str], None]

@@ -12,11 +12,11 @@ from harness.core import BadInput, Task, Value, digest
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evolve.audit.card import card
 from harness.evolve.audit.compute import receipt_of
+from harness.evolve.audit.cutting import cut
 from harness.evolve.audit.design import design
 from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, beside
 from harness.evolve.audit.records import Records, read_records
 from harness.evolve.audit.session import task_digests
-from harness.evolve.audit.units import cut
 from harness.skills import Skill, load_skill
 from harness.tasks.answers import COMPARISONS
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evolve.audit.units import Cut, cut
+from harness.evolve.audit.cutting import cut
+from harness.evolve.audit.units import Cut
 from harness.skills import Skill, load_skill, new_skill, validate
 
 PARTS = st.sampled_from(
