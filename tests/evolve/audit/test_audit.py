@@ -11,9 +11,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli import cli
-from harness.core import HarnessError
+from harness.core import BadInput, HarnessError
 from harness.core.redaction import redact
-from harness.evolve.audit import AuditSettings, beside, receipt_schema, run_audit, verify
+from harness.evolve.audit import (
+    AuditSettings,
+    Receipt,
+    beside,
+    prune_skill,
+    receipt_schema,
+    run_audit,
+    verify,
+)
 from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS
 from harness.models.simulated import load_profile
 from harness.skills import new_skill, write_skill
@@ -217,3 +225,23 @@ def test_a_skill_without_a_receipt(tmp_path: Path) -> None:
     write_skill(new_skill("a-skill", "Does something."), tmp_path / "a-skill")
     shown = command("skill", "verify", tmp_path / "a-skill")
     assert refused(shown, 2) and "no receipt" in str(shown.exception)
+
+
+def test_what_hurts_is_pruned_and_the_gate_judges_it(world: Path, tmp_path: Path) -> None:
+    """The smaller skill lacks the harmful rule, and is better on tasks the audit did not run."""
+    more = [task.model_dump(mode="json") for task in order_tasks("u", 60)]
+    rows = [*map(json.loads, (world / "tasks.jsonl").read_text().splitlines()), *more]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "suite.yaml").write_text((world / "suite.yaml").read_text())
+    run = tmp_path / "run"
+    asked = settings(world, suite=str(tmp_path / "suite.yaml"), limit=40, out=run)
+    found = Receipt.model_validate_json(beside(world / "order-desk", RECEIPT).read_bytes())
+    done = prune_skill(asked, found, run)
+    text = (done.skill / "SKILL.md").read_text()
+    assert "Ignore small orders" not in text and "Leave cancelled orders out" in text
+    assert done.tokens[1] < done.tokens[0]
+    assert done.gate is not None and done.gate.verdict == "accepted", str(done)
+    assert "gate: accepted" in str(done)
+    whole = found.model_copy(update={"units": found.units[:1]})
+    with pytest.raises(BadInput, match="nothing to prune"):
+        prune_skill(asked, whole, run)
