@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.core import BadInput, digest_tree
 from harness.skills import load_skill, new_skill, parse_skill, validate, write_skill
 
-SHIPPED = ("spreadsheet-basics", "agent-skill-harness")
+SHIPPED = ("spreadsheet-basics", "agent-skill-harness", "documents-and-charts")
 BODIES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=60)
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("C", "Z"), exclude_characters="<>"),

@@ -2,7 +2,7 @@
 
 `local/<folder>` names a folder that `optimum-cli export openvino` wrote from a model that sees
 (Qwen2-VL, Qwen2.5-VL, MiniCPM-V, Phi-3.5-vision, ...: what openvino-genai's `VLMPipeline` takes).
-One request runs at a time. Images come as data URLs, in the order in which they stand in the messages.
+One request runs at a time. Images come as data URLs, in the order of the messages.
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ def test_parts_are_those_of_the_openai_api(tmp_path: Path) -> None:
     assert b64decode(data, validate=True) == single.images[0].data
     several = pack_files(sorted(tmp_path.iterdir()), LIMITS)
     assert several.left_out == ("d.png",)
-    assert [part["type"] for part in several.parts()] == ["text", "image_url"] * 3
+    assert [part["type"] for part in several.parts()] == ["text", "image_url"] * 3 + ["text"]
+    assert "d.png" in several.parts()[-1]["text"]
     assert several.parts()[2]["text"] == "Image 2 (b.png):"
     assert "data" not in single.images[0].facts()
 
