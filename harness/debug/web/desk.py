@@ -144,7 +144,7 @@ class Desk:
         replace_source(found, str(arguments.get("text")))
 
     async def _written(self, arguments: Mapping[str, Any]) -> None:
-        """Write the source before the command is taken: a fault of it leaves everything as it is."""
+        """Write the source before the command is taken; its faults leave all as it was."""
         try:
             await asyncio.to_thread(self._edit, arguments)
         except BadInput:
