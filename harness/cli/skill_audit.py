@@ -1,4 +1,4 @@
-"""`harness skill audit | verify`."""
+"""`harness skill audit | verify | library`."""
 
 from __future__ import annotations
 
@@ -102,6 +102,34 @@ def verify_skill(folder: Path, suite: str | None, without_tasks: bool, as_json: 
     emit(found, as_json, "\n".join([text, *found.differs]))
     if not found.valid:
         raise Refused(f"the receipt of {folder} does not hold: {found.differs[0]}")
+
+
+@click.command("library")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=path_type)
+@json_option
+def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
+    """Check skills against one another: descriptions that collide, rules that disagree.
+
+    DIR is a skill or a folder of skills. Words are compared; no model is asked. Exit 5 if
+    something was found.
+
+    Example: harness skill library .claude/skills
+    """
+    from harness.evolve.audit import check_library
+
+    found = check_library(folders)
+    lines = [f"{name}: two skills have this name" for name in found.same_name]
+    lines += [
+        f"{one.skills[0]} and {one.skills[1]} may load on the same tasks: {', '.join(one.words)}"
+        for one in found.collisions
+    ]
+    lines += [
+        f"{', '.join(one.one)} against {', '.join(one.two)}: {one.about}"
+        for one in found.disagreements
+    ]
+    emit(found, as_json, "\n".join([*lines, f"{len(found.skills)} skills, {len(lines)} findings"]))
+    if not found.clear:
+        raise Refused(f"{len(lines)} findings among {len(found.skills)} skills")
 
 
 def _tell(text: str) -> None:

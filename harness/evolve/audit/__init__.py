@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness.evolve.audit.cutting import cut
+from harness.evolve.audit.library import LibraryReport, check_library
 from harness.evolve.audit.prune import Pruned, prune_skill
 from harness.evolve.audit.receipt import Receipt, beside, receipt_schema
 from harness.evolve.audit.session import Audited, plan_of, run_audit
@@ -14,11 +15,13 @@ __all__ = [
     "AuditSettings",
     "Audited",
     "Cut",
+    "LibraryReport",
     "Pruned",
     "Receipt",
     "Unit",
     "Verified",
     "beside",
+    "check_library",
     "cut",
     "plan_of",
     "prune_skill",
