@@ -95,7 +95,7 @@ function messageOf(tree, open) {
 function contentOf(tree, open) {
   if (tree.kind === "text") {
     const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
-    return el("div", {}, ...messageText(tree.value), cut);
+    return el("div", { class: "text" }, ...messageText(tree.value), cut);
   }
   if (tree.kind !== "list") return valueOf(tree, open);
   return el("div", {}, ...tree.items.map((part) => {
