@@ -58,11 +58,18 @@ class Connections:
         Raises:
             openai.APIError: for anything else.
         """
-        rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
-        if self._endpoint.official and "max_tokens" in rest:  # newer models refuse the old name
-            rest["max_completion_tokens"] = rest.pop("max_tokens")
-        raw = await self._client(index).chat.completions.with_raw_response.create(
-            model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout_s
+        import httpx2
+
+        if self._endpoint.official and "max_tokens" in body:  # newer models refuse the old name
+            body = {**body, "max_completion_tokens": body["max_tokens"]}
+            del body["max_tokens"]
+        # Not `chat.completions.create`: it walks through all messages to rename what needs no
+        # renaming, which takes a third of the time of a call.
+        raw = await self._client(index).post(
+            "/chat/completions",
+            cast_to=httpx2.Response,
+            body=body,
+            options={"timeout": timeout_s},
         )
         return raw.headers, raw.content
 
