@@ -25,6 +25,7 @@ from harness.skills import TOKENIZER
 
 LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
+CUT_SHORT = "a limit was reached before the next look"
 SHOWN = 160
 """Characters of a unit's text in a receipt; the whole stands in the skill."""
 
@@ -89,7 +90,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         rollouts=len(records.rows),
         valid=len(valid),
         tasks=len({row.task for row in valid}),
-        stopped=look_at(plan, look % len(plan.looks), records.rows).why,
+        stopped=look_at(plan, look % len(plan.looks), records.rows).why or CUT_SHORT,
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=units,
         interactions=_named(pairs, flagged, parsed.units),

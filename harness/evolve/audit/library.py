@@ -19,9 +19,7 @@ from harness.skills import SKILL_FILE, Skill, load_skill
 
 COLLISION = 0.5
 """Share of the words of the shorter description that the other one has, too."""
-_EMPTY = frozenset(
-    content_words("Use this skill whenever a task or question asks. Answers.")
-)
+_EMPTY = frozenset(content_words("Use this skill whenever a task or question asks. Answers."))
 
 
 class Collision(Value):

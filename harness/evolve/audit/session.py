@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Task, Trajectory, Unreachable, Value, digest, write_atomic
+from harness.core import (
+    BadInput,
+    LimitReached,
+    Task,
+    Trajectory,
+    Unreachable,
+    Value,
+    digest,
+    write_atomic,
+)
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals.session import ProgressHook, agent_model_spec
 from harness.evals.suite import LoadedSuite, load_suite
@@ -91,7 +100,8 @@ def run_audit(
 
     Raises:
         BadInput: before any call, for what cannot be used.
-        LimitReached: when a budget is spent; finished rollouts are kept.
+        LimitReached: when a budget is spent; finished rollouts are kept, and if a look was reached
+            its receipt is written: intervals hold whenever an audit ends.
         Unreachable: if no rollout reached the model.
     """
     ready = prepare(settings)
@@ -101,25 +111,34 @@ def run_audit(
     elif (out / "run.json").exists():
         raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
     tell(str(ready.plan))
-    records = asyncio.run(_run(settings, ready, out, tell, show))
-    return Audited(
-        receipt=(made := receipt_of(records, ready.parsed)),
-        paths=_write(settings.skill, made, records),
-        run=out,
-    )
+    records, limit = asyncio.run(_run(settings, ready, out, tell, show))
+    made = receipt_of(records, ready.parsed)
+    paths = _write(settings.skill, made, records)
+    if limit is not None:
+        tell(f"the receipt of the first {made.rollouts} rollouts is written: {paths[0]}")
+        raise limit
+    return Audited(receipt=made, paths=paths, run=out)
 
 
 async def _run(
     settings: AuditSettings, ready: Prepared, out: Path, tell: Tell, show: ProgressHook | None
-) -> Records:
+) -> tuple[Records, LimitReached | None]:
+    """The records up to the last look, and the limit that ended the run, if one did."""
     plan, ids = ready.plan, tuple(task.id for task in ready.suite.tasks)
     rollouts = design(ids, plan.units, plan.pairs, settings.seed)
     lock = {"plan": plan.model_dump(mode="json"), "tasks": list(ids)}
     async with Runner(settings, ready.suite, ready.parsed, out, lock) as runner:
         rows: list[Row] = []
+        limit: LimitReached | None = None
         for look, end in enumerate(plan.looks):
             start = plan.looks[look - 1] if look else 0
-            await runner.run(rollouts[start:end], plan.rollouts, show)
+            try:
+                await runner.run(rollouts[start:end], plan.rollouts, show)
+            except LimitReached as error:
+                if not rows:
+                    raise
+                limit = error
+                break
             items, seen = runner.items, runner.trajectories()
             rows = [_row(one, items, seen, ready.parsed) for one in rollouts[:end]]
             _reached(rows, items)
@@ -128,7 +147,7 @@ async def _run(
                 tell(f"stopped after {end} rollouts: {verdict.why}")
                 break
         header = _header(settings, ready, runner)
-    return Records(header=header, rows=tuple(rows))
+    return Records(header=header, rows=tuple(rows)), limit
 
 
 def _row(

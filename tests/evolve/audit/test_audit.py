@@ -187,6 +187,11 @@ def test_an_audit_that_was_cut_goes_on_and_pays_nothing_twice(world: Path, tmp_p
     cut = command(*words, "--out", tmp_path / "run", "--budget-calls", 60)
     assert refused(cut, 3), cut.output
     assert not beside(tmp_path / "order-desk", RECEIPT).exists()
+    more = command(*words, "--resume", tmp_path / "run", "--budget-calls", 110)
+    assert refused(more, 3) and "receipt of the first 80 rollouts" in more.output
+    early = Receipt.model_validate_json(beside(tmp_path / "order-desk", RECEIPT).read_bytes())
+    assert early.rollouts == 80 and "limit was reached" in early.stopped
+    assert verify(tmp_path / "order-desk").valid
     again = run_audit(settings(world, **changed | {"out": None, "resume": tmp_path / "run"}))
     assert again.receipt.text == beside(world / "order-desk", RECEIPT).read_text()
     lines = beside(tmp_path / "order-desk", RECORDS).read_text()
