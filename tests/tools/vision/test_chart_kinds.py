@@ -147,3 +147,15 @@ def test_labels_of_a_pie() -> None:
     found = [(one.category, one.value) for one in chart.readings]
     assert found == [("Not safe", 76), ("Safe", 19.5)]
     assert chart_of(drawing.lines[:-1], []) is None
+
+
+def test_the_first_numbers_of_a_scale_may_be_unread() -> None:
+    drawing, values = _Drawing(), {"Ina": 12, "Ole": 25, "Per": 8}
+    for tick in (10, 15, 20, 25, 30):  # 0 and 5 are not among the texts
+        drawing.text(str(tick), 110 + 12 * tick, 330)
+    for at, (name, value) in enumerate(values.items()):
+        y = 60 + 80 * at
+        drawing.pen.rectangle((110, y, 110 + 12 * value, y + 40), fill=BLUE)
+        drawing.text(name, 70, y + 20)
+    found = {one.category: one.value for one in drawing.read().readings}
+    assert found == {name: pytest.approx(value, abs=0.2) for name, value in values.items()}

@@ -91,6 +91,8 @@ def base_of(things: Sequence[Solid], axis: Axis) -> float:
     ticks = sorted((line.y for line in axis.lines) if up else (line.x for line in axis.lines))
     lowest, step = ticks[-1 if up else 0], (ticks[-1] - ticks[0]) / max(1, len(ticks) - 1)
     ends = sorted((one.bottom if up else one.left) for one in things if is_bar(one))
+    if sum(abs(end - zero) < 8 for end in ends) > 1:
+        return zero  # its number was not read
     together = {end: sum(abs(end - one) < 4 for one in ends) for end in ends}
     common = max(together, key=lambda end: together[end], default=None)
     if common is not None and together[common] > 1 and abs(common - lowest) < step + 8:
