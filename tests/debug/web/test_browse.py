@@ -189,7 +189,7 @@ async def look_at_graphs(page: Page, url: str) -> None:
     await page.get_by_role("link", name="Graph view").click()
     await expect(page.locator(".step")).to_have_count(6)
     await expect(page.locator('[data-where="tool"]')).to_have_attribute(
-        "aria-label", "tool, ran 1 times"
+        "aria-label", "tool, ran once"
     )
     await expect(page.get_by_role("toolbar")).to_be_hidden()
     await page.locator(".step", has_text="tool").click()
@@ -200,7 +200,7 @@ async def look_at_graphs(page: Page, url: str) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text("t0")
     await page.goto(url.replace("runs.html", "index.html") + "&evolution=evolved")
     await expect(page.locator('[data-where="apply"]')).to_have_attribute(
-        "aria-label", "apply, ran 1 times"
+        "aria-label", "apply, ran once"
     )
     await keep(page, "evolution-graph-dark")
 

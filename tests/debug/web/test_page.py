@@ -169,7 +169,7 @@ def test_what_a_model_wrote_is_text(tmp_path: Path) -> None:
             await expect(page.locator("#where")).to_contain_text("plan")
             await page.keyboard.press("s")
             await page.get_by_role("tab", name="State").click()
-            await expect(page.locator(".message .text")).to_have_text(HOSTILE)
+            await expect(page.locator(".message .prose")).to_have_text(HOSTILE)
             assert await page.title() == "agent.py:graph · harness debug"
             assert await page.locator("#panel img, #panel script").count() == 0
             assert all("/x" not in url for url in asked)
@@ -263,7 +263,7 @@ def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> No
             await expect(page.locator("#where")).to_contain_text("KeyError")
             look = page.locator('[data-where="look"]')
             await expect(look).to_have_attribute(
-                "aria-label", "look, ran 1 times, 1234 tok $0.0005"
+                "aria-label", "look, ran once, 1234 tok $0.0005"
             )
             await expect(page.locator(".step", has_text="look")).to_contain_text("1234 tok")
             await page.get_by_role("tab", name="State").click()

@@ -44,7 +44,7 @@ function nodeOf(node, handlers) {
     svg("text", { x: x + width / 2, y: y + height / 2 + 4.5, "text-anchor": "middle" }, node.label),
     svg("circle", { class: "dot", cx: x, cy: y, r: 0 }),
     svg("title", {}, node.label),
-    svg("text", { class: "count", x: x + width + 3, y: y + 10 }),
+    svg("text", { class: "count", "aria-hidden": "true", x: x + width + 3, y: y + 10 }),
     svg("text", { class: "used", x: x + width + 3, y: y + 24 }));
   if (real) {
     made.addEventListener("click", () => handlers.toggle(node.where));
@@ -76,7 +76,7 @@ export function markGraph({ session, visits, taken, chosen, used = {} }) {
     made.querySelector(".dot").setAttribute("r", point && made.classList.contains("start") === false && made.classList.contains("end") === false ? 5 : 0);
     made.querySelector(".count").textContent = count ? `×${count}` : "";
     made.querySelector(".used").textContent = used[where] ? usedText(used[where]) : "";
-    const facts = [name, count ? `ran ${count} times` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, point ? "breakpoint" : null];
+    const facts = [name, count ? `ran ${count === 1 ? "once" : `${count} times`}` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, point ? "breakpoint" : null];
     made.setAttribute("aria-label", facts.filter(Boolean).join(", "));
     made.querySelector("title").textContent = facts.filter(Boolean).join(", ");
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");
