@@ -214,6 +214,14 @@ class Controller:
                 self._mode = Mode(reason="pause")
         self.look()
 
+    def free(self) -> None:
+        """Stop nobody any more; exceptions go on their way."""
+        with self._lock:
+            self._stop_on_exception = False
+            self._mode, self._current = FREE, None
+            for gate in list(self._held):
+                self._release(gate)
+
     def suspend(self) -> None:
         """Let nothing more begin: every waiting task ends as LangGraph's interrupts do."""
         with self._lock:

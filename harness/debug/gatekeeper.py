@@ -25,16 +25,19 @@ class Gatekeeper:
     def __init__(
         self,
         controller: Controller,
-        store: CheckpointStore,
+        store: CheckpointStore | None,
         recording: Recording | None = None,
         *,
         find_mutations: bool = False,
     ) -> None:
-        """Ask `controller` before every task; serve what `recording` holds instead of running."""
+        """Ask `controller` before every task; serve what `recording` holds instead of running.
+
+        Without a store the run is somebody else's, and resumes as LangGraph has it.
+        """
         self._find_mutations = find_mutations
         self._controller = controller
         self._store = store
-        self._resumption = Resumption(store)
+        self._resumption = None if store is None else Resumption(store)
         self._recording = recording
         self._seen: dict[int, Exception] = {}
 
@@ -48,7 +51,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     self._wait(gate, woken)
                     continue
-                self._resumption.settle(task, gate.info)
+                self._settle(task, gate)
                 before = self._digest(task)
                 try:
                     return call()
@@ -80,7 +83,7 @@ class Gatekeeper:
                 if self._leaves(gate):
                     await self._wait_async(gate, woken)
                     continue
-                self._resumption.settle(task, gate.info)
+                self._settle(task, gate)
                 before = self._digest(task)
                 try:
                     return await call()
@@ -112,7 +115,13 @@ class Gatekeeper:
             woken.clear()
 
     def _digest(self, task: Any) -> str | None:
-        return digest_of(self._store.serde, task.input) if self._find_mutations else None
+        if self._store is None or not self._find_mutations:
+            return None
+        return digest_of(self._store.serde, task.input)
+
+    def _settle(self, task: Any, gate: Gate) -> None:
+        if self._resumption is not None:
+            self._resumption.settle(task, gate.info)
 
     def _is_settled(self, gate: Gate, task: Any) -> bool:
         """Whether the node need not run: its writes are known, or it must not begin."""

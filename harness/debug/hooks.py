@@ -33,10 +33,21 @@ class Hook(Protocol):
         ...
 
 
+_everywhere: Hook | None = None
+"""Around the tasks of runs that were started without a hook."""
+
+
 def _hook(task: Any) -> Hook | None:
     if task.name.startswith("__"):
         return None  # LangGraph's own nodes, such as the one that takes the input
-    return cast("Hook | None", task.config.get("configurable", {}).get(KEY))
+    own = cast("Hook | None", task.config.get("configurable", {}).get(KEY))
+    return own or _everywhere
+
+
+def set_everywhere(hook: Hook | None) -> None:
+    """Put a hook around the tasks of every run in the process that has none of its own."""
+    global _everywhere  # noqa: PLW0603  # LangGraph's runner, which asks for it, is one a process
+    _everywhere = hook
 
 
 class _Stored:

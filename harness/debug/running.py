@@ -52,6 +52,7 @@ class Running:
 
         Args:
             graph: a compiled graph (:func:`harness.debug.load_graph`); it is copied, not changed.
+                None where somebody else runs graphs (:mod:`harness.debug.attached`).
             store: where its state goes, and where its branches are.
             config: LangGraph's config for every run (`configurable`, `recursion_limit`, …).
             context: the graph's runtime context.
@@ -72,7 +73,7 @@ class Running:
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
         self._beyond = beyond
-        self._graph = with_store(graph, store)
+        self._graph: Any = None if graph is None else with_store(graph, store)
         self._controller: Controller | None = None
         self._worker: Worker | None = None
         self._last: Stop | None = None

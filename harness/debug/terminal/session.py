@@ -90,6 +90,11 @@ class Terminal:
             "quit": Command("", "leave; the thread can be resumed", self._quit),
         }
 
+    @property
+    def ended(self) -> bool:
+        """Whether `quit` was said."""
+        return self._ended
+
     def show(self, stop: Stop) -> None:
         """Write where the run stands."""
         self._write(text.stop_text(stop))
@@ -120,9 +125,11 @@ class Terminal:
 
     def complete(self, start: str) -> list[str]:
         """Commands, nodes, state keys and branches that begin so."""
-        words = [*self.commands, *self._debugger.breakpoints.visits(), *self._debugger.graph.nodes]
+        words = [*self.commands, *self._debugger.breakpoints.visits()]
         words += [branch.name for branch in listed(self._debugger.store)]
-        words += [name for name in self._debugger.graph.channels if ":" not in name]
+        if self._debugger.graph is not None:
+            words += self._debugger.graph.nodes
+            words += [name for name in self._debugger.graph.channels if ":" not in name]
         return sorted({word for word in words if word.startswith(start) and word[:2] != "__"})
 
     def _find(self, name: str) -> Command:

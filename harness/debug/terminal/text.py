@@ -83,7 +83,7 @@ def stop_text(stop: Stop) -> str:
     lines += [f"  {name}: {short(value)}" for name, value in stop.interrupts.items()]
     if stop.reason == "interrupt":
         lines.append("  answer with: answer JSON")
-    if stop.reason == "done":
+    if stop.reason == "done" and stop.values is not None:
         lines.append(whole(stop.values))
     return "\n".join(lines)
 

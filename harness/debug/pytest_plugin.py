@@ -1,0 +1,98 @@
+"""`pytest --harness-debug`: the terminal debugger at the node of a graph that fails in a test.
+
+The run is the test's own and waits inside the node: look at the state and the local variables, run
+the node again, serve its output, step on. `continue` lets the exception go on its way. Exceptions
+that the test expects stop as well; `quit` ends the debugger for the rest of the session.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from harness.debug.attached import Attached
+    from harness.debug.types import Stop
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("harness").addoption(
+        "--harness-debug",
+        action="store_true",
+        help="open the graph debugger at the node of a LangGraph graph that raises",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the debugger where it was asked for."""
+    if not config.getoption("--harness-debug"):
+        return
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise pytest.UsageError("--harness-debug needs the terminal: run without -n")
+    config.pluginmanager.register(_Stops(config), "harness-debug-stops")
+
+
+class _Stops:
+    """Opens the terminal at every stop of the tests' graphs."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._plugins = config.pluginmanager
+        self._over = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Watch the graphs of one test."""
+        if self._over:
+            return (yield)
+        from harness.checkpoints import open_store
+        from harness.debug.attached import Attached
+
+        with ExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="harness-debug-"))
+            store = stack.enter_context(open_store(Path(folder) / "notes.sqlite"))
+            session = Attached(store)
+            session.attach()
+            watcher = threading.Thread(target=self._watch, args=(session, item.nodeid))
+            watcher.start()
+            stack.callback(watcher.join)
+            stack.callback(session.detach)
+            return (yield)
+
+    def _watch(self, session: Attached, test: str) -> None:
+        capture: Any = self._plugins.getplugin("capturemanager")
+        try:
+            stop = session.wait()
+            while not self._over and not stop.ended:
+                capture.suspend_global_capture(in_=True)
+                try:
+                    stop = self._talk(session, stop, test)
+                finally:
+                    capture.resume_global_capture()
+        finally:
+            session.detach()  # whatever happens here, the test does not wait for ever
+
+    def _talk(self, session: Attached, stop: Stop, test: str) -> Stop:
+        """Commands until the test has ended; at the end of the input it goes on. The last stop."""
+        from harness.core.cache import cache_root
+        from harness.debug.terminal import Terminal
+        from harness.debug.terminal.prompt import prompted
+
+        reporter: Any = self._plugins.getplugin("terminalreporter")
+        terminal = Terminal(session, reporter.write_line)
+        reporter.write_line(f"\nharness debug: {test}")
+        terminal.show(stop)
+        with prompted(terminal.complete, cache_root() / "debug_history") as lines:
+            for line in lines:
+                terminal.do(line)
+                stop = session.last or stop
+                if terminal.ended or stop.ended:
+                    break
+        self._over = not stop.ended
+        return stop
