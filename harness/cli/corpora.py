@@ -75,18 +75,22 @@ def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many questions.")
 @json_option
 def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_json: bool) -> None:
-    """Write the public set NAME, whose file is PATH, as tasks with their documents.
+    """Write the public set NAME, whose file is PATH, as tasks with their documents or images.
 
     NAME: hotpotqa, twowiki, musique, bamboogle, frames, strategyqa, nq, squad, leval, qmsum,
-    quality, narrativeqa, longbench, longbench2 or infinitebench.
+    quality, narrativeqa, longbench, longbench2 or infinitebench; with images, which are looked
+    for beside PATH: docvqa, infographicvqa, textvqa, chartqa, tabmwp, mathvista, scienceqa or
+    sroie.
 
     Example: harness corpora convert hotpotqa hotpot_dev.json --out hotpot/ --limit 100
     """
     from collections import Counter
 
     from harness.corpora.loaders import convert as convert_set
+    from harness.corpora.vqa import VISUAL_LOADERS, convert_visual
 
-    tasks = convert_set(name, path, out, split, limit)
+    write = convert_visual if name in VISUAL_LOADERS else convert_set
+    tasks = write(name, path, out, split, limit)
     family = Counter(task.check for task in tasks).most_common(1)[0][0]
     file = out / f"{split}.jsonl"
     facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}

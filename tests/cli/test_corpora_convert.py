@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from click.testing import CliRunner
+from PIL import Image
 
 from harness.cli import cli
 from harness.core import BadInput
@@ -69,3 +70,18 @@ def test_another_name_or_form_is_bad_input(tmp_path: Path) -> None:
         assert isinstance(done.exception, BadInput), done.output
         assert words in str(done.exception)
     assert not (tmp_path / "out" / "test.jsonl").exists()
+
+
+def test_a_set_with_images_becomes_a_suite_of_visual_questions(tmp_path: Path) -> None:
+    (tmp_path / "png").mkdir()
+    Image.new("RGB", (8, 8), "white").save(tmp_path / "png" / "a.png")
+    row = {"imgname": "a.png", "query": "What is the value of Ina?", "label": "40"}
+    (tmp_path / "test.json").write_text(json.dumps([row]))
+    source, out = str(tmp_path / "test.json"), str(tmp_path / "out")
+    done = CliRunner().invoke(cli, ["corpora", "convert", "chartqa", source, "--out", out])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "1 tasks; harness eval" in done.stdout
+    assert "--agent graph:vqa" in done.stdout
+    [task] = load_suite(str(tmp_path / "out" / "test.jsonl")).tasks
+    assert (task.check, task.meta["metric"], task.answer) == ("vqa", "relaxed", ["40"])
+    assert all((tmp_path / "out" / path).is_file() for path in task.files.values())
