@@ -1,8 +1,8 @@
 """Tokens and money of every task: from the messages that it wrote, and from recorded calls.
 
 A chat message that carries what its call used (`usage_metadata` of LangChain, `usage` of the OpenAI
-API, `metrics` of ATIF) is counted for the task that wrote it first; a node that hands the messages
-of others on is not charged for them.
+API, `metrics` of ATIF), and a count of ours (`prompt_tokens`), is counted for the task that wrote
+it first; a node that hands the messages of others on is not charged for them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _messages(value: Any) -> Iterator[Marked]:
 def _usage(item: Any) -> Usage | None:
     if isinstance(item, Mapping):
         found = cast("Mapping[str, Any]", item)
-        counts = _mapping(found.get("usage") or found.get("metrics"))
+        own = found if "prompt_tokens" in found else None
+        counts = _mapping(found.get("usage") or found.get("metrics") or own)
         details = _mapping(counts.get("prompt_tokens_details"))
         cached = counts.get("cached_tokens", details.get("cached_tokens"))
         tokens = (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)

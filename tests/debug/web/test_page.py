@@ -262,9 +262,7 @@ def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> No
             await page.get_by_role("button", name="Continue").click()
             await expect(page.locator("#where")).to_contain_text("KeyError")
             look = page.locator('[data-where="look"]')
-            await expect(look).to_have_attribute(
-                "aria-label", "look, ran once, 1234 tok $0.0005"
-            )
+            await expect(look).to_have_attribute("aria-label", "look, ran once, 1234 tok $0.0005")
             await expect(page.locator(".step", has_text="look")).to_contain_text("1234 tok")
             await page.get_by_role("tab", name="State").click()
             picture = page.locator("#panel img.thumb")

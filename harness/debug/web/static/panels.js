@@ -76,6 +76,7 @@ export function stopPanel(session, act) {
     ...Object.entries(stop.watches).map(([text, value]) => el("div", {}, el("span", { class: "key" }, `${text} = `), valueOf(value))),
     ...(stop.waiting.length > 1 ? [el("h3", {}, "Waiting"), list(stop.waiting.map((task) => task.where))] : []),
     ...(stop.running.length ? [el("h3", {}, "Running meanwhile"), list(stop.running.map((task) => task.where))] : []),
+    ...liveOf(stop, act),
     ...failureOf(stop, act),
     ...interruptsOf(stop, act),
     ...serveOf(stop, act),
@@ -85,6 +86,12 @@ export function stopPanel(session, act) {
 
 function list(texts) {
   return el("ul", {}, ...texts.map((text) => el("li", {}, text)));
+}
+
+// Where a run left its recording nothing was called yet: that is for the user to say.
+function liveOf(stop, act) {
+  if (stop.reason !== "left recording") return [];
+  return [el("div", { class: "row" }, el("button", { on: { click: () => act.command("live") } }, "Go on live: ask the model, run the tools"))];
 }
 
 function failureOf(stop, act) {
