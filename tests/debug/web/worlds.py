@@ -73,7 +73,9 @@ def write_run(path: Path, outcomes: dict[str, str], said: str = QUOTE, **changed
                     "value": float(outcome == "pass"),
                     "reason": "" if outcome == "pass" else f"expected 7, got 42 {HOSTILE}",
                     "answer": "42",
-                    "usage": Usage(calls=2, prompt_tokens=90, completion_tokens=10, seconds=1.5),
+                    "usage": Usage(
+                        calls=2, prompt_tokens=90, completion_tokens=10, seconds=1.5 + int(name[1:])
+                    ),
                 }
             )
             run.append_item(item.model_dump(mode="json"))

@@ -36,7 +36,11 @@ function frameFor(at) {
       Object.assign(at, values);
       for (const [name, value] of Object.entries(values)) if (value === "") delete at[name];
       history.replaceState(null, "", `${location.pathname}${location.search}#${new URLSearchParams(at)}`);
+      const { page, outcome, sort } = document.activeElement.dataset;
       draw();
+      // A button that was pressed is drawn anew: the keyboard stays at it.
+      const held = page ? `[data-page="${page}"]` : outcome ? `[data-outcome="${outcome}"]` : sort ? `[data-sort="${sort}"]` : null;
+      if (held) $(held)?.focus();
     },
   };
 }

@@ -17,8 +17,22 @@ export function pager(total, page, go) {
   return el("nav", { class: "pager", "aria-label": "Pages" }, button("previous", "Previous", page - 1), el("span", {}, shown), button("next", "Next", page + 1));
 }
 
-export function table(label, heads, rows) {
-  const head = heads.map((one) => el("th", { scope: "col", class: one.number ? "number" : one.arm ? "arm" : null }, one.name || one));
+// `sorting` is {by, choose}: heads with a `sort` are buttons; `by` is such a name, behind "-" the
+// other way round.
+export function table(label, heads, rows, sorting = null) {
+  const head = heads.map((one) => el("th", { scope: "col", class: one.number ? "number" : one.arm ? "arm" : null, "aria-sort": orderOf(one, sorting) },
+    sorting && one.sort ? sortButton(one, sorting) : one.name || one));
   return el("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 },
     el("table", { class: "rows", "aria-label": label }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
+}
+
+function orderOf(head, sorting) {
+  if (!sorting || !head.sort) return null;
+  return { [head.sort]: "ascending", [`-${head.sort}`]: "descending" }[sorting.by] || null;
+}
+
+function sortButton(head, { by, choose }) {
+  const sign = { [head.sort]: " ↑", [`-${head.sort}`]: " ↓" }[by] || "";
+  const next = by === `-${head.sort}` ? head.sort : by === head.sort ? "" : `-${head.sort}`;
+  return el("button", { class: "sort", "data-sort": head.sort, title: `Sort by ${head.name.toLowerCase()}`, on: { click: () => choose(next) } }, head.name, el("span", { "aria-hidden": "true" }, sign));
 }

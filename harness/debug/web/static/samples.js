@@ -24,8 +24,17 @@ async function loaded(name) {
   return found;
 }
 
-// Rows that the filters of an address leave.
+// Rows that the filters of an address leave, in its order.
 export function filtered(run, at) {
+  const found = left(run, at);
+  const column = { tokens: 3, time: 4 }[(at.sort || "").replace("-", "")];
+  if (!column) return found;
+  const value = (row) => (row.cells[Number(at.arm) || 0] || row.cells.find(Boolean))[column];
+  const way = at.sort.startsWith("-") ? -1 : 1;
+  return found.sort((one, other) => way * (value(one) - value(other)));
+}
+
+function left(run, at) {
   const arm = at.arm === "any" ? null : Number(at.arm) || 0;
   const wanted = (at.find || "").toLowerCase();
   return run.rows.filter((row) => {
@@ -54,7 +63,7 @@ export async function runView(at, frame) {
     buttons.replaceChildren(...outcomeButtons(run, at, (outcome) => frame.change({ outcome, page: "" }, draw)));
     shown.replaceChildren(...[
       el("p", { class: "note", role: "status" }, `${count(rows.length)} of ${count(run.rows.length)} samples`),
-      grid(run, rows.slice((page - 1) * SIZE, page * SIZE), at),
+      grid(run, rows.slice((page - 1) * SIZE, page * SIZE), at, (sort) => frame.change({ sort, page: "" }, draw)),
       pager(rows.length, page, (to) => frame.change({ page: to }, draw)),
     ].filter(Boolean));
   };
@@ -97,19 +106,19 @@ function armChoice(run, at) {
 function outcomeButtons(run, at, choose) {
   const choices = [["", "All"], ["pass", "Passed"], ["fail", "Failed"], ["invalid", "Invalid"], ...(run.arms.length > 1 ? [["differ", "Arms differ"]] : [])];
   return choices.map(([outcome, label]) => el("button", { "data-outcome": outcome || "all", "aria-pressed": (at.outcome || "") === outcome ? "true" : "false", on: { click: () => choose(outcome) } },
-    `${label} `, el("span", { class: "note" }, count(filtered(run, { arm: at.arm, outcome }).length))));
+    `${label} `, el("span", { class: "note" }, count(left(run, { arm: at.arm, outcome }).length))));
 }
 
 // What leads to a sample, with the filters that it was found by.
 export function itemLink(run, id, at, arm = 0) {
-  const kept = Object.fromEntries(["arm", "outcome", "find", "page"].filter((name) => at[name]).map((name) => [name, at[name]]));
+  const kept = Object.fromEntries(["arm", "outcome", "find", "sort", "page"].filter((name) => at[name]).map((name) => [name, at[name]]));
   return `#${new URLSearchParams(arm ? { run: run.arms[arm].name, item: id } : { run: run.name, item: id, ...kept })}`;
 }
 
-function grid(run, rows, at) {
+function grid(run, rows, at, choose) {
   if (!rows.length) return el("p", {}, "No sample is left by these filters.");
   const arm = at.arm === "any" ? 0 : Number(at.arm) || 0;
-  const heads = ["Sample", "Task", ...run.arms.map((one) => ({ name: run.arms.length > 1 ? armName(one.name) : "Outcome", arm: true })), "Reason", { name: "Tokens", number: true }, { name: "Time", number: true }];
+  const heads = ["Sample", "Task", ...run.arms.map((one) => ({ name: run.arms.length > 1 ? armName(one.name) : "Outcome", arm: true })), "Reason", { name: "Tokens", number: true, sort: "tokens" }, { name: "Time", number: true, sort: "time" }];
   return table("Samples", heads, rows.map((row) => {
     const [, , reason, tokens, time] = row.cells[arm] || row.cells.find(Boolean);
     const link = (cell, number) => el("td", {}, cell ? el("a", { class: "cell", href: itemLink(run, row.id, at, number), "aria-label": `${row.id}, ${armName(run.arms[number].name)}: ${OUTCOMES[cell[0]]}` }, badge(cell[0], run.arms.length > 2)) : "");
@@ -119,5 +128,5 @@ function grid(run, rows, at) {
       ...row.cells.map(link),
       el("td", { class: "reason" }, reason),
       el("td", { class: "number" }, count(tokens)), el("td", { class: "number" }, seconds(time)));
-  }));
+  }), { by: at.sort || "", choose });
 }

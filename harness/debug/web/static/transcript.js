@@ -33,7 +33,7 @@ export async function itemView(at, frame) {
   ].filter(Boolean);
 }
 
-const back = (at) => Object.fromEntries(["run", "arm", "outcome", "find", "page"].filter((name) => at[name]).map((name) => [name, at[name]]));
+const back = (at) => Object.fromEntries(["run", "arm", "outcome", "find", "sort", "page"].filter((name) => at[name]).map((name) => [name, at[name]]));
 
 function links(run, at, frame, place) {
   const made = [];
