@@ -9,6 +9,7 @@ from typing import Any
 from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.recording import Recorder
+from harness.agents.skill_once import skill_at
 from harness.agents.skill_text import skill_block
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import BadInput, Unreachable
@@ -94,8 +95,7 @@ def _reads_files(skill: Path, context: AgentContext) -> bool:
     """Whether the agent gets a tool for the skill's files; one call without tools cannot."""
     if context.skill_mode == "discovered":
         return True
-    references = (path for path in skill.rglob("*") if path.is_file() and path.name != "SKILL.md")
-    return bool(context.tools) and any(references)
+    return bool(context.tools) and bool(skill_at(skill).skill.files)
 
 
 class MessagesGraphAgent:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import JsonValue
 
 import harness
+from harness.agents.skill_once import skill_at
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import (
     AgentInfo,
@@ -16,7 +17,6 @@ from harness.core import (
     ToolCall,
     Trajectory,
     Usage,
-    digest_tree,
 )
 from harness.core.trajectory import FinalMetrics, Metrics
 from harness.models.types import Reply
@@ -109,7 +109,7 @@ class Recorder:
         context, usage = self._context, self.usage
         extra: dict[str, JsonValue] = {
             "task_id": self._sample.task_id,
-            "skill": digest_tree(context.skill) if context.skill else None,
+            "skill": skill_at(context.skill).digest if context.skill else None,
             "skill_mode": context.skill_mode if context.skill else "none",
             "skill_read": self._skill_was_read(),
             "sandbox": context.sandbox.name if context.sandbox else None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.agents.skill_once import skill_at
 from harness.agents.types import SkillMode
 from harness.core.prompts import render
-from harness.skills import load_skill
 
 
 def skill_block(skill: Path | None, mode: SkillMode, *, readable: bool) -> str:
@@ -19,7 +19,7 @@ def skill_block(skill: Path | None, mode: SkillMode, *, readable: bool) -> str:
     """
     if skill is None or mode == "none":
         return ""
-    loaded = load_skill(skill)
+    loaded = skill_at(skill).skill
     # A body that closes the tag early would let skill text pose as the rest of the prompt.
     body = loaded.body.strip().replace("</skill>", "&lt;/skill&gt;")
     return render(
