@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
-from harness.evals.statistics import ratio_interval
+from harness.evals.statistics import share_interval
 from harness.evals.types import ItemRecord, Repeated
 
 
@@ -71,6 +71,6 @@ def _over_tasks(
     values = [rule(n, c, k) for n, c in counts if n >= k]
     return Repeated(
         value=sum(values) / len(values) if values else None,
-        ci95=ratio_interval([(value, 1) for value in values]),
+        ci95=share_interval(values),
         tasks=len(values),
     )

@@ -51,6 +51,21 @@ def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | Non
     return _score_interval(rate, min(max(effective, least), n), _t(len(groups)))
 
 
+def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the mean of independent values in [0, 1]; None below two.
+
+    Wilson's with the effective sample size of their variance, which is never less than their
+    number: values between 0 and 1 vary less than zeros and ones of the same mean.
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    mean = sum(values) / n
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    effective = mean * (1 - mean) / error**2 if error else n
+    return _score_interval(mean, max(effective, n), _t(n))
+
+
 def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
     """Standard error of the pass rate over valid items; None below two tasks.
 

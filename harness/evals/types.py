@@ -40,7 +40,7 @@ class Repeated(Value):
 
     Attributes:
         value: mean over `tasks`; None if none has k valid attempts.
-        ci95: 95 % interval, bootstrap over tasks; None below two.
+        ci95: 95 % score interval over tasks; None below two.
         tasks: that have at least k valid attempts; the others are left out.
     """
 

@@ -50,6 +50,14 @@ def test_all_figures_of_a_run() -> None:
     assert interval[0] <= 0.5 <= interval[1]
 
 
+def test_no_pass_among_four_tasks_does_not_prove_that_there_is_none() -> None:
+    found = repeated(_items({"a": "ff", "b": "ff", "c": "ff", "d": "ff"}), 2)
+    interval = found["pass@2"].ci95
+    assert interval is not None
+    assert interval[0] == 0
+    assert interval[1] > 0.5
+
+
 def test_three_attempts_have_their_own_k() -> None:
     assert {"pass@2", "pass@3"} <= set(repeated(_items({"a": "ppf"}), 3))
 
