@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -128,6 +128,7 @@ def _opened(
 def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Opened:
     from harness.debug import load_graph
 
+    graph = _listed(graph)
     settings: dict[str, Any] = _value(options["config"]) or {}
     thread, start = options["thread"], _value(options["given"])
     reload = partial(load_graph, graph, settings)
@@ -137,6 +138,20 @@ def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Op
     context = _value(options["context"])
     root = Path(graph.rpartition(":")[0]).resolve().parent
     return _Opened(made, graph, settings, context, start, thread, reload=reload, root=root)
+
+
+def _listed(graph: str) -> str:
+    """The file behind a name of the `langgraph.json` here; a FILE.py:NAME is itself."""
+    listing = Path("langgraph.json")
+    if ":" in graph or not listing.is_file():
+        return graph
+    named = cast("dict[str, dict[str, Any]]", _value(str(listing)))
+    graphs = named.get("graphs", {})
+    if graph not in graphs:
+        names = ", ".join(graphs) or "none"
+        raise BadInput(f"expected FILE.py:NAME or a graph of langgraph.json ({names}): {graph!r}")
+    found = graphs[graph]
+    return str(found["path"] if isinstance(found, dict) else found)
 
 
 def _of_item(

@@ -47,19 +47,22 @@ def test_three():
 """
 
 
+@pytest.fixture(autouse=True)
+def _alone(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]  # autouse
+    monkeypatch.setenv("HARNESS_CACHE", str(pytester.path))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(test_it=TESTS)
+
+
 def run(pytester: pytest.Pytester, typed: str, *options: str) -> pytest.RunResult:
     """The user's tests, in a process of their own."""
-    pytester.makepyfile(test_it=TESTS)
-    command = [sys.executable, "-m", "pytest", "-p", "harness.debug.pytest_plugin", *options]
+    plugin = ["-p", "harness.debug.pytest_plugin", "--harness-debug"]
+    command = [sys.executable, "-m", "pytest", *plugin, *options]
     return pytester.run(*command, stdin=typed.encode())
 
 
-def test_it_stops_in_the_node_of_a_failing_test(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HARNESS_CACHE", str(pytester.path))
-    typed = 'locals\nprint n * 100\nsteps\nretry\nserve {"n": 60}\ncontinue\n'
-    done = run(pytester, typed, "--harness-debug", "-p", "no:xdist")
+def test_it_stops_in_the_node_of_a_failing_test(pytester: pytest.Pytester) -> None:
+    done = run(pytester, 'locals\nprint n * 100\nsteps\nretry\nserve {"n": 60}\n')
     done.stdout.fnmatch_lines(
         [
             "*harness debug: test_it.py::test_one*",
@@ -74,18 +77,16 @@ def test_it_stops_in_the_node_of_a_failing_test(
             "*E * ValueError: not 8",
         ]
     )
-    done.assert_outcomes(passed=2, failed=1)
+    done.assert_outcomes(passed=2, failed=1)  # the input was at its end: the third went on
     assert "captured" not in done.stdout.str()
 
 
-def test_quit_and_the_end_of_the_input_let_the_tests_go_on(pytester: pytest.Pytester) -> None:
-    for typed in ("quit\n", ""):
-        done = run(pytester, typed, "--harness-debug", "-p", "no:xdist")
-        done.assert_outcomes(failed=3)
-        assert done.stdout.str().count("harness debug: ") == 1
+def test_quit_lets_the_tests_go_on(pytester: pytest.Pytester) -> None:
+    done = run(pytester, "quit\n")
+    done.assert_outcomes(failed=3)
+    assert done.stdout.str().count("harness debug: ") == 1
 
 
-def test_it_needs_the_terminal_and_the_option(pytester: pytest.Pytester) -> None:
-    refused = run(pytester, "", "--harness-debug", "-n", "1")
+def test_it_needs_the_terminal(pytester: pytest.Pytester) -> None:
+    refused = run(pytester, "", "-p", "xdist.plugin", "-n", "1")
     refused.stderr.fnmatch_lines(["*--harness-debug needs the terminal: run without -n*"])
-    assert "harness debug:" not in run(pytester, "", "-p", "no:xdist").stdout.str()

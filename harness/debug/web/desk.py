@@ -141,7 +141,10 @@ class Desk:
         found = self._source(str(arguments.get("node")))
         if arguments.get("digest") != found.digest:
             raise BadInput(f"{str(found.file)!r} was changed meanwhile: open the source again")
-        replace_source(found, str(arguments.get("text")))
+        text = arguments.get("text")
+        if not isinstance(text, str):
+            raise BadInput(f"expected the source as 'text', found {text!r}")
+        replace_source(found, text)
 
     async def _written(self, arguments: Mapping[str, Any]) -> None:
         """Write the source before the command is taken; its faults leave all as it was."""

@@ -222,3 +222,12 @@ def test_bad_input_is_one_message_and_exit_2(
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_graphs_are_found_by_the_names_of_langgraph_json(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(FLOW)
+    (tmp_path / "langgraph.json").write_text('{"graphs": {"mine": {"path": "./flow.py:make"}}}')
+    done = harness(tmp_path, "mine", "--input", '{"n": 1}', lines="usage\n")
+    assert done.stdout.startswith("[step] add"), done.stderr
+    done = harness(tmp_path, "other", "--input", '{"n": 1}')
+    assert (done.returncode, "langgraph.json (mine)" in done.stderr) == (2, True)

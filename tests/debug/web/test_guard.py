@@ -13,16 +13,19 @@ import httpx
 import pytest
 
 from harness.checkpoints.opening import open_store
-from harness.debug import Debugger
+from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
 from tests.debug.web.agent import graph
 
 
 @asynccontextmanager
-async def client(folder: Path) -> AsyncGenerator[tuple[httpx.AsyncClient, dict[str, str]]]:
+async def client(
+    folder: Path, made: Any = None, **settings: Any
+) -> AsyncGenerator[tuple[httpx.AsyncClient, dict[str, str]]]:
     """A client of a page, and the headers that are let in."""
     with open_store(folder / "store.sqlite") as store:
-        async with open_page(Debugger(graph.compile(), store), "agent") as url:
+        debugger = Debugger(made or graph.compile(), store)
+        async with open_page(debugger, "agent", **settings) as url:
             [token] = parse_qs(urlsplit(url).query)["token"]
             origin = url.partition("/?")[0]
             async with httpx.AsyncClient(base_url=origin, timeout=30) as found:
@@ -162,3 +165,56 @@ def test_those_who_wait_for_news_do_not_keep_the_page_open(tmp_path: Path) -> No
         await asyncio.gather(left, return_exceptions=True)
 
     asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+FLOW = """
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict):
+    n: int
+
+def add(state):
+    return {"n": 1}
+
+graph = StateGraph(State).add_node("add", add).add_edge(START, "add").compile()
+"""
+
+
+def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    file = folder / "flow.py"
+    file.write_text(FLOW)
+
+    def load() -> Any:
+        return load_graph(f"{file}:graph")
+
+    async def status(settings: dict[str, Any], **changed: Any) -> tuple[int, str]:
+        async with client(tmp_path, load(), **settings) as (found, good):
+            shown = (await found.get("/api/source?node=add", headers=good)).json()
+            asked = {"node": "add", "digest": shown.get("digest"), "text": "def add(_):\n    1/0\n"}
+            body = {"command": "edit_source", "arguments": {**asked, **changed}}
+            assert (await found.post("/api/command", json=body)).status_code == 403
+            answer = await found.post("/api/command", json=body, headers=good)
+            return answer.status_code, answer.text
+
+    async def scenario() -> None:
+        full = {"reload": load, "root": folder}
+        for settings, changed, message in (
+            ({}, {}, "expected a command"),
+            ({"reload": load}, {}, "not edited here"),
+            ({**full, "root": tmp_path / "other"}, {}, "outside"),
+            (full, {"digest": "0" * 64}, "was changed meanwhile"),
+            (full, {"node": "../flow"}, "expected a node"),
+            (full, {"text": None}, "expected the source"),
+            (full, {"text": "def add(:"}, "expected Python"),
+        ):
+            code, answer = await status(settings, **changed)
+            assert (code, message in answer) == (400, True), answer
+        assert file.read_text() == FLOW
+        assert [path.name for path in folder.iterdir() if path.is_file()] == ["flow.py"]
+        assert (await status(full))[0] == 200
+        assert "1/0" in file.read_text()
+
+    asyncio.run(scenario())
