@@ -151,7 +151,7 @@ def _listed(graph: str) -> str:
         names = ", ".join(graphs) or "none"
         raise BadInput(f"expected FILE.py:NAME or a graph of langgraph.json ({names}): {graph!r}")
     found = graphs[graph]
-    return str(found["path"] if isinstance(found, dict) else found)
+    return found if isinstance(found, str) else str(found["path"])
 
 
 def _of_item(
