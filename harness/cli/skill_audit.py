@@ -85,9 +85,12 @@ def audit_skill(
 @click.command("verify")
 @folder_argument
 @click.option("--suite", help="Where the tasks are now; default as in the receipt.")
+@click.option("--run", "run", type=path_type, help="The audit's run folder: its calls, too.")
 @click.option("--without-tasks", is_flag=True, help="The tasks are not at hand: check the rest.")
 @json_option
-def verify_skill(folder: Path, suite: str | None, without_tasks: bool, as_json: bool) -> None:
+def verify_skill(
+    folder: Path, suite: str | None, run: Path | None, without_tasks: bool, as_json: bool
+) -> None:
     """Compute the receipt beside DIR again from its records, without a model call.
 
     Exit 5 if skill, tasks, records or receipt are not what they were.
@@ -96,7 +99,7 @@ def verify_skill(folder: Path, suite: str | None, without_tasks: bool, as_json: 
     """
     from harness.evolve.audit import verify
 
-    found = verify(folder, suite=suite, tasks=not without_tasks)
+    found = verify(folder, suite=suite, tasks=not without_tasks, run=run)
     tasks = "tasks compared" if found.tasks else "tasks NOT compared"
     text = f"{folder}: {found.rollouts} rollouts, {found.rescored} answers judged again, {tasks}"
     emit(found, as_json, "\n".join([text, *found.differs]))

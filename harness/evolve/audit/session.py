@@ -12,7 +12,6 @@ from harness.core import (
     BadInput,
     LimitReached,
     Task,
-    Trajectory,
     Unreachable,
     Value,
     digest,
@@ -25,15 +24,15 @@ from harness.evals.types import ItemRecord
 from harness.evolve.audit.card import write_card
 from harness.evolve.audit.compute import receipt_of
 from harness.evolve.audit.cutting import cut
-from harness.evolve.audit.design import Rollout, design
+from harness.evolve.audit.design import design
 from harness.evolve.audit.looks import look_at
 from harness.evolve.audit.origins import origins_of
 from harness.evolve.audit.plan import AuditPlan, plan_audit
 from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, Receipt, beside
+from harness.evolve.audit.recorded import row_of
 from harness.evolve.audit.records import Header, Records, Row
 from harness.evolve.audit.rollouts import Runner, prompts_digest
 from harness.evolve.audit.settings import AuditSettings
-from harness.evolve.audit.traces import calls_of, echoed_units, read_units
 from harness.evolve.audit.units import Cut
 from harness.skills import load_skill
 
@@ -140,7 +139,7 @@ async def _run(
                 limit = error
                 break
             items, seen = runner.items, runner.trajectories()
-            rows = [_row(one, items, seen, ready.parsed) for one in rollouts[:end]]
+            rows = [row_of(one, items, seen, ready.parsed) for one in rollouts[:end]]
             _reached(rows, items)
             verdict = look_at(plan, look, rows)
             if verdict.stop:
@@ -148,27 +147,6 @@ async def _run(
                 break
         header = _header(settings, ready, runner)
     return Records(header=header, rows=tuple(rows)), limit
-
-
-def _row(
-    rollout: Rollout,
-    items: Mapping[str, ItemRecord],
-    seen: Mapping[str, Trajectory],
-    parsed: Cut,
-) -> Row:
-    item, trajectory = items[rollout.id], seen.get(rollout.id)
-    units = parsed.units
-    return Row(
-        id=rollout.id,
-        task=rollout.task,
-        units="".join("1" if unit.number in rollout.units else "0" for unit in units),
-        outcome=item.outcome,
-        answer=item.answer,
-        tokens=item.usage.tokens,
-        calls=calls_of(trajectory) if trajectory else (),
-        read=read_units(trajectory, units) if trajectory else (),
-        echoed=echoed_units(trajectory, units) if trajectory else (),
-    )
 
 
 def _header(settings: AuditSettings, ready: Prepared, runner: Runner) -> Header:

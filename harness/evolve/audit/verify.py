@@ -15,6 +15,7 @@ from harness.evolve.audit.compute import receipt_of
 from harness.evolve.audit.cutting import cut
 from harness.evolve.audit.design import design
 from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, beside
+from harness.evolve.audit.recorded import run_differs
 from harness.evolve.audit.records import Records, read_records
 from harness.evolve.audit.session import task_digests
 from harness.skills import Skill, load_skill
@@ -39,13 +40,17 @@ class Verified(Value):
     tasks: bool
 
 
-def verify(skill: Path, *, suite: str | None = None, tasks: bool = True) -> Verified:
+def verify(
+    skill: Path, *, suite: str | None = None, tasks: bool = True, run: Path | None = None
+) -> Verified:
     """Compute the receipt beside a skill directory again, and compare.
 
     Args:
         skill: skill directory; its receipt and records lie beside it.
         suite: where the tasks are now, if not where the receipt says.
         tasks: whether to compare the tasks; without them the rest can be checked.
+        run: the run folder of the audit, where it is at hand: its items and recorded calls are
+            held against the records.
 
     Raises:
         BadInput: if there is no receipt, or the skill or the suite cannot be read.
@@ -66,6 +71,8 @@ def verify(skill: Path, *, suite: str | None = None, tasks: bool = True) -> Veri
         found += _tasks_differ(loaded, records)
         wrong, rescored = _rescore(loaded, records)
         found += wrong
+    if run is not None:
+        found += run_differs(run, records, cut(value))
     found += _receipt_differs(skill, value, records)
     return _verdict(found, len(records.rows), rescored, tasks)
 

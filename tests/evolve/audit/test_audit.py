@@ -159,6 +159,20 @@ def test_one_changed_byte_is_named(
     assert says in shown.output
 
 
+def test_records_are_held_against_the_recorded_calls(
+    world: Path, copy: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(world / "run", run)
+    assert verify(copy, suite=str(world / "suite.yaml"), run=run).valid
+    path = beside(copy, RECORDS)
+    first = json.loads(path.read_text().splitlines()[1])["calls"][0]
+    path.write_text(path.read_text().replace(first, "0" * 64))
+    found = verify(copy, tasks=False, run=run).differs
+    assert any("is another one there" in one for one in found)
+    assert any("calls are not among the recorded ones, the first 000000" in one for one in found)
+
+
 def test_changed_tasks_are_named(world: Path, copy: Path, tmp_path: Path) -> None:
     tasks = (world / "tasks.jsonl").read_text()
     (tmp_path / "suite.yaml").write_text((world / "suite.yaml").read_text())
