@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.check.blind.leaks import holds_value, is_polar, leaks_of
+from harness.check.blind.leaks import QUOTE, holds_value, is_polar, leaks_of, quote_of
 from harness.check.claims.questions import MOST, keywords_of, question_for
 from harness.check.types import Claim
 
@@ -51,7 +51,8 @@ def blinded(claims: Sequence[Claim], response: str) -> Blinded:
 
     A question that holds its own value, quotes the response or asks for yes or no is replaced by
     keywords of the sentence; keywords that still give the value away are left out. Questions that
-    answer one another go out apart, or, to save a request, without the keywords that do.
+    answer one another go out apart, or, to save a request, without the keywords that do; so do
+    neighbours that quote the response together, the end of one and the beginning of the next.
     """
     groups: _Requests = []
     reworded, unaskable = 0, list[Claim]()
@@ -112,7 +113,8 @@ def _placed(claim: Claim, question: str, groups: _Requests, response: str) -> bo
     for held, asked in groups:
         gives = any(holds_value(question, other.value) for other in held)
         given = any(holds_value(other, claim.value) for other in asked)
-        if not gives and not given:
+        near = "\n".join([*asked[-QUOTE:], question])
+        if not gives and not given and not quote_of(near, response):
             held.append(claim)
             asked.append(question)
             return True
@@ -129,7 +131,7 @@ def _squeezed(claim: Claim, question: str, groups: _Requests, response: str) -> 
     best: tuple[int, int, list[str]] | None = None
     for at, (held, asked) in enumerate(groups):
         wanted = _shortened(claim, question, held, asked, response)
-        if wanted is None:
+        if wanted is None or quote_of("\n".join(wanted), response):
             continue
         changed = sum(old != new for old, new in zip([*asked, question], wanted, strict=True))
         if best is None or changed < best[0]:

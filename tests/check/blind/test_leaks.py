@@ -173,6 +173,19 @@ def test_a_quote_of_the_response_is_a_leak() -> None:
     assert [leak.kind for leak in quoted] == ["quote"]
 
 
+def test_neighbouring_questions_quote_nothing_together() -> None:
+    response = (
+        "Ada Penrose began her music career in 1909 with the release of her debut single "
+        '"O Stay Here Now", which was a success and led to the album "Harbour" in 1910.'
+    )
+    found = blinded(extract(response), response)
+    assert found.unaskable == ()
+    vault = Vault()
+    vault.seal(response, [group.values for group in found.groups])
+    for at, group in enumerate(found.groups):
+        vault.assert_blind(BlindRequest(group.questions, ()).messages(), (), at)
+
+
 def test_the_vault_fails_closed_and_stops_what_leaks() -> None:
     vault, request = Vault(), BlindRequest(("What did it cost?",), ("It cost 5 km.",))
     with pytest.raises(Leaked, match="no response was sealed"):
