@@ -2,7 +2,8 @@
 
     python -m benchmarks.check_leaks --shared ../shared
 
-A run that was stopped goes on behind its last answer; `--sets NAME ...` counts some sets first.
+A run that was stopped goes on behind its last answer; `--sets NAME ...` counts some sets first,
+and `--counted` writes what has been counted: `answers` of those `recorded`.
 
 Every recorded answer of nine sets (systems' summaries, biographies, chat replies, agents' answers,
 gold answers of tables) is taken apart by rule, asked about blindly, and the requests are rendered
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--limit", type=int, help="answers of each set")
     parser.add_argument("--sets", nargs="*", help="count these only, and write no result yet")
+    parser.add_argument("--counted", action="store_true", help="write what is counted so far")
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_leaks.json"))
     given = parser.parse_args()
     part = given.out.with_suffix(".part.jsonl")
@@ -215,10 +217,10 @@ def main() -> None:
             continue
         rows = known.get(name, [])[: given.limit]
         with part.open("a", encoding="utf-8") as kept:
-            for one in found[len(rows) : given.limit]:
+            for one in [] if given.counted else found[len(rows) : given.limit]:
                 rows.append(rows_for(one))
                 kept.write(json.dumps([name, rows[-1]]) + "\n")
-        sets[name] = summed(rows)
+        sets[name] = {"recorded": len(found), **summed(rows)}
         print(name, json.dumps(sets[name]), flush=True)
     if given.sets:
         return
@@ -226,13 +228,15 @@ def main() -> None:
     whole = {
         "command": "python -m benchmarks.check_leaks --shared ../shared"
         + (f" --limit {given.limit}" if given.limit else ""),
+        "recorded": sum(one["recorded"] for one in sets.values()),
         "answers": sum(one["answers"] for one in sets.values()),
         "questions": sum(one["questions"] for one in ways),
         "leaks": sum(one["leaks"] for one in ways),
         "sets": sets,
     }
     write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
-    part.unlink()
+    if not given.counted:
+        part.unlink()
 
 
 if __name__ == "__main__":
