@@ -6,7 +6,7 @@ beside the file. Recognition takes 1 s of CPU a table and 3 s a chart.
 
 Tables: a cell counts if the text at its row and column is the true one but for spaces, commas and
 the kind of minus (leaves of a stem are drawn with spaces and written with commas). Rows that are
-not divided, such as titles, are left out. Beside it, the trivial reader: lines of text on one height
+not divided, such as titles, are left out. Beside it, the trivial reader: lines on one height
 are a row, the n-th of them is in column n.
 
 Charts: the set has no values, only questions. Those that the set calls simple and whose answer is a

@@ -26,7 +26,9 @@ class Rejected(Exception):
         self.param = param
 
 
-class _Part(BaseModel):
+class TextPart(BaseModel):
+    """A part of a message that is text."""
+
     model_config = ConfigDict(extra="forbid")
     type: Literal["text"]
     text: str
@@ -35,7 +37,7 @@ class _Part(BaseModel):
 class _Message(BaseModel):
     model_config = ConfigDict(extra="forbid")
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[_Part]
+    content: str | list[TextPart]
 
     def rendered(self) -> dict[str, str]:
         """The form that the chat template takes."""

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from harness.core import BadInput
-from harness.models.embedded.request import DEFAULT_MAX_TOKENS, Rejected, parse_body
+from harness.models.embedded.request import DEFAULT_MAX_TOKENS, Rejected, TextPart, parse_body
 from harness.models.embedded.server import failed
 
 if TYPE_CHECKING:
@@ -49,19 +49,13 @@ class _Url(BaseModel):
     detail: Literal["auto", "low", "high"] = "auto"
 
 
-class _TextPart(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    type: Literal["text"]
-    text: str
-
-
 class _ImagePart(BaseModel):
     model_config = ConfigDict(extra="forbid")
     type: Literal["image_url"]
     image_url: _Url
 
 
-_Part = Annotated[_TextPart | _ImagePart, Field(discriminator="type")]
+_Part = Annotated[TextPart | _ImagePart, Field(discriminator="type")]
 
 
 class _Message(BaseModel):
@@ -188,7 +182,7 @@ def conversation(wanted: SeeingRequest) -> tuple[list[dict[str, str]], list[Imag
         role = "system" if message.role == "developer" else message.role
         pieces = [message.content] if isinstance(message.content, str) else []
         for part in () if isinstance(message.content, str) else message.content:
-            if isinstance(part, _TextPart):
+            if isinstance(part, TextPart):
                 pieces.append(part.text)
             else:
                 pieces.append(f"<ov_genai_image_{len(images)}>")

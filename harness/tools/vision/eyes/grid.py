@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -28,23 +27,15 @@ Span = tuple[float, float]
 """Begin and end, in pixels."""
 
 
-class Cell(NamedTuple):
-    """One cell: its text ("" if it is empty), pixel box, and how sure the reading is."""
+def read_grid(pixels: Pixels) -> list[list[Line]]:
+    """The rows of a table, each cell as a line; an empty one has the text "".
 
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    sure: float
-
-
-def read_grid(pixels: Pixels) -> list[list[Cell]]:
-    """The rows of a table; a row that is not divided, such as a title, has one cell."""
+    A row that is not divided, such as a title, has one cell.
+    """
     return grid_of(read_lines(pixels), pixels)
 
 
-def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Cell]]:
+def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Line]]:
     """The rows that lines of text and rulings make."""
     if not lines:
         return []
@@ -58,7 +49,7 @@ def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Cell]]:
     ]
     shared = _shared(ruled, upright, [span for span, _ in rows])
     gaps = [] if shared else _gaps([members for _, members in rows], pixels.shape[1])
-    found: list[list[Cell]] = []
+    found: list[list[Line]] = []
     for (span, members), own in zip(rows, ruled, strict=True):
         cuts = _cuts(members, own, shared, gaps)
         found.append([_cell(box, members, pixels) for box in _boxes(span, cuts, pixels.shape[1])])
@@ -192,17 +183,17 @@ def _boxes(span: Span, cuts: Sequence[float], width: int) -> list[tuple[Span, Sp
     return [((left, right), span) for left, right in pairwise(ends)]
 
 
-def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Cell:
+def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Line:
     (left, right), (top, bottom) = box
     own = [line for row in _heights(lines) for line in row if left <= line.x < right]
     over = [line for line in lines if min(right, line.right) - max(left, line.left) > 8]
     whole = [line for line in own if line.left > left - 8 and line.right < right + 8]
     if whole and len(whole) == len(over):
         text, sure = " ".join(line.text for line in whole), min(line.sure for line in whole)
-        return Cell(text, *_around(whole), sure)
+        return Line(text, *_around(whole), sure)
     cut = pixels[max(0, round(top) + 1) : round(bottom), round(left) + 3 : round(right) - 2]
     text, sure = read_cut(_trimmed(cut))
-    return Cell(text, left, top, right, bottom, sure)
+    return Line(text, left, top, right, bottom, sure)
 
 
 def _around(lines: Sequence[Line]) -> tuple[float, float, float, float]:
