@@ -33,7 +33,8 @@ name: small
 tasks: tasks.jsonl
 tools: [python]
 """
-WRITE = "{\"code\": \"open('seen.txt', 'w').write('one')\"}"
+# What it prints is cut before the model sees it.
+WRITE = "{\"code\": \"open('seen.txt', 'w').write('one'); print('y' * 7000)\"}"
 COUNT = '{"code": "print(len(open(\'seen.txt\').read()) * 14)"}'
 SCRIPT = in_order(native("python", WRITE), native("python", COUNT), completion("42"))
 
