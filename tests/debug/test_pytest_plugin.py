@@ -56,7 +56,7 @@ def _alone(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None: 
 
 def run(pytester: pytest.Pytester, typed: str, *options: str) -> pytest.RunResult:
     """The user's tests, in a process of their own."""
-    plugin = ["-p", "harness.debug.pytest_plugin", "--harness-debug"]
+    plugin = ["-p", "harness.pytest_plugin", "--harness-debug"]
     command = [sys.executable, "-m", "pytest", *plugin, *options]
     return pytester.run(*command, stdin=typed.encode())
 

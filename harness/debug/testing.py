@@ -1,4 +1,4 @@
-"""`pytest --harness-debug`: the terminal debugger at the node of a graph that fails in a test.
+"""The terminal debugger at the node of a graph that fails in a test (`pytest --harness-debug`).
 
 The run is the test's own and waits inside the node: look at the state and the local variables, run
 the node again, serve its output, step on. `continue` lets the exception go on its way. Exceptions
@@ -21,29 +21,11 @@ if TYPE_CHECKING:
     from harness.debug.types import Stop
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("harness").addoption(
-        "--harness-debug",
-        action="store_true",
-        help="open the graph debugger at the node of a LangGraph graph that raises",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the debugger where it was asked for."""
-    if not config.getoption("--harness-debug"):
-        return
-    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
-        raise pytest.UsageError("--harness-debug needs the terminal: run without -n")
-    config.pluginmanager.register(_Stops(config), "harness-debug-stops")
-
-
-class _Stops:
+class Stops:
     """Opens the terminal at every stop of the tests' graphs."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._plugins = config.pluginmanager
+    def __init__(self, plugins: pytest.PytestPluginManager) -> None:
+        self._plugins = plugins
         self._over = False
 
     @pytest.hookimpl(wrapper=True)
