@@ -4,9 +4,9 @@
                       │  ▲                 │  ▲
                       └► tool              └► correct
 
-The graph of `vqa.py`, but that no image part is ever sent: the description is what the readers of
-the suite find in the pictures (:func:`harness.agents.looking.survey`), and every line of the
-checklist may use them again on a part.
+The graph of `vqa.py`, but that no image part is ever sent: the description is what readers find in
+the pictures (:func:`harness.agents.looking.survey`), and a line of the checklist may use the tools
+of the suite on a part.
 """
 
 from __future__ import annotations

@@ -13,11 +13,13 @@ from harness.core import BadInput, Unreachable
 from harness.core.prompts import render
 from harness.models.types import Reply, Sampling
 from harness.models.vision import split_thinking, vision_profile
-from harness.tools import ToolArgumentError, truncate
+from harness.tools import ToolArgumentError, get_tools, truncate
 from harness.tools.images import Packed, image_files, pack_files
 
 READERS = ("chart", "table", "receipt", "ocr", "shapes")
 """Tools that take a whole picture; `survey` uses those that the suite offers."""
+DEFAULT_READERS = ("chart", "table", "shapes")
+"""What `survey` uses where the suite offers none: `table` gives all text, row by row."""
 _TEXT_ONLY = "for a model without eyes use --agent graph:vqa_text"
 
 
@@ -145,18 +147,14 @@ def _explained(error: BadInput | Unreachable, packed: Packed, spec: str) -> BadI
 
 
 async def survey(context: ReactContext) -> str:
-    """What the suite's readers find in the pictures, without a model.
+    """What readers find in the pictures, without a model.
 
     Raises:
-        BadInput: if there are pictures and the suite offers no reader.
+        BadInput: if there is no sandbox for them.
     """
     files = image_files(context.bench.workdir)
-    readers = [tool for name in READERS for tool in context.tools if tool.name == name]
-    if files and not readers:
-        raise BadInput(
-            "a text-only model needs readers for pictures: offer some under `tools` in the suite "
-            f"({', '.join(READERS)})"
-        )
+    offered = [tool for name in READERS for tool in context.tools if tool.name == name]
+    readers = offered or get_tools(DEFAULT_READERS)
     found: list[str] = []
     for path in files:
         name = path.relative_to(context.bench.workdir).as_posix()

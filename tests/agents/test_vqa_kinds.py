@@ -47,23 +47,17 @@ def test_a_text_only_model_gets_readers_and_no_images(tmp_path: Path) -> None:
     assert names == ["shapes", "zoom"]
 
 
-def test_a_text_only_model_without_readers_is_told_what_to_offer(tmp_path: Path) -> None:
-    work = pictures(tmp_path / "work")
-    run, served = attempt(looking_script(), work, spec="graph:vqa_text", tools=("python",))
-    assert run.answer is None
-    assert "offer some under `tools` in the suite (chart, table, receipt, ocr, shapes)" in (
-        run.invalid or ""
-    )
-    assert served.bodies == []
-
-
-def test_a_file_that_no_reader_can_read_is_described_as_that(tmp_path: Path) -> None:
+def test_readers_are_used_that_no_suite_offers(tmp_path: Path) -> None:
+    """And a file that they cannot read is described as that."""
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.png").write_bytes(b"no picture")
-    run, served = attempt(looking_script(), work, spec="graph:vqa_text", tools=("shapes",))
+    run, served = attempt(looking_script(), work, spec="graph:vqa_text", tools=())
     assert run.answer == "40"
-    assert "UnidentifiedImageError" in prompt_of(served.bodies[0]["messages"])
+    prompt = prompt_of(served.bodies[0]["messages"])
+    for reader in ("chart", "table", "shapes"):
+        assert f'{reader} of a.png: {{"error": "UnidentifiedImageError' in prompt
+    assert "tools" not in served.bodies[1]
 
 
 @pytest.mark.parametrize("status", [400, 500])
