@@ -89,7 +89,7 @@ def run_suite(
 
     SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
 
-    Example: harness eval demo --limit 20 --model local/smollm2-135m
+    Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
     from harness import api
     from harness.core import LimitReached
