@@ -50,17 +50,25 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("--state", type=Path, help="kept from run to run, to go on")
     parser.add_argument("--seconds", type=float, default=1e9, help="CPU seconds of this run")
+    parser.add_argument(
+        "--so-far", action="store_true", help="summarise what was read, read no more"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    if options.so_far:
+        options.seconds = 0.0
     tables = options.what == "tables"
     rows = [row for _, row in read_rows(options.rows)]
     # A run that is cut short has then measured what asks for a value.
     rows.sort(key=lambda row: row.get("question_type") != "simple")
     done = read_all(rows, options, read_table if tables else read_values)
-    if done is None:
+    if len(done) < len({row["_image"] for row in rows}) and not options.so_far:
+        print(f"{len(done)} pictures so far: run again to go on")
         return
-    summary = tables_summary(done) if tables else charts_summary(rows, done)
-    result = {"command": f"python benchmarks/vision_recorded.py {options.what}", **summary}
+    read = [row for row in rows if row["_image"] in done]
+    summary = tables_summary(done) if tables else charts_summary(read, done)
+    command = f"python benchmarks/vision_recorded.py {options.what}"
+    result = {"command": command, "of_pictures": len({row["_image"] for row in rows}), **summary}
     print(json.dumps(result, indent=1))
     if options.out:
         options.out.write_text(json.dumps(result, indent=1) + "\n")
@@ -68,16 +76,15 @@ def main() -> None:
 
 def read_all(
     rows: list[Record], options: argparse.Namespace, read: Callable[[Pixels, Record], Record]
-) -> dict[str, Record] | None:
-    """What `read` makes of every picture, by its path; None if the time ran out."""
+) -> dict[str, Record]:
+    """What `read` makes of every picture, by its path; of fewer if the time ran out."""
     state: Path | None = options.state
     done: dict[str, Record] = json.loads(state.read_text()) if state and state.is_file() else {}
     for row in rows:
         if row["_image"] in done:
             continue
         if time.process_time() > options.seconds:
-            print(f"{len(done)} pictures so far: run again to go on")
-            return None
+            break
         with Image.open(options.rows.parent / row["_image"]) as handle:
             pixels = np.asarray(handle.convert("RGB"), dtype=np.uint8)
         begin = time.process_time()
