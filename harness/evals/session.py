@@ -25,34 +25,24 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "local/smollm2-135m"
 
 
-class EvalSettings(Value):
-    """Everything `harness eval` takes, with the command line's defaults.
+class SuiteSettings(Value):
+    """What everything that runs a suite takes, with the command line's defaults.
 
     Attributes:
         suite: path or name of a suite.
-        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
-        out: run folder; default `runs/<id>`.
-        resume: run folder to go on with.
-        sample: run this one task only.
-        baseline: run without the skill too, before the run with it.
+        limit: take the first tasks only.
         sandbox: a rung's name, `auto`, or `none`.
         trust: run code that comes with the suite outside the sandbox.
-        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
-            (seconds) in place of the suite's `limits`.
+        out: run folder; default `runs/<id>`.
+        resume: run folder to go on with.
+        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
     """
 
     suite: str
     split: Split | None = None
     agent: str | None = None
-    skill: Path | None = None
     skill_mode: SkillMode | None = None
-    baseline: bool = False
-    epochs: int = 1
-    token_limit: int | None = None
-    cost_limit: float | None = None
-    time_limit: float | None = None
     limit: int | None = None
-    sample: str | None = None
     sandbox: str = "auto"
     trust: bool = False
     out: Path | None = None
@@ -64,6 +54,27 @@ class EvalSettings(Value):
     budget_tokens: int | None = None
     budget_calls: int | None = None
     concurrency: int = 16
+
+
+class EvalSettings(SuiteSettings):
+    """Everything `harness eval` takes.
+
+    Attributes:
+        skill: skill directory.
+        baseline: run without the skill too, before the run with it.
+        epochs: attempts per task.
+        sample: run this one task only.
+        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
+            (seconds) in place of the suite's `limits`.
+    """
+
+    skill: Path | None = None
+    baseline: bool = False
+    epochs: int = 1
+    sample: str | None = None
+    token_limit: int | None = None
+    cost_limit: float | None = None
+    time_limit: float | None = None
 
 
 ProgressHook = Callable[[str, Tally], None]
