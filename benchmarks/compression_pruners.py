@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
     parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
     parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
+    parser.add_argument("--long-sets", nargs="*", default=["xquad_en"], help="its sets")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--out", type=Path, default=Path("evals/results/compression_pruners.json"))
     options = parser.parse_args()
@@ -248,7 +249,7 @@ def main() -> None:
         clusters = [case.cluster for case in drawn]
         for budget in BUDGETS:
             table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
-        if options.llmlingua and name == "xquad_en":
+        if options.llmlingua and name in options.long_sets:
             table[LONG] = against_tokens(drawn[: options.long_size], arms, folder, name, options)
         report["sets"][name] = table
         print(name, json.dumps(table, indent=1), flush=True)
