@@ -97,6 +97,7 @@ def serve(
         around: puts an app in front of the model's.
 
     Raises:
+        KeyboardInterrupt: when SIGINT has ended it.
         BadInput: if the model or the port cannot be used.
     """
     import uvicorn
@@ -116,6 +117,10 @@ def serve(
 
         server.startup = startup
         server.run(sockets=[listener])
+    if server.started:
+        # uvicorn raises the signal again when it has closed; asyncio swallows that of Ctrl-C where
+        # nothing was left to wait for.
+        raise KeyboardInterrupt
 
 
 def _warm(spec: str) -> None:
