@@ -6,8 +6,7 @@ An agent that reads two files of a skill with a tool and then answers, against a
 process of its own. The bare script is LangGraph and the `openai` client without cache, trajectories
 or records; ours is `harness eval` with all of them; inspect_ai (with its cache on) runs in an
 environment of its own. In turn, several rounds, medians of seconds of CPU time of the client's
-process per sample; start-up and the first samples do not count. With `--grow`, one long run of ours
-and its memory.
+process per sample; start-up and the first samples do not count.
 """
 
 from __future__ import annotations

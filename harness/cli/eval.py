@@ -12,6 +12,7 @@ import click
 from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import (
     Progress,
+    dollars,
     dry_run_option,
     emit,
     json_option,
@@ -172,7 +173,7 @@ def report_text(report: EvalReport) -> str:
     lines = ["SIMULATED model: says nothing about a real one"] if report.simulated else []
     rate = "no valid attempt" if report.score is None else f"{report.score:.1%}"
     interval = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
-    cost = "unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
+    cost = dollars(report.cost_usd)
     lines += [
         f"{report.suite} with {report.model}, skill {report.skill or 'none'}: {rate}{interval}",
         f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",

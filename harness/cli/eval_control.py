@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.shared import emit, json_option
+from harness.cli.shared import dollars, emit, json_option
 
 if TYPE_CHECKING:
     from harness.evals.control import RunStatus
@@ -39,7 +39,7 @@ def list_attempts(run: Path, as_json: bool) -> None:
 
 def _text(status: RunStatus) -> str:
     done = status.passed + status.failed + status.invalid
-    cost = "unknown" if status.cost_usd is None else f"${status.cost_usd:.4f}"
+    cost = dollars(status.cost_usd)
     state = "paused" if status.paused else "running"
     lines = [
         f"{state}, at most {status.concurrency} attempts at a time (process {status.pid})",

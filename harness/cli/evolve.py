@@ -9,6 +9,7 @@ import click
 
 from harness.cli.shared import (
     EventLines,
+    dollars,
     dry_run_option,
     emit,
     json_option,
@@ -125,7 +126,7 @@ def evolve(
 
 def result_text(result: EvolveResult) -> str:
     """A result for people."""
-    cost = "unknown" if result.cost_usd is None else f"${result.cost_usd:.4f}"
+    cost = dollars(result.cost_usd)
     shares = ", ".join(f"{count} from {tasks}" for tasks, count in result.support.items())
     lines = ["SIMULATED model: says nothing about a real one"] if result.simulated else []
     lines += [

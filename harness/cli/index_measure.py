@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli.index import index_option, reading, reading_options
-from harness.cli.shared import emit, json_option, model_options, seed_option
+from harness.cli.shared import dollars, emit, json_option, model_options, seed_option
 
 if TYPE_CHECKING:
     from harness.evals.retrieval import Ablation
@@ -179,7 +179,7 @@ def _answer_lines(done: Ablation) -> list[str]:
     for arm in done.answers:
         low, high = arm.f1_lift_ci95
         lift = f"{arm.f1_lift:+.3f} ({low:+.3f} to {high:+.3f})"
-        cost = "unknown" if arm.usage.cost_usd is None else f"${arm.usage.cost_usd:.4f}"
+        cost = dollars(arm.usage.cost_usd)
         lines.append(
             f"{arm.arm[:32]:32} {arm.f1:6.3f} {arm.holds:6.3f} {arm.em:6.3f}  {lift:28} "
             f"{arm.usage.tokens:9,} {cost:>9}" + (f"  {arm.invalid} invalid" if arm.invalid else "")

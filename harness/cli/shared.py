@@ -52,6 +52,11 @@ def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: st
         click.echo(text)
 
 
+def dollars(cost_usd: float | None) -> str:
+    """A cost for people; None is unknown, which is not nothing."""
+    return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
+
+
 class Progress:
     """One line on stderr: done / failed / invalid, tokens, cost and time left.
 

@@ -45,6 +45,7 @@ class Attempts:
         self._plan, self._model, self._gateway = plan, model, gateway
         self._out = out.absolute()  # agents run in their work folder: a relative path would lie
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
+        self._limits = plan.limits
 
     async def run(self, task: Task, epoch: int) -> tuple[ItemRecord, AgentRun | None]:
         """One attempt in a fresh work folder, which is removed when it was scored."""
@@ -78,8 +79,7 @@ class Attempts:
     ) -> tuple[AgentRun, Score]:
         base = self._plan.suite.base
         family = self._family(task)
-        limits = self._plan.limits
-        model = LimitedModel(self._model, limits) if limits else self._model
+        model = LimitedModel(self._model, self._limits) if self._limits else self._model
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         context = attempt_context(

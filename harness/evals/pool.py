@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,7 +49,8 @@ class Pool:
     def __init__(self, runner: Attempts, attempts: Sequence[Pair], concurrency: int) -> None:
         self.concurrency, self.paused = concurrency, False
         self._runner = runner
-        self._waiting = {attempt_id(*pair): pair for pair in attempts}
+        # Taken from the front: a plain dict looks at all that was taken before, every time.
+        self._waiting = OrderedDict((attempt_id(*pair), pair) for pair in attempts)
         self._running: dict[str, Running] = {}
         self._again: set[str] = set()
         self._cancelled: list[ItemRecord] = []
@@ -116,8 +118,7 @@ class Pool:
 
     def _start(self) -> None:
         while self._waiting and not self.paused and len(self._running) < self.concurrency:
-            name = next(iter(self._waiting))
-            pair = self._waiting.pop(name)
+            name, pair = self._waiting.popitem(last=False)
             work = asyncio.create_task(self._runner.run(*pair))
             self._running[name] = Running(pair, work, time.monotonic())
 
@@ -133,7 +134,8 @@ class Pool:
     def _stopped(self, name: str, pair: Pair) -> None:
         if name in self._again:
             self._again.discard(name)
-            self._waiting = {name: pair, **self._waiting}
+            self._waiting[name] = pair
+            self._waiting.move_to_end(name, last=False)
         else:
             self._cancelled.append(_cancelled(name, pair))
 

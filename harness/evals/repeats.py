@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
-from harness.evals.statistics import share_interval
+from harness.evals.statistics import attempts_by_task, share_interval
 from harness.evals.types import ItemRecord, Repeated
 
 
@@ -48,13 +48,9 @@ def repeated(items: Iterable[ItemRecord], epochs: int) -> dict[str, Repeated]:
         items: records of one run.
         epochs: attempts per task that were asked for.
     """
-    counts: dict[str, list[int]] = {}
-    for item in items:
-        if item.outcome != "invalid":
-            both = counts.setdefault(item.task_id, [0, 0])
-            both[0], both[1] = both[0] + 1, both[1] + (item.outcome == "pass")
+    counts = [(len(passed), int(sum(passed))) for passed in attempts_by_task(items).values()]
     return {
-        name.format(k=k): _over_tasks(rule, counts.values(), k)
+        name.format(k=k): _over_tasks(rule, counts, k)
         for k in _sizes(epochs)
         for name, rule in RULES.items()
     }
@@ -66,7 +62,7 @@ def _sizes(epochs: int) -> list[int]:
 
 
 def _over_tasks(
-    rule: Callable[[int, int, int], float], counts: Iterable[list[int]], k: int
+    rule: Callable[[int, int, int], float], counts: Iterable[tuple[int, int]], k: int
 ) -> Repeated:
     values = [rule(n, c, k) for n, c in counts if n >= k]
     return Repeated(

@@ -40,15 +40,14 @@ def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | Non
     same standard error (Kish's effective sample size), and Student's t in place of the normal
     quantile. `benchmarks/eval_statistics.py` shows its coverage.
     """
-    groups = _attempts(items)
+    groups = list(attempts_by_task(items).values())
     sizes, passes = list(map(len, groups)), sum(map(sum, groups))
     n = sum(sizes)
     if n == len(groups):
         return wilson(int(passes), n)
     error, rate = _clustered_error(groups), passes / n
     least = n * n / sum(size * size for size in sizes)  # all attempts at a task end alike
-    effective = rate * (1 - rate) / error**2 if error else least
-    return _score_interval(rate, min(max(effective, least), n), _t(len(groups)))
+    return _score_interval(rate, min(_effective(rate, error, least), n), _t(len(groups)))
 
 
 def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -60,10 +59,13 @@ def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
     n = len(values)
     if n < 2:
         return None
-    mean = sum(values) / n
-    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    effective = mean * (1 - mean) / error**2 if error else n
-    return _score_interval(mean, max(effective, n), _t(n))
+    mean, error = sum(values) / n, _clustered_error([[value] for value in values])
+    return _score_interval(mean, _effective(mean, error, n), _t(n))
+
+
+def _effective(rate: float, error: float | None, least: float) -> float:
+    """Independent attempts with this standard error; as many as that is known of at least."""
+    return max(rate * (1 - rate) / error**2, least) if error else least
 
 
 def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
@@ -73,16 +75,16 @@ def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
     residuals)^2, over the number of attempts (Miller 2024, section 2.2), times sqrt(T / (T - 1))
     for T tasks.
     """
-    return _clustered_error(_attempts(items))
+    return _clustered_error(list(attempts_by_task(items).values()))
 
 
-def _attempts(items: Iterable[ItemRecord]) -> list[list[float]]:
-    """1 for every attempt that passed, 0 for one that failed, by task."""
+def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
+    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out."""
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
             groups[item.task_id].append(float(item.outcome == "pass"))
-    return list(groups.values())
+    return groups
 
 
 def _clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
@@ -171,7 +173,7 @@ def _mean_interval(changes: Sequence[float]) -> tuple[float, float] | None:
     if not any(changes):
         most = 1 - 0.025 ** (1 / n)
         return -most, most
-    spread = math.sqrt(sum((change - mean) ** 2 for change in changes) / (n - 1) / n) * _t(n)
+    spread = (_clustered_error([[change] for change in changes]) or 0.0) * _t(n)
     return max(-1.0, mean - spread), min(1.0, mean + spread)
 
 
@@ -216,11 +218,7 @@ def _z(probability: float) -> float:
 
 
 def _rates(items: Iterable[ItemRecord]) -> dict[str, float]:
-    groups: dict[str, list[bool]] = defaultdict(list)
-    for item in items:
-        if item.outcome != "invalid":
-            groups[item.task_id].append(item.outcome == "pass")
-    return {task: sum(values) / len(values) for task, values in groups.items()}
+    return {task: sum(values) / len(values) for task, values in attempts_by_task(items).items()}
 
 
 def ratio_interval(
