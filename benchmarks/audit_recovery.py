@@ -27,6 +27,7 @@ from harness.evolve.audit.boundaries import boundaries, critical, per_unit
 from harness.evolve.audit.design import half_subsets
 from harness.evolve.audit.estimate import Data, Fit, fit
 from harness.evolve.audit.interactions import screen
+from harness.evolve.audit.looks import settled
 from harness.evolve.audit.plan import LOOKS
 
 if TYPE_CHECKING:
@@ -90,9 +91,8 @@ def sequential(world: World, true: Floats, data: Data, width: float) -> Seen:
     for share, value in zip(LOOKS, values, strict=True):
         end = total if share == 1 else 2 * round(share * total / 2)
         fitted = fit(data.first(end))
-        half = critical(value, fitted.degrees) * fitted.errors
-        done = (np.abs(fitted.effects) > half) | (half <= width)
-        if done.all() or share == 1:
+        decided, narrow = settled(fitted, value, width)
+        if (decided | narrow).all() or share == 1:
             return judge(world, true, fitted, value, end)
     raise AssertionError("the last look ends it")
 

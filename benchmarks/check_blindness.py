@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.check_blindness_cases import Case, generated, simulated, tatqa
+from benchmarks.reports import add_run
 from harness.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
 from harness.check.blind.comparing import compare
 from harness.check.claims import extract
 from harness.check.types import Claim, Verdict
-from harness.core import write_atomic
 from harness.core.prompts import prompt_digest
 from harness.evals.statistics import ratio_interval
 from harness.models import CallStore, ChatModel, open_model
@@ -201,12 +201,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_blindness.json"))
     given = parser.parse_args()
     found = asyncio.run(run(given))
-    old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
-    runs: list[dict[str, Any]] = old.get("runs", [])
-    same = (found["model"], found["cases"], found["facts"])
-    kept = [one for one in runs if (one["model"], one["cases"], one["facts"]) != same]
-    whole = {"command": "python -m benchmarks.check_blindness", "runs": [*kept, found]}
-    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+    command = "python -m benchmarks.check_blindness"
+    add_run(found, given.out, "model", "cases", "facts", command=command)
     print(json.dumps(found, indent=1))
 
 

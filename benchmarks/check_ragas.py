@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.check_blindness_cases import Case, generated
 from benchmarks.check_ragas_simulator import app
+from benchmarks.reports import add_run
 from harness.check import Outcome, Row, check_batch
 from harness.check.blind import CheckSettings, check_batch_blind
-from harness.core import write_atomic
 from harness.evals.statistics import ratio_interval
 from harness.models import CallStore
 from harness.models.serving import served_app, serving
@@ -159,11 +159,8 @@ def main() -> None:
     given = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = asyncio.run(run(given))
-    old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
-    kept = [one for one in old.get("runs", []) if one["model"] != found["model"]]
     command = "python -m benchmarks.check_ragas --ragas-python VENV/bin/python"
-    whole = {"command": command, "ragas": "0.4.3", "runs": [*kept, found]}
-    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+    add_run(found, given.out, "model", command=command, ragas="0.4.3")
     print(json.dumps(found, indent=1))
 
 

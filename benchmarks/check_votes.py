@@ -31,12 +31,12 @@ import numpy as np
 
 from benchmarks.check_blindness import claims_of
 from benchmarks.check_blindness_cases import Case, generated, simulated
+from benchmarks.reports import add_run
 from harness.check.blind import BlindRequest, answers_format, blinded, read_answers
 from harness.check.blind.comparing import compare
 from harness.check.blind.voting import vote
 from harness.check.training.fit import calibrated
 from harness.check.types import Finding, Verdict
-from harness.core import write_atomic
 from harness.models import CallStore, ChatModel, open_model
 from harness.models.serving import serving
 from harness.models.types import Sampling
@@ -168,10 +168,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("evals/results/check_votes.json"))
     given = parser.parse_args()
     found = asyncio.run(run(given))
-    old: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
-    kept = [one for one in old.get("runs", []) if one["model"] != found["model"]]
-    whole = {"command": "python -m benchmarks.check_votes", "runs": [*kept, found]}
-    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
+    add_run(found, given.out, "model", command="python -m benchmarks.check_votes")
     print(json.dumps(found))
 
 

@@ -137,6 +137,11 @@ def judged(text: str, answers: Sequence[str], *, every: bool = False) -> Judged:
     return {"verbatim": float(any(verbatim)), "all words": float(any(by_words))}
 
 
+def judge_of(folder: Path, name: str) -> Callable[[Case, str], Judged]:
+    """How what is left of a case of that set is judged."""
+    return lambda case, text: judged(text, answers_of(case, folder, name), every=name == "qmsum")
+
+
 def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
     """Shares of every arm, and the gain of the default on each with its interval by document."""
     table: dict[str, Any] = {}
@@ -175,7 +180,7 @@ def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict
 
 
 def against_tokens(
-    cases: Sequence[Case], arms: dict[str, Arm], folder: Path, name: str,
+    cases: Sequence[Case], arms: dict[str, Arm], judge: Callable[[Case, str], Judged],
     options: argparse.Namespace,
 ) -> dict[str, Any]:  # fmt: skip
     """LongLLMLingua beside sentences that get as many tokens as it left."""
@@ -186,10 +191,9 @@ def against_tokens(
     for case in cases:
         left, whole = counts([texts[case.id]])[0], sum(counts([unit.text for unit in case.units]))
         shares.append(left / whole)
-        answers = answers_of(case, folder, name)
-        rows.setdefault(LONG, []).append(judged(texts[case.id], answers))
+        rows.setdefault(LONG, []).append(judge(case, texts[case.id]))
         for arm in ("BM25, sentences", DEFAULT):
-            kept = judged(arms[arm](case, left / whole), answers)
+            kept = judge(case, arms[arm](case, left / whole))
             rows.setdefault(arm, []).append(kept)
     table = beside(rows, [case.cluster for case in cases], options.seed)
     return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
@@ -236,21 +240,20 @@ def main() -> None:
         "qmsum": lambda: qmsum(folder),
     }
     for name in options.sets:
+        judge = judge_of(folder, name)
         drawn = sample(readers[name](), options.size, options.seed)
         table: dict[str, Any] = {"cases": len(drawn)}
         rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}
         for case in drawn:
-            answers = answers_of(case, folder, name)
             for budget in BUDGETS:
                 for arm, compressed in arms.items():
-                    text = compressed(case, budget)
-                    found = judged(text, answers, every=name == "qmsum")
+                    found = judge(case, compressed(case, budget))
                     rows[budget].setdefault(arm, []).append(found)
         clusters = [case.cluster for case in drawn]
         for budget in BUDGETS:
             table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
         if options.llmlingua and name in options.long_sets:
-            table[LONG] = against_tokens(drawn[: options.long_size], arms, folder, name, options)
+            table[LONG] = against_tokens(drawn[: options.long_size], arms, judge, options)
         report["sets"][name] = table
         print(name, json.dumps(table, indent=1), flush=True)
         write_atomic(options.out, json.dumps(report, indent=1) + "\n")

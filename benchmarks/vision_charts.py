@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image
 
+from benchmarks.reports import report
 from harness.corpora.folio import Picture, folio_tasks
 from harness.evals.statistics import wilson
 from harness.tools.vision.eyes.chart import Chart, read_chart
@@ -50,9 +51,7 @@ def main() -> None:
     result = summary(list(done.values()))
     command = f"python benchmarks/vision_charts.py --split {options.split}"
     result = {"command": command, "split": options.split} | result
-    print(json.dumps(result, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, options.out)
 
 
 def charts(split: str) -> Iterator[Picture]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from benchmarks.reports import report
 from harness.core.jsonl import read_rows
 from harness.evals.statistics import wilson
 from harness.tools.vision.eyes.ocr import read_lines
@@ -44,9 +45,7 @@ def main() -> None:
         if state:
             state.write_text(json.dumps(done))
     result = {"command": "python benchmarks/vision_receipts.py", **summary(list(done.values()))}
-    print(json.dumps(result, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, options.out)
 
 
 def read(image: Path, key: dict[str, str]) -> dict[str, Any]:

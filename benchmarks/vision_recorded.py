@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from benchmarks.reports import report
 from harness.core.jsonl import read_rows
 from harness.evals.statistics import wilson
 from harness.tools.vision.eyes.axis import number_of
@@ -69,9 +70,7 @@ def main() -> None:
     summary = tables_summary(done) if tables else charts_summary(read, done)
     command = f"python benchmarks/vision_recorded.py {options.what}"
     result = {"command": command, "of_pictures": len({row["_image"] for row in rows}), **summary}
-    print(json.dumps(result, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, options.out)
 
 
 def read_all(

@@ -19,13 +19,12 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.calling import run_calls
+from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
 from harness.agents.verdicts import cited_verdict
 from harness.core import digest
 from harness.core.prompts import render
-from harness.models.types import ModelCall
 from harness.tasks.reading import bare_question
 from harness.tools import get_tools
 from harness.tools.attribution import attribute
@@ -137,19 +136,9 @@ async def answer(state: State, runtime: Context) -> Update:
     said: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if not (native and reply.tool_calls):
         return {"messages": [said], "answer": reply.text.strip(), "pending": [], "turns": turns + 1}
-    said["tool_calls"] = [_wire(call) for call in reply.tool_calls]
-    pending = [_held(call) for call in reply.tool_calls]
+    said["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
+    pending = [held(call) for call in reply.tool_calls]
     return {"messages": [said], "pending": pending, "turns": turns + 1}
-
-
-def _wire(call: ModelCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _held(call: ModelCall) -> dict[str, Any]:
-    """A tool call as the state holds it."""
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 async def act(state: State, runtime: Context) -> Update:

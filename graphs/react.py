@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
+from harness.agents.calling import on_wire
 from harness.agents.limits import TooManyFormatErrors, TurnLimit
 from harness.agents.protocol import (
     STOP,
@@ -67,7 +68,7 @@ async def think(state: State, runtime: Context) -> Update:
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.tool_calls:
-        message["tool_calls"] = [_wire(call) for call in reply.tool_calls]
+        message["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
     try:
         step = _read(reply.text, reply.tool_calls, context)
     except FormatError as error:
@@ -92,14 +93,6 @@ def _read(text: str, calls: tuple[ModelCall, ...], context: ReactContext) -> lis
     if not calls:
         return Final(text.strip())
     return [Action(call.id, call.name, read_arguments(call.name, call.arguments)) for call in calls]
-
-
-def _wire(call: ModelCall) -> dict[str, Any]:
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
-    }
 
 
 async def act(state: State, runtime: Context) -> Update:

@@ -22,7 +22,7 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.calling import run_calls
+from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TooManyFormatErrors
 from harness.agents.looking import VisualState as State
 from harness.agents.looking import (
@@ -36,7 +36,6 @@ from harness.agents.looking import (
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
 from harness.check.premises import read_solution
 from harness.core.prompts import render
-from harness.models.types import ModelCall
 from harness.tools.images import Packed
 
 MOST_LOOKS = 6
@@ -101,9 +100,9 @@ async def look(state: State, runtime: Context) -> Update:
     turns = state.get("turns", 0)
     said, reply = await ask(context, prompt, packed, turns=turns, dialogue=dialogue, tools=tools)
     if tools and reply.tool_calls:
-        calls = [_wire(call) for call in reply.tool_calls]
+        calls = [on_wire(call) for call in reply.tool_calls]
         turn = {"role": "assistant", "content": reply.text, "tool_calls": calls}
-        pending = [_held(call) for call in reply.tool_calls]
+        pending = [held(call) for call in reply.tool_calls]
         return {"dialogue": [*dialogue, turn], "pending": pending, "turns": 1}
     found = SEEN.search(said)
     observation = found[1].strip() if found else " ".join(said.split())[:300] or "not readable"
@@ -166,16 +165,6 @@ def after_reason(state: State) -> str:
 
 async def _sent(state: State, context: ReactContext) -> Packed:
     return Packed(()) if state.get("blind") else await packed_images(context)
-
-
-def _wire(call: ModelCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _held(call: ModelCall) -> dict[str, Any]:
-    """A tool call as the state holds it."""
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def build(first: str = "perceive") -> Any:

@@ -7,7 +7,19 @@ from typing import Any
 
 from harness.agents.protocol import FormatError, read_arguments
 from harness.agents.react import ReactContext
+from harness.models.types import ModelCall
 from harness.tools import Tool, ToolArgumentError, truncate
+
+
+def on_wire(call: ModelCall) -> dict[str, Any]:
+    """A tool call as an assistant's message has it."""
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def held(call: ModelCall) -> dict[str, Any]:
+    """A tool call as a state holds it, and :func:`run_calls` takes it."""
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 async def run_calls(

@@ -56,20 +56,8 @@ def ocr(arguments: Arguments) -> Any:
 
 def table(arguments: Arguments) -> Any:
     """Rows of cells, from top to bottom and from left to right."""
-    pixels, (left, top) = opened(arguments)
-    rows = read_grid(pixels)
-    return [
-        [
-            {
-                "text": cell.text,
-                "box": [round(cell.left) + left, round(cell.top) + top,
-                        round(cell.right) + left, round(cell.bottom) + top],
-                "sure": cell.sure,
-            }
-            for cell in row
-        ]
-        for row in rows
-    ]  # fmt: skip
+    pixels, corner = opened(arguments)
+    return [[_shown(cell, corner) for cell in row] for row in read_grid(pixels)]
 
 
 def chart(arguments: Arguments) -> Any:
@@ -109,8 +97,12 @@ def _lines(arguments: Arguments) -> list[Line]:
     ]  # fmt: skip
 
 
-def _shown(line: Line) -> dict[str, Any]:
-    box = [round(value) for value in (line.left, line.top, line.right, line.bottom)]
+def _shown(line: Line, corner: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+    left, top = corner
+    box = [
+        round(line.left) + left, round(line.top) + top,
+        round(line.right) + left, round(line.bottom) + top,
+    ]  # fmt: skip
     return {"text": line.text, "box": box, "sure": line.sure}
 
 

@@ -68,7 +68,8 @@ def chart_of(lines: Sequence[Line], things: Sequence[Solid], tilt: float = 0.0) 
         bare = [one for one in things if not beside(one, lines) and not lettering(one, lines)]
         marks = points(discs(bare, axis, zero), names)
     plot = _Plot(axis, shape, names, legend(lines, things, [one.thing for one in marks], names))
-    readings = [one for mark in marks if (one := _reading(mark, plot, marks, lines)) is not None]
+    reach = _reach(plot, marks)
+    readings = [one for mark in marks if (one := _reading(mark, plot, reach, lines)) is not None]
     title = min(lines, key=lambda line: line.y).text
     first = 1 if shape == "rows" else 0
     readings.sort(key=lambda one: (one.series or "", one.box[first]))
@@ -101,9 +102,7 @@ class _Plot(NamedTuple):
         return self.shape != "rows"
 
 
-def _reading(
-    mark: Mark, plot: _Plot, marks: Sequence[Mark], lines: Sequence[Line]
-) -> Reading | None:
+def _reading(mark: Mark, plot: _Plot, reach: float, lines: Sequence[Line]) -> Reading | None:
     if not plot.names:
         return None
     thing = mark.thing
@@ -115,19 +114,20 @@ def _reading(
     measured = plot.axis.value(pixel)
     if mark.begin is not None:
         measured -= plot.axis.value(mark.begin)
-    printed = _printed(thing, measured, plot, _scale(plot, marks), lines)
+    printed = _printed(thing, measured, plot, reach, lines)
     box = (thing.left, thing.top, thing.right, thing.bottom)
     value = round(measured, 2) if printed is None else printed
     how: Literal["printed", "measured"] = "measured" if printed is None else "printed"
     return Reading(_series(thing.colour, plot.legend), name.text, value, box, how)
 
 
-def _scale(plot: _Plot, marks: Sequence[Mark]) -> float:
+def _reach(plot: _Plot, marks: Sequence[Mark]) -> float:
     """How far the scale reaches: from tick to tick, or to the end of the longest bar."""
     ticks = [number_of(line.text) or 0.0 for line in plot.axis.lines]
     if ticks:
         return max(ticks) - min(ticks)
-    return max(plot.axis.value(mark.thing.top if plot.up else mark.thing.right) for mark in marks)
+    ends = (mark.thing.top if plot.up else mark.thing.right for mark in marks)
+    return max(map(plot.axis.value, ends), default=0.0)
 
 
 def _series(colour: Colour, known: Sequence[tuple[Colour, str]]) -> str | None:
@@ -137,13 +137,13 @@ def _series(colour: Colour, known: Sequence[tuple[Colour, str]]) -> str | None:
 
 
 def _printed(
-    thing: Solid, measured: float, plot: _Plot, scale: float, lines: Sequence[Line]
+    thing: Solid, measured: float, plot: _Plot, reach: float, lines: Sequence[Line]
 ) -> float | None:
     """The number in a mark or at its end, if it agrees with what is measured."""
     found: list[tuple[float, float]] = []
     for line in lines:
         value = number_of(line.text)
-        if value is None or line in plot.axis.lines or abs(value - measured) > AGREES * scale:
+        if value is None or line in plot.axis.lines or abs(value - measured) > AGREES * reach:
             continue
         if labels(line, thing, plot.up):
             found.append((abs(value - measured), value))
