@@ -178,6 +178,12 @@ class Step(Value):
     llm_call_count: int | None = Field(default=None, ge=0)
     extra: Extra | None = None
 
+    @property
+    def call_id(self) -> str | None:
+        """The stored model call that this step is the answer to, if it names one."""
+        found = (self.extra or {}).get("call_id")
+        return None if found is None else str(found)
+
     @field_validator("timestamp")
     @classmethod
     def _iso_8601(cls, value: str | None) -> str | None:

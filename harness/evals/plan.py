@@ -63,7 +63,7 @@ class EvalPlan:
             "agent": self.agent.spec,
             "model": model.spec,
             "simulated": model.simulated,
-            "prompts": _prompts_digest(),
+            "prompts": prompts_digest(),
             "epochs": self.epochs,
             "seed": self.seed,
             "limit": self.limit,
@@ -72,7 +72,8 @@ class EvalPlan:
         }
 
 
-def _prompts_digest() -> str:
+def prompts_digest() -> str:
+    """Digest of the prompt templates."""
     from harness.core import assets
 
     return digest_tree(assets.root() / "prompts")

@@ -86,7 +86,20 @@ async def run_eval(
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
         await stack.enter_async_context(controlled(out, pool, tally, resize))
-        results = await stack.enter_async_context(aclosing(pool.results()))
+        await collect(pool, run, items, tally, on_progress)
+    seconds = time.monotonic() - started
+    return summarise(plan.lock(model), out.name, list(items.values()), seconds)
+
+
+async def collect(
+    pool: Pool,
+    run: RunWriter,
+    items: dict[str, ItemRecord],
+    tally: Tally,
+    on_progress: Callable[[Tally], None] | None,
+) -> None:
+    """Write down the attempts of a pool as they finish, and count them."""
+    async with aclosing(pool.results()) as results:
         async for item, attempt in results:
             if attempt is not None:
                 run.append_trajectory(attempt.trajectory.model_dump(mode="json", exclude_none=True))
@@ -95,8 +108,6 @@ async def run_eval(
             tally.count(item)
             if on_progress is not None:
                 on_progress(tally)
-    seconds = time.monotonic() - started
-    return summarise(plan.lock(model), out.name, list(items.values()), seconds)
 
 
 def finished_items(run: RunReader) -> list[ItemRecord]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,9 +25,10 @@ def kept_trajectory(out: Path, trajectory_id: str) -> Trajectory:
         BadInput: if it kept none of that id.
     """
     path = (out / NAME).resolve()
+    log = path.with_name(f"{NAME}-wal")
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db:
-            for key in _named(db, trajectory_id):
+        with closing(_opened(path)) as db:
+            for key in _index(path, (_stamp(path), _stamp(log))).get(trajectory_id, ()):
                 row = db.execute("SELECT value FROM shelf WHERE digest = ?", (key,)).fetchone()
                 if row is not None:
                     return Trajectory.model_validate_json(_unpacked(row[0]))
@@ -35,14 +37,37 @@ def kept_trajectory(out: Path, trajectory_id: str) -> Trajectory:
     raise BadInput(f"{str(out)!r} keeps no trajectory {trajectory_id!r}: name --trajectories")
 
 
-def _named(db: sqlite3.Connection, trajectory_id: str) -> list[str]:
-    """Digests of the trajectories of that id, in all lists of trajectories that are kept."""
-    lists = [
-        Runs.model_validate_json(_unpacked(value))
-        for (value,) in db.execute("SELECT value FROM shelf")
-        if zstandard.ZstdDecompressor().stream_reader(value).read(len(_HEAD)) == _HEAD
-    ]
-    return [run.digest for one in lists for run in one.runs if run.id == trajectory_id]
+Stamp = tuple[int, int] | None
+"""When a file was written, and its size; None where there is none."""
+
+
+@lru_cache(maxsize=4)
+def _index(path: Path, stamps: tuple[Stamp, Stamp]) -> dict[str, list[str]]:
+    """Id -> digests of the trajectories of that id, in all lists of trajectories that are kept.
+
+    Args:
+        path: of the shelf.
+        stamps: of the shelf and its write-ahead log: another one is another index.
+    """
+    found: dict[str, list[str]] = {}
+    with closing(_opened(path)) as db:
+        for (value,) in db.execute("SELECT value FROM shelf"):
+            if zstandard.ZstdDecompressor().stream_reader(value).read(len(_HEAD)) == _HEAD:
+                for run in Runs.model_validate_json(_unpacked(value)).runs:
+                    found.setdefault(run.id, []).append(run.digest)
+    return found
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _unpacked(value: bytes) -> bytes:

@@ -13,7 +13,13 @@ from typing import Any
 from harness.core import BadInput
 from harness.skills.types import Skill
 
-PARTS = ("receipt.json", "receipt.jsonl", "receipt.html")
+RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
+
+
+def beside(skill: Path, what: str) -> Path:
+    """Where a part of the receipt of a skill directory lies: beside it, as its provenance does."""
+    folder = skill.resolve()
+    return folder.parent / f"{folder.name}.{what}"
 
 
 def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
@@ -27,17 +33,17 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
         BadInput: if the receipt is damaged, or speaks of other files than these: it would tell
             readers of the copy something that was never measured.
     """
-    root = folder.resolve()
-    found = {part: root.parent / f"{root.name}.{part}" for part in PARTS}
-    if not found[PARTS[0]].is_file():
+    receipt = beside(folder, RECEIPT)
+    if not receipt.is_file():
         return {}
-    speaks_of = _digest(found[PARTS[0]])
+    speaks_of = _digest(receipt)
     if speaks_of != skill.digest:
         raise BadInput(
-            f"{found[PARTS[0]].name} speaks of skill {speaks_of[:12]}, this one is "
+            f"{receipt.name} speaks of skill {speaks_of[:12]}, this one is "
             f"{skill.digest[:12]}: run `harness skill audit` again, or move the receipt away"
         )
-    return {path.name: path.read_bytes() for path in found.values() if path.is_file()}
+    found = (receipt, beside(folder, RECORDS), beside(folder, CARD))
+    return {path.name: path.read_bytes() for path in found if path.is_file()}
 
 
 def _digest(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import Step, Trajectory, digest
+from harness.core import Trajectory, digest
 from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.recording import LeftRecording
 from harness.debug.usage import Meter
@@ -81,7 +81,7 @@ class Answers:
         self._ids = {call.call_id for call in calls}
         self._by_request = {_request_key(call.body): call for call in reversed(calls)}
         self._results = _results(trajectory)
-        self._steps = {_call_id(step): at for at, step in enumerate(trajectory.steps)}
+        self._steps = {step.call_id: at for at, step in enumerate(trajectory.steps)}
         self._effects = effects
         self._at: dict[str, int] = {}
         self._live: set[str] = set()
@@ -186,10 +186,6 @@ def _request_key(body: dict[str, Any]) -> str:
 
 def _call_key(name: str, arguments: Any) -> str:
     return digest([name, arguments])
-
-
-def _call_id(step: Step) -> str:
-    return str((step.extra or {}).get("call_id"))
 
 
 def _results(trajectory: Trajectory) -> Results:

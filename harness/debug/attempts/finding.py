@@ -41,23 +41,27 @@ def find_item(run: Path, item: str) -> Found:
     Raises:
         BadInput: if there is no run or no such item, or several runs below have it.
     """
-    folders = run_folders(run)
-    holding = [folder for folder in folders if any(_id(row) == item for row in _rows(folder))]
+    holding: list[tuple[RunReader, dict[str, Any]]] = []
+    known: list[str] = []
+    for reader in map(RunReader, run_folders(run)):
+        rows = [(str(row.get("id")), row) for row in reader.items()]
+        matching = [row for name, row in rows if name == item]
+        if matching:
+            holding.append((reader, matching[-1]))
+        known += [name for name, _ in rows[: LISTED - len(known)]]
     if len(holding) > 1:
-        names = ", ".join(str(folder) for folder in holding[:LISTED])
+        names = ", ".join(str(reader.path) for reader, _ in holding[:LISTED])
         raise BadInput(f"{len(holding)} runs have an item {item!r}; name one with --run: {names}")
     if not holding:
-        known = [_id(row) for folder in folders for row in _rows(folder)][:LISTED]
         raise BadInput(f"no finished item {item!r} in {str(run)!r}; it has {', '.join(known)}, …")
-    reader = RunReader(holding[0])
-    record = [row for row in reader.items() if row["id"] == item][-1]
+    [(reader, record)] = holding
     left = [one for one in reader.trajectories() if one.get("trajectory_id") == item]
     if not left:
-        raise BadInput(f"item {item!r} of {str(holding[0])!r} left no trajectory")
+        raise BadInput(f"item {item!r} of {str(reader.path)!r} left no trajectory")
     trajectory = Trajectory.model_validate(left[-1])
-    path = holding[0] / "calls.sqlite"
+    path = reader.path / "calls.sqlite"
     calls = asyncio.run(_calls(path, trajectory)) if path.is_file() else ()
-    return Found(holding[0], reader.lock, record, trajectory, calls)
+    return Found(reader.path, reader.lock, record, trajectory, calls)
 
 
 def run_folders(run: Path) -> list[Path]:
@@ -73,16 +77,8 @@ def run_folders(run: Path) -> list[Path]:
     return found
 
 
-def _rows(folder: Path) -> list[dict[str, Any]]:
-    return list(RunReader(folder).items())
-
-
-def _id(row: dict[str, Any]) -> str:
-    return str(row.get("id"))
-
-
 async def _calls(path: Path, trajectory: Trajectory) -> tuple[StoredCall, ...]:
-    ids = [str((step.extra or {}).get("call_id")) for step in trajectory.steps if step.extra]
+    ids = [step.call_id for step in trajectory.steps if step.call_id is not None]
     with CallStore(path) as store:
         stored = [await store.find(one) for one in ids]
     return tuple(call for call in stored if call is not None)

@@ -150,7 +150,7 @@ class Desk:
         """Write the source before the command is taken; its faults leave all as it was."""
         try:
             await asyncio.to_thread(self._edit, arguments)
-        except BadInput:
+        except BaseException:  # a file that is not UTF-8, a function without a source, …
             self._busy = None
             raise
 

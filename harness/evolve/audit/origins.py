@@ -7,8 +7,15 @@ from pathlib import Path
 
 from harness.evolve.audit.records import Origin
 from harness.evolve.audit.units import Unit
-from harness.skills import explain, load_skill, provenance_path, read_provenance, read_sources
-from harness.skills.sources import matching
+from harness.skills import (
+    Explanation,
+    explain_file,
+    load_skill,
+    matching,
+    provenance_path,
+    read_provenance,
+    read_sources,
+)
 
 
 def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:
@@ -22,10 +29,13 @@ def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ..
         return {}
     value, provenance = load_skill(skill), read_provenance(skill)
     known = read_sources(skill)
+    files: dict[str, tuple[Explanation, ...]] = {}
     found: dict[str, tuple[Origin, ...]] = {}
     for unit in units:
-        lines = range(unit.lines[0], unit.lines[1] + 1)
-        edits = [explain(provenance, value, unit.file, line).edit for line in lines]
+        if unit.file not in files:
+            files[unit.file] = explain_file(provenance, value, unit.file)
+        first, last = unit.lines
+        edits = [line.edit for line in files[unit.file][first - 1 : last]]
         ids = dict.fromkeys(id_ for edit in edits if edit is not None for id_ in edit.sources)
         if ids:
             found[unit.id] = tuple(

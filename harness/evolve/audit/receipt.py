@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -15,7 +14,6 @@ from harness.evolve.audit.units import UnitKind
 
 SCHEMA = "agent-skill-harness/receipt/1"
 Verdict = Literal["helps", "hurts", "nothing detectable"]
-RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
 
 
 class Interval(Value):
@@ -130,12 +128,6 @@ class Receipt(Value):
         """The file as it is written."""
         value = self.model_dump(mode="json", by_alias=True)
         return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-
-
-def beside(skill: Path, what: str) -> Path:
-    """Where a part of the receipt of a skill directory lies: beside it, as its provenance does."""
-    folder = skill.resolve()
-    return folder.parent / f"{folder.name}.{what}"
 
 
 def receipt_schema() -> str:

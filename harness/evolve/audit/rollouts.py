@@ -6,29 +6,29 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents import open_agent
 from harness.agents.types import AgentRun
-from harness.core import Task, Trajectory, assets
-from harness.core.digests import digest_tree
+from harness.core import Task, Trajectory
 from harness.core.rundir import RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
-from harness.evals.runner import Tally, finished_items
+from harness.evals.runner import Tally, collect, finished_items
 from harness.evals.session import ProgressHook, open_agent_model
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.audit.design import Rollout
 from harness.evolve.audit.settings import AuditSettings
 from harness.evolve.audit.units import Cut
-from harness.models.types import Model
 from harness.skills import Skill
 
 if TYPE_CHECKING:
     from harness.models.gateway import Gateway
+    from harness.models.types import Model
 
 
 class Runner:
@@ -51,7 +51,7 @@ class Runner:
         )
         self._settings, self._parsed, self._out, self._lock = settings, parsed, out, lock
         self._sandbox = select(settings.sandbox)
-        self.model: Model = open_agent_model(settings.evaluation(), out)
+        self.model = open_agent_model(settings.evaluation(), out)
         self._tasks = {task.id: task for task in suite.tasks}
         self._stack = AsyncExitStack()
 
@@ -62,6 +62,7 @@ class Runner:
             "skill_name": self._parsed.skill.name,
             "audit": self._lock,
         }
+        self._stack.push_async_callback(self.model.aclose)
         self._run = self._stack.enter_context(RunWriter(self._out, lock))
         self._gateway = await self._stack.enter_async_context(gateway_of(self.plan, self.model))
         done = finished_items(self._run)
@@ -82,16 +83,8 @@ class Runner:
                             self._gateway, self._parsed, wanted)  # fmt: skip
         todo = [(self._tasks[t], e) for (t, e), one in wanted.items() if one.id not in self.items]
         pool = Pool(attempts, todo, self._settings.concurrency)
-        async for item, attempt in pool.results():
-            if attempt is not None:
-                self._run.append_trajectory(
-                    attempt.trajectory.model_dump(mode="json", exclude_none=True)
-                )
-            self._run.append_item(item.model_dump(mode="json"))
-            self.items[item.id] = item
-            tally.count(item)
-            if show is not None:
-                show(self._out.name, tally)
+        shown = None if show is None else partial(show, self._out.name)
+        await collect(pool, self._run, self.items, tally, shown)
 
     def trajectories(self) -> Mapping[str, Trajectory]:
         """The trajectories so far, by id."""
@@ -148,8 +141,3 @@ def write_files(skill: Skill, folder: Path) -> None:
         path.write_bytes(data)
         if relative in skill.executable:
             path.chmod(0o755)
-
-
-def prompts_digest() -> str:
-    """Digest of the prompt templates."""
-    return digest_tree(assets.root() / "prompts")

@@ -18,6 +18,7 @@ from harness.core import (
     write_atomic,
 )
 from harness.core.rundir import RunReader, new_run_id
+from harness.evals.plan import prompts_digest
 from harness.evals.session import ProgressHook, agent_model_spec
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import ItemRecord
@@ -28,13 +29,14 @@ from harness.evolve.audit.design import design
 from harness.evolve.audit.looks import look_at
 from harness.evolve.audit.origins import origins_of
 from harness.evolve.audit.plan import AuditPlan, plan_audit
-from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, Receipt, beside
+from harness.evolve.audit.receipt import Receipt
 from harness.evolve.audit.recorded import row_of
-from harness.evolve.audit.records import Header, Records, Row
-from harness.evolve.audit.rollouts import Runner, prompts_digest
+from harness.evolve.audit.records import Header, Origin, Records, Row
+from harness.evolve.audit.rollouts import Runner
 from harness.evolve.audit.settings import AuditSettings
 from harness.evolve.audit.units import Cut
 from harness.skills import load_skill
+from harness.skills.receipts import CARD, RECEIPT, RECORDS, beside
 
 Tell = Callable[[str], None]
 
@@ -125,6 +127,7 @@ async def _run(
     """The records up to the last look, and the limit that ended the run, if one did."""
     plan, ids = ready.plan, tuple(task.id for task in ready.suite.tasks)
     rollouts = design(ids, plan.units, plan.pairs, settings.seed)
+    origins = origins_of(settings.skill, ready.parsed.units)
     lock = {"plan": plan.model_dump(mode="json"), "tasks": list(ids)}
     async with Runner(settings, ready.suite, ready.parsed, out, lock) as runner:
         rows: list[Row] = []
@@ -139,17 +142,22 @@ async def _run(
                 limit = error
                 break
             items, seen = runner.items, runner.trajectories()
-            rows = [row_of(one, items, seen, ready.parsed) for one in rollouts[:end]]
+            rows += [row_of(one, items, seen, ready.parsed) for one in rollouts[start:end]]
             _reached(rows, items)
             verdict = look_at(plan, look, rows)
             if verdict.stop:
                 tell(f"stopped after {end} rollouts: {verdict.why}")
                 break
-        header = _header(settings, ready, runner)
+        header = _header(settings, ready, runner, origins)
     return Records(header=header, rows=tuple(rows)), limit
 
 
-def _header(settings: AuditSettings, ready: Prepared, runner: Runner) -> Header:
+def _header(
+    settings: AuditSettings,
+    ready: Prepared,
+    runner: Runner,
+    origins: dict[str, tuple[Origin, ...]],
+) -> Header:
     import harness
 
     skill = ready.parsed.skill
@@ -169,7 +177,7 @@ def _header(settings: AuditSettings, ready: Prepared, runner: Runner) -> Header:
         version=harness.__version__,
         seed=settings.seed,
         plan=ready.plan,
-        origins=origins_of(settings.skill, ready.parsed.units),
+        origins=origins,
     )
 
 

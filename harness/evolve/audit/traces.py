@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from harness.core import Trajectory, canonical_json
 from harness.evolve.audit.units import Unit
@@ -43,13 +44,19 @@ def echoed_units(trajectory: Trajectory, units: tuple[Unit, ...]) -> tuple[int, 
     }
     asked = _runs(" ".join(content_text(s.message) for s in trajectory.steps if s.source == "user"))
     own = said - asked
-    return tuple(unit.number for unit in units if own and own & _runs(unit.text))
+    return tuple(unit.number for unit in units if own and own & _unit_runs(unit.text))
 
 
 def calls_of(trajectory: Trajectory) -> tuple[str, ...]:
     """Digests of the model calls of a trajectory, in order."""
     ids = ((step.extra or {}).get("call_id") for step in trajectory.steps)
     return tuple(str(one) for one in ids if one)
+
+
+@lru_cache(maxsize=1024)
+def _unit_runs(text: str) -> frozenset[tuple[str, ...]]:
+    """Of a unit's text, which is asked for with every trajectory."""
+    return frozenset(_runs(text))
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

@@ -127,7 +127,8 @@ def _repaired(whole: Skill, part: Skill) -> Skill:
             part = replace(part, body=text.removeprefix(part.header))
         else:
             part = replace(part, files={**part.files, file: text.encode()})
-    lost = [path for path in orphans(part) if path not in orphans(whole)]
+    before = set(orphans(whole))
+    lost = [path for path in orphans(part) if path not in before]
     if lost:
         rows = "".join(f"\nSee {path}.\n" for path in lost)
         part = replace(part, body=part.body.rstrip("\n") + "\n" + rows)

@@ -14,11 +14,11 @@ from harness.evolve.audit.card import card
 from harness.evolve.audit.compute import receipt_of
 from harness.evolve.audit.cutting import cut
 from harness.evolve.audit.design import design
-from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS, beside
 from harness.evolve.audit.recorded import run_differs
 from harness.evolve.audit.records import Records, read_records
 from harness.evolve.audit.session import task_digests
 from harness.skills import Skill, load_skill
+from harness.skills.receipts import CARD, RECEIPT, RECORDS, beside
 from harness.tasks.answers import COMPARISONS
 
 

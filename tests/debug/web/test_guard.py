@@ -218,3 +218,25 @@ def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> N
         assert "1/0" in file.read_text()
 
     asyncio.run(scenario())
+
+
+def test_a_source_that_cannot_be_read_leaves_the_session_free(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    file = folder / "flow.py"
+    file.write_text(FLOW)
+
+    def load() -> Any:
+        return load_graph(f"{file}:graph")
+
+    async def scenario() -> None:
+        async with client(tmp_path, load(), reload=load, root=folder) as (found, good):
+            file.write_bytes(b"# \xff\n" + FLOW.encode())
+            body = {"command": "edit_source", "arguments": {"node": "add"}}
+            answer = await found.post("/api/command", json=body, headers=good)
+            assert answer.status_code == 500
+            assert (await found.get("/api/session", headers=good)).json()["busy"] is None
+            file.write_text(FLOW)
+            assert (await run(found, good, "start", input={}))["stop"] is not None
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))

@@ -22,9 +22,9 @@ from harness.evolve.audit import (
     run_audit,
     verify,
 )
-from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS
 from harness.models.simulated import load_profile
 from harness.skills import new_skill, write_skill
+from harness.skills.receipts import CARD, RECEIPT, RECORDS
 from tests.evolve.baselines.conftest import order_tasks
 
 RULES = """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.evolve.audit import verify
-from harness.evolve.audit.receipt import CARD, RECEIPT, RECORDS
+from harness.skills.receipts import CARD, RECEIPT, RECORDS
 
 
 @pytest.fixture

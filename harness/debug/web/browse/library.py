@@ -92,12 +92,11 @@ class Library:
     def arms(self, name: str) -> list[str]:
         """Eval runs of the same tasks in the same folder, `name` first."""
         mine = self.run(name)
-        beside = [
-            one.name
-            for one in self.places()
-            if one.kind == "eval" and one.path.parent == mine.path.parent and one.name != name
-        ]
-        return [name, *(one for one in sorted(beside) if self._same_tasks(one, mine))]
+        if name == ".":
+            return [name]
+        beside = (one.relative_to(self.root).as_posix() for one in _runs_in(mine.path.parent))
+        same = (one for one in sorted(beside) if one != name and self._same_tasks(one, mine))
+        return [name, *same]
 
     def _same_tasks(self, name: str, other: EvalRun) -> bool:
         try:
@@ -141,6 +140,21 @@ def _walk(root: Path) -> Iterator[Place]:
                 yield Place(name, path, kind, _changed(path, mark))
         deep = name.count("/") + 1 >= DEPTH or "run.json" in files
         below[:] = [] if deep else [one for one in sorted(below) if _searched(one)]
+
+
+def _runs_in(folder: Path) -> Iterator[Path]:
+    """The eval runs that are folders of this folder, as :func:`_walk` finds them."""
+    below, _ = _listed(folder)
+    for path in (folder / name for name in below if _searched(name)):
+        if not path.is_symlink() and "run.json" in _listed(path)[1]:
+            yield path
+
+
+def _listed(folder: Path) -> tuple[list[str], list[str]]:
+    """Names of the folders and the files in a folder; none where it cannot be read."""
+    for _, below, files in os.walk(folder):
+        return below, files
+    return [], []
 
 
 def _searched(name: str) -> bool:
