@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -19,9 +20,9 @@ from harness.core import Usage
 from harness.models import call_rows
 from harness.models.budget import Spend
 from harness.models.call_rows import SentCall, StoredCall, pack
-from harness.models.coalescing import Flights
+from harness.models.coalescing import Flights, coalesced
 from harness.models.committing import Committer, explained
-from harness.models.types import Role
+from harness.models.types import Reply, Role
 
 _IN_MEMORY = count(1)
 """Numbers of stores without a file: a budget knows a store by its name."""
@@ -43,9 +44,10 @@ class CallStore:
         with explained(self.name):
             self._thread = Committer(call_rows.connect(path), self.name)
 
-    def flights(self) -> Flights:
-        """Requests under way in the running event loop, for coalescing."""
-        return self._flights.setdefault(asyncio.get_running_loop(), {})
+    async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
+        """What `answer` gives; askers of one request in an event loop share it on its way."""
+        flights = self._flights.setdefault(asyncio.get_running_loop(), {})
+        return await coalesced(flights, call_id, answer)
 
     async def find(self, call_id: str) -> StoredCall | None:
         """The stored answer to a request."""

@@ -13,11 +13,11 @@ from harness.core import BadInput, Unreachable, Usage
 from harness.models import retry
 from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
-from harness.models.coalescing import coalesced
 from harness.models.connections import Connections
 from harness.models.endpoints import Endpoint, resolve
 from harness.models.faults import Fault, classify
 from harness.models.hedging import Patience, hedged
+from harness.models.ports import Allowance, Calls
 from harness.models.prices import PRICES_VARIABLE, Price, price_of
 from harness.models.specs import ModelSpec, parse_spec
 from harness.models.types import Message, Reply, Role, Sampling
@@ -52,8 +52,8 @@ class ChatModel:
         self,
         spec: ModelSpec,
         endpoint: Endpoint,
-        calls: CallStore,
-        budget: Budget,
+        calls: Calls,
+        budget: Allowance,
         sampling: Sampling,
         concurrency: int,
         role: Role,
@@ -98,9 +98,7 @@ class ChatModel:
         chosen = sampling or self._sampling
         body = request_body(self._endpoint.model, messages, tools, chosen, response_format)
         call_id = request_digest(self._endpoint.kind, body)
-        return await coalesced(
-            self._calls.flights(), call_id, lambda: self._answer(call_id, body, chosen)
-        )
+        return await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
 
     def resize(self, concurrency: int) -> None:
         """Let so many calls be in flight from now on, at most; those under way go on."""
