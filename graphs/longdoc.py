@@ -83,7 +83,7 @@ async def _chosen(state: State, context: ReactContext) -> str:
     """What the suite's stage gives for the question; the same every time."""
     tools = {tool.name: tool for tool in context.tools}
     stage = tools.get("context") or get_tools(["context:truncate"])[0]
-    return await stage.run({"query": _question(state)}, context.bench)
+    return await stage.call({"query": _question(state)}, context.bench)
 
 
 def _question(state: State) -> str:

@@ -113,7 +113,7 @@ async def _call(action: dict[str, Any], context: ReactContext) -> str:
     if tool is None:
         return f"[Error: no tool {action['name']!r}; there are {', '.join(tools)}]"
     try:
-        return await tool.run(action["arguments"], context.bench)
+        return await tool.call(action["arguments"], context.bench, action["id"])
     except ToolArgumentError as error:
         return f"[Error: {error}]"
 

@@ -100,7 +100,7 @@ async def look(state: State, runtime: Context) -> Update:
     arguments: dict[str, Any] = {ARGUMENT[name]: argument}
     context.tell({"type": "tool", "id": "text", "name": name, "arguments": arguments})
     try:
-        found = await _tool(name, context).run(arguments, context.bench)
+        found = await _tool(name, context).call(arguments, context.bench)
     except ToolArgumentError as error:
         found = f"[Error: {error}]"
     context.tell({"type": "observation", "id": "text", "text": found})

@@ -40,7 +40,8 @@ async def run_calls(
             context.tell({"type": "tool", **call, "arguments": arguments})
             if call["name"] not in known:
                 raise ToolArgumentError(f"no tool {call['name']!r}; there are {', '.join(known)}")
-            found = truncate(await known[call["name"]].run(arguments, context.bench))
+            tool = known[call["name"]]
+            found = truncate(await tool.call(arguments, context.bench, call["id"]))
         except (ToolArgumentError, FormatError) as error:
             found = f"[Error: {error}]"
         context.tell({"type": "observation", "id": call["id"], "text": found})

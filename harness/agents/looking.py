@@ -160,7 +160,7 @@ async def survey(context: ReactContext) -> str:
         name = path.relative_to(context.bench.workdir).as_posix()
         for tool in readers:
             try:
-                said = await tool.run({"file": name}, context.bench)
+                said = await tool.call({"file": name}, context.bench)
             except ToolArgumentError as error:
                 said = json.dumps({"error": str(error)})
             found.append(f"{tool.name} of {name}: {truncate(said)}")

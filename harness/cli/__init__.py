@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from harness.cli.lazy import LazyGroup
+from harness.cli.watching import follow_variables
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
@@ -84,6 +85,7 @@ def cli(context: click.Context, debug: bool) -> None:
     Example: harness demo
     """
     context.obj = {"debug": debug}
+    follow_variables(context)
 
 
 def main() -> None:

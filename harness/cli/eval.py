@@ -19,6 +19,7 @@ from harness.cli.shared import (
     model_options,
     seed_option,
 )
+from harness.cli.watching import telemetry_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,7 @@ def evaluate() -> None:
 @click.option(
     "--junit", type=click.Path(path_type=Path), help="Write JUnit XML, one case an attempt."
 )
+@telemetry_options
 @seed_option
 @model_options
 @dry_run_option

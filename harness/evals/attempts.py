@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
-from harness.core import Score, Task, digest, invalid
+from harness.core import Score, Task, digest, invalid, signals
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
@@ -55,10 +55,13 @@ class Attempts:
         shutil.rmtree(workdir, ignore_errors=True)
         workdir.mkdir(parents=True)
         started = time.monotonic()
-        try:
-            attempt, score = await self._attempt(task, name, epoch, workdir)
-        finally:
-            shutil.rmtree(workdir, ignore_errors=True)
+        facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
+        with signals.operation("invoke_agent", self._plan.agent.spec, **facts) as watched:
+            try:
+                attempt, score = await self._attempt(task, name, epoch, workdir)
+            finally:
+                shutil.rmtree(workdir, ignore_errors=True)
+            watched.add(outcome=score.outcome, score=score.value)
         usage = attempt.usage.model_copy(update={"seconds": time.monotonic() - started})
         item = ItemRecord(
             id=name,

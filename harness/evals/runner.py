@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.core import Task, Usage
+from harness.core import Task, Usage, signals
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
@@ -83,6 +83,8 @@ async def run_eval(
             tally.count(item)
         gateway = await stack.enter_async_context(gateway_of(plan, model))
         runner = Attempts(plan, out, model, sandbox, family or builtin_family, on_event, gateway)
+        facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
+        stack.enter_context(signals.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
         await stack.enter_async_context(controlled(out, pool, tally, resize))

@@ -6,9 +6,11 @@ agent imports nothing of ours. Cache and budget of the run apply.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncGenerator
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +43,11 @@ class Account:
         limit: the budget error that a call met, if one did.
         ended: the limit of the attempt that a call met, if one did.
         model: answers.
+        context: in which the attempt runs: those who watch see its calls within it.
     """
 
     model: Model
+    context: Context
     usage: Usage = field(default_factory=Usage)
     calls: list[str] = field(default_factory=list[str])
     limit: LimitReached | None = None
@@ -66,7 +70,7 @@ class Gateway:
             model: answers in place of the run's.
         """
         key = secrets.token_urlsafe(24)
-        self._accounts[key] = Account(model or self._model)
+        self._accounts[key] = Account(model or self._model, copy_context())
         name = self._model.spec.partition("/")[2]
         variables = {
             "OPENAI_BASE_URL": self.url,
@@ -92,7 +96,8 @@ class Gateway:
             body = await request.json()
             if body.get("stream"):
                 return _error(400, "this endpoint does not stream: send stream=false")
-            reply = await self._answer(account.model, body)
+            answer = self._answer(account.model, body)
+            reply = await asyncio.create_task(answer, context=account.context)
         except LimitReached as error:
             account.limit = error
             return _error(429, str(error))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from harness.core import signals
 from harness.sandbox.types import Limits, Sandbox
 
 Arguments = dict[str, JsonValue]
@@ -45,6 +46,22 @@ class Tool:
     description: str
     parameters: dict[str, JsonValue]
     run: Callable[[Arguments, Bench], Awaitable[str]]
+
+    async def call(self, arguments: Arguments, bench: Bench, call_id: str = "") -> str:
+        """Run it, before the eyes of whoever watches.
+
+        Args:
+            arguments: checked by the tool.
+            bench: what it may touch.
+            call_id: of the call, as the model gave it.
+
+        Raises:
+            ToolArgumentError: if the arguments do not fit.
+        """
+        with signals.operation("execute_tool", self.name, call_id=call_id) as watched:
+            found = await self.run(arguments, bench)
+            watched.say(arguments=arguments, result=found)
+            return found
 
     def schema(self) -> dict[str, JsonValue]:
         """The tool in the form of the OpenAI API."""

@@ -1,0 +1,162 @@
+"""What goes on, for whoever watches: runs, attempts, model calls and tool calls as they happen.
+
+Rooms say what they do with :func:`operation` and :func:`note`; nothing is done, and next to nothing
+is spent, unless a watcher is there (:mod:`harness.telemetry` has them).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+Kind = Literal["run", "invoke_agent", "chat", "execute_tool"]
+"""The last three as OpenTelemetry's conventions for generative AI name them."""
+
+
+@dataclass(eq=False)
+class Operation:
+    """Something that begins and ends.
+
+    Attributes:
+        kind: what it is.
+        name: of the run, the agent, the model or the tool.
+        facts: ids, counts and settings; never what was said.
+        content: what was said; only watchers that were asked for it look.
+        parent: within what it happened.
+        seconds: how long it took, once it has ended.
+        error: what it ended with, if it failed.
+    """
+
+    kind: Kind
+    name: str
+    facts: dict[str, Any]
+    parent: Operation | None
+    content: dict[str, Any] = field(default_factory=dict[str, Any])
+    seconds: float = 0.0
+    error: BaseException | None = None
+
+    def add(self, **facts: Any) -> None:
+        """Say more about it."""
+        self.facts.update(facts)
+
+    def say(self, **content: Any) -> None:
+        """Keep what was said in it."""
+        self.content.update(content)
+
+    def within(self, kind: Kind) -> Operation | None:
+        """The nearest operation of a kind around this one, itself included."""
+        found: Operation | None = self
+        while found is not None and found.kind != kind:
+            found = found.parent
+        return found
+
+
+class Told(Protocol):
+    """What a block of work may say of itself."""
+
+    def add(self, **facts: Any) -> None:
+        """Ids, counts and settings."""
+        ...
+
+    def say(self, **content: Any) -> None:
+        """What was said."""
+        ...
+
+
+class Watcher(Protocol):
+    """Is told of operations, in the task that they happen in. It must not raise."""
+
+    def began(self, operation: Operation) -> None:
+        """An operation begins."""
+        ...
+
+    def ended(self, operation: Operation) -> None:
+        """It ended; `seconds` and `error` are set."""
+        ...
+
+    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+        """Something happened at one point of time within an operation."""
+        ...
+
+
+_watchers: list[Watcher] = []
+_current: ContextVar[Operation | None] = ContextVar("operation", default=None)
+
+
+class _Unwatched:
+    """Stands for every operation while nobody watches."""
+
+    def __enter__(self) -> _Unwatched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def add(self, **_: Any) -> None:
+        pass
+
+    def say(self, **_: Any) -> None:
+        pass
+
+
+class _Watched:
+    """An operation as a block."""
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
+
+    def __enter__(self) -> Operation:
+        self._token = _current.set(self._operation)
+        self._watchers = tuple(_watchers)
+        self._started = time.monotonic()
+        for watcher in self._watchers:
+            watcher.began(self._operation)
+        return self._operation
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        error: BaseException | None,
+        _: TracebackType | None,
+    ) -> None:
+        self._operation.seconds = time.monotonic() - self._started
+        self._operation.error = error
+        for watcher in reversed(self._watchers):
+            watcher.ended(self._operation)
+        _current.reset(self._token)
+
+
+_UNWATCHED = _Unwatched()
+
+
+def watched() -> bool:
+    """Whether anybody watches: facts that cost something to find can be left out if not."""
+    return bool(_watchers)
+
+
+def operation(kind: Kind, name: str, **facts: Any) -> AbstractContextManager[Told]:
+    """An operation that lasts as long as the block."""
+    if not _watchers:
+        return _UNWATCHED
+    return _Watched(Operation(kind, name, facts, _current.get()))
+
+
+def note(name: str, **facts: Any) -> None:
+    """Something happened within the operation under way."""
+    for watcher in tuple(_watchers):
+        watcher.noted(name, _current.get(), facts)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Generator[None]:
+    """Tell `watcher` of everything that begins in this process until the block ends."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
