@@ -144,14 +144,13 @@ class ChatModel:
     async def _send(self, call_id: str, body: Body, timeout_s: float) -> Reply:
         """Send until there is an answer, a final refusal, or the attempts are used up."""
         worst = self._worst(body)
-        order = self._endpoint.order(body)
+        route = self._endpoint.route(body)
         attempt = 1
         while True:
             await self._gate.wait()
             reservation = await self._budget.reserve(worst)
             try:
-                index = order[(attempt - 1) % len(order)]
-                outcome = await self._attempt(index, call_id, body, timeout_s, reservation)
+                outcome = await self._attempt(route.next(), call_id, body, timeout_s, reservation)
             finally:
                 reservation.forfeit()  # does nothing once it is settled
             if isinstance(outcome, Reply):

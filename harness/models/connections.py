@@ -65,12 +65,13 @@ class Connections:
             del body["max_tokens"]
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
-        raw = await self._client(index).post(
-            "/chat/completions",
-            cast_to=httpx2.Response,
-            body=body,
-            options={"timeout": timeout_s},
-        )
+        with self._endpoint.sending(index):
+            raw = await self._client(index).post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                body=body,
+                options={"timeout": timeout_s},
+            )
         return raw.headers, raw.content
 
     async def aclose(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, canonical_json
+from harness.core import BadInput
+from harness.models.balancing import Balancer, Route
 from harness.models.specs import Kind, ModelSpec
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 VLLM_URL = "http://127.0.0.1:8000/v1"
 _IN_PROCESS_URL = "http://in-process/v1"
-_PREFIX_MESSAGES = 2
-"""Messages that two requests must share to profit from one server's prefix cache."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,18 @@ class Endpoint:
         """Whether this is OpenAI's own endpoint."""
         return self.kind == "openai" and self.urls == (OPENAI_URL,)
 
-    def order(self, body: dict[str, Any]) -> list[int]:
-        """Indexes of `urls` in the order to try them for a request.
+    @cached_property
+    def balancer(self) -> Balancer | None:
+        """Chooses among several servers; None where there is one."""
+        return Balancer(self.urls) if len(self.urls) > 1 else None
 
-        Rendezvous hashing of the first messages: requests with a common prefix meet the same
-        server, and when one is lost only its share moves.
-        """
-        prefix = canonical_json(body["messages"][:_PREFIX_MESSAGES])
-        return sorted(range(len(self.urls)), key=lambda index: _weight(self.urls[index], prefix))
+    def route(self, body: Mapping[str, Any]) -> Route:
+        """The servers for a request, one for each attempt."""
+        return Route(self.balancer, body)
+
+    def sending(self, index: int) -> AbstractContextManager[None]:
+        """Around a request that is sent to a server, for its load and health."""
+        return nullcontext() if self.balancer is None else self.balancer.sending(index)
 
     def client(self, index: int, concurrency: int) -> openai.AsyncOpenAI:
         """A client of one base URL; it never retries by itself."""
@@ -80,10 +84,6 @@ def _limits(concurrency: int) -> Any:
 
     kind: Any = type(openai.DEFAULT_CONNECTION_LIMITS)
     return kind(max_connections=concurrency, max_keepalive_connections=concurrency)
-
-
-def _weight(url: str, prefix: str) -> bytes:
-    return hashlib.sha256(f"{url}\n{prefix}".encode()).digest()
 
 
 def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
@@ -113,7 +113,8 @@ def _vllm(spec: ModelSpec, base_url: str | None) -> Endpoint:
 
 
 def _urls(text: str) -> tuple[str, ...]:
-    urls = tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
+    parts = (part.strip().rstrip("/") for part in text.split(","))
+    urls = tuple(dict.fromkeys(part for part in parts if part))
     for url in urls:
         if not url.startswith(("http://", "https://")):
             raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
