@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
-from harness.evals.statistics import attempts_by_task, share_interval
+from harness.evals.intervals import share_interval
+from harness.evals.statistics import attempts_by_task
 from harness.evals.types import ItemRecord, Repeated
 
 

@@ -8,6 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.core import Value
+from harness.evals.intervals import (
+    change_interval,
+    clustered_error,
+    rate_interval,
+    wilson,
+    z_of,
+)
+from harness.evals.signflip import sign_flip_p
 from harness.evals.types import ItemRecord
 
 if TYPE_CHECKING:
@@ -16,66 +24,35 @@ if TYPE_CHECKING:
 
 BOOTSTRAP_SAMPLES = 10_000
 
-
-def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Wilson score interval of a proportion, None for n = 0 (Wilson 1927)."""
-    if n == 0:
-        return None
-    return _score_interval(passes / n, n, _z(0.5 + confidence / 2))
-
-
-def _score_interval(p: float, n: float, z: float) -> tuple[float, float]:
-    if math.isinf(z):
-        return 0.0, 1.0
-    centre = p + z * z / (2 * n)
-    spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+__all__ = [
+    "BOOTSTRAP_SAMPLES",
+    "PairedComparison",
+    "attempts_by_task",
+    "cluster_interval",
+    "compare_paired",
+    "detectable_lift",
+    "pass_rate_error",
+    "pass_rate_interval",
+    "ratio_interval",
+    "required_tasks",
+    "wilson",
+]
 
 
 def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
     """95 % interval of the pass rate over valid items, attempts at one task being one cluster.
 
-    Wilson's, with several attempts at a task for as many independent attempts as would have the
-    same standard error (Kish's effective sample size), and Student's t in place of the normal
-    quantile. `benchmarks/eval_statistics.py` shows its coverage.
+    :func:`harness.evals.intervals.rate_interval` says how.
     """
-    groups = list(attempts_by_task(items).values())
-    sizes, passes = list(map(len, groups)), sum(map(sum, groups))
-    n = sum(sizes)
-    if n == len(groups):
-        return wilson(int(passes), n)
-    error, rate = _clustered_error(groups), passes / n
-    least = n * n / sum(size * size for size in sizes)  # all attempts at a task end alike
-    return _score_interval(rate, min(_effective(rate, error, least), n), _t(len(groups)))
-
-
-def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean of independent values in [0, 1]; None below two.
-
-    Wilson's with the effective sample size of their variance, which is never less than their
-    number: values between 0 and 1 vary less than zeros and ones of the same mean.
-    """
-    n = len(values)
-    if n < 2:
-        return None
-    mean, error = sum(values) / n, _clustered_error([[value] for value in values])
-    return _score_interval(mean, _effective(mean, error, n), _t(n))
-
-
-def _effective(rate: float, error: float | None, least: float) -> float:
-    """Independent attempts with this standard error; as many as that is known of at least."""
-    return max(rate * (1 - rate) / error**2, least) if error else least
+    return rate_interval(list(attempts_by_task(items).values()))
 
 
 def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
     """Standard error of the pass rate over valid items; None below two tasks.
 
-    Attempts at one task are one cluster: the root of the sum over tasks of (sum of its
-    residuals)^2, over the number of attempts (Miller 2024, section 2.2), times sqrt(T / (T - 1))
-    for T tasks.
+    Attempts at one task are one cluster: :func:`harness.evals.intervals.clustered_error`.
     """
-    return _clustered_error(list(attempts_by_task(items).values()))
+    return clustered_error(list(attempts_by_task(items).values()))
 
 
 def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
@@ -87,24 +64,6 @@ def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
     return groups
 
 
-def _clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
-    if len(groups) < 2:
-        return None
-    n = sum(map(len, groups))
-    mean = sum(map(sum, groups)) / n
-    squares = sum((sum(values) - mean * len(values)) ** 2 for values in groups)
-    return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
-
-
-def _t(n: int) -> float:
-    """97.5 % quantile of Student's t with n - 1 degrees of freedom; infinite for one value."""
-    if n < 2:
-        return math.inf
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, 0.975))
-
-
 class PairedComparison(Value):
     """The same tasks under two conditions.
 
@@ -114,8 +73,9 @@ class PairedComparison(Value):
         before: pass rate of the first condition over `tasks`.
         after: pass rate of the second.
         difference: after - before.
-        ci95: 95 % interval of the difference, Student's t over tasks; None below two tasks.
-        p: two-sided p-value: exact McNemar for one attempt per task, else sign-flip permutation.
+        ci95: 95 % interval of the difference over tasks
+            (:func:`harness.evals.intervals.change_interval`); None below two.
+        p: two-sided p-value, exact: McNemar for one attempt per task, else sign-flip.
         discordance: share of tasks whose result differs.
         broken: task ids that passed before and fail after.
         fixed: task ids that failed before and pass after.
@@ -151,30 +111,12 @@ def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) ->
         before=sum(first[task] for task in common) / n,
         after=sum(second[task] for task in common) / n,
         difference=sum(changes) / n,
-        ci95=_mean_interval(changes),
-        p=_sign_flip_p(changes),
+        ci95=change_interval(changes),
+        p=sign_flip_p(changes),
         discordance=sum(change != 0 for change in changes) / n,
         broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
         fixed=tuple(task for task in common if first[task] < 0.5 < second[task]),
     )
-
-
-def _mean_interval(changes: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean of values in [-1, 1]; None below two.
-
-    Where no value differs from zero there is no variance to go by; the interval is then as wide as
-    the largest share of tasks with a change of one that the data do not exclude (none of n seen:
-    1 - 0.025^(1/n), Clopper and Pearson 1934).
-    """
-    n = len(changes)
-    if n < 2:
-        return None
-    mean = sum(changes) / n
-    if not any(changes):
-        most = 1 - 0.025 ** (1 / n)
-        return -most, most
-    spread = (_clustered_error([[change] for change in changes]) or 0.0) * _t(n)
-    return max(-1.0, mean - spread), min(1.0, mean + spread)
 
 
 def detectable_lift(
@@ -206,15 +148,9 @@ def required_tasks(
 
 
 def _tasks_for(lift: float, discordance: float, power: float, alpha: float) -> float:
-    z_alpha, z_power = _z(1 - alpha / 2), _z(power)
+    z_alpha, z_power = z_of(1 - alpha / 2), z_of(power)
     spread = math.sqrt(max(0.0, discordance - lift * lift))
     return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / (lift * lift)
-
-
-def _z(probability: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(probability)
 
 
 def _rates(items: Iterable[ItemRecord]) -> dict[str, float]:
@@ -270,21 +206,3 @@ def cluster_interval(
         if value is not None:
             found.append(value)
     return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
-
-
-def _sign_flip_p(changes: list[float]) -> float:
-    """Exact McNemar where all changes are -1, 0 or 1; else a seeded permutation test."""
-    moved = [change for change in changes if change != 0]
-    if not moved:
-        return 1.0
-    if all(abs(change) == 1 for change in moved):
-        from scipy.stats import binomtest
-
-        return float(binomtest(sum(change > 0 for change in moved), len(moved)).pvalue)
-    import numpy as np
-
-    rng = np.random.default_rng(20260325)
-    values = np.abs(np.asarray(moved))
-    signs = rng.choice((-1.0, 1.0), size=(BOOTSTRAP_SAMPLES, len(moved)))
-    extreme = np.abs(signs @ values) >= abs(sum(moved)) - 1e-12
-    return float((extreme.sum() + 1) / (BOOTSTRAP_SAMPLES + 1))

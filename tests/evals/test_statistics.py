@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, ttest_1samp
+from scipy.stats import binomtest, multinomial
 
 from harness.core import Outcome
+from harness.evals.intervals import change_interval
+from harness.evals.signflip import sign_flip_p
 from harness.evals.statistics import (
     compare_paired,
     detectable_lift,
@@ -69,21 +72,59 @@ def test_no_change_among_few_tasks_does_not_prove_that_there_is_none() -> None:
     many = compare_paired(*[[item(str(n), "pass") for n in range(300)]] * 2).ci95
     assert few is not None
     assert many is not None
-    assert few == pytest.approx((-0.308, 0.308), abs=0.001)  # Clopper and Pearson: 0 of 10
-    assert many[1] < 0.0125
+    assert few == pytest.approx((-0.278, 0.278), abs=0.001)  # Wilson: 0 of 10 gained, 0 lost
+    assert many[1] < 0.013
 
 
-def test_a_difference_has_the_t_interval_of_its_tasks() -> None:
-    before = [item(str(n), "fail") for n in range(12)]
-    after = [item(str(n), "pass" if n < 6 else "fail") for n in range(12)]
-    expected = ttest_1samp([1.0] * 6 + [0.0] * 6, 0).confidence_interval()
-    assert compare_paired(before, after).ci95 == pytest.approx((expected.low, expected.high))
+@pytest.mark.parametrize(("gain", "loss"), [(0.1, 0.0), (0.2, 0.0), (0.2, 0.1), (0.3, 0.3)])
+def test_the_interval_of_a_difference_covers(gain: float, loss: float) -> None:
+    """Exactly, by summing over all that 50 tasks can do; a t interval covers 92 % of the first."""
+    n, covered = 50, 0.0
+    for gains in range(n + 1):
+        for losses in range(n - gains + 1):
+            chance = multinomial.pmf(
+                [gains, losses, n - gains - losses], n, [gain, loss, 1 - gain - loss]
+            )
+            if chance > 1e-6:
+                low, high = changed(gains, losses, n)
+                covered += chance * (low <= gain - loss <= high)
+    assert 0.94 < covered < 0.99
+
+
+def changed(gains: int, losses: int, n: int) -> tuple[float, float]:
+    found = change_interval([1.0] * gains + [-1.0] * losses + [0.0] * (n - gains - losses))
+    assert found is not None
+    return found
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.75, -0.5, 0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=30))
+def test_intervals_of_differences_are_mirrored_and_hold_the_mean(changes: list[float]) -> None:
+    low, high = change_interval(changes) or (1.0, -1.0)
+    mirrored = change_interval([-change for change in changes])
+    assert mirrored == pytest.approx((-high, -low))
+    assert -1 <= low <= sum(changes) / len(changes) + 1e-12
+    assert sum(changes) / len(changes) - 1e-12 <= high <= 1
 
 
 def test_mcnemar_is_exact() -> None:
     before = [item(str(n), "fail") for n in range(30)]
     after = [item(str(n), "pass" if n < 8 else "fail") for n in range(30)]
     assert compare_paired(before, after).p == pytest.approx(2 * 0.5**8)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))
+def test_sign_flips_are_counted_exactly(units: list[int]) -> None:
+    signs = list(product((-1, 1), repeat=len(units)))
+    extreme = sum(
+        abs(sum(s * u for s, u in zip(one, units, strict=True))) >= abs(sum(units)) for one in signs
+    )
+    assert sign_flip_p([unit / 4 for unit in units]) == pytest.approx(extreme / len(signs))
+
+
+def test_too_fine_changes_are_drawn() -> None:
+    changes = [1 / prime for prime in (101, 103, 107, 109, 113)] * 8
+    assert sign_flip_p(changes) < 0.001
+    assert sign_flip_p([*changes, *(-change for change in changes), 1 / 127]) > 0.5
 
 
 def test_two_hundred_tasks_see_ten_points() -> None:
