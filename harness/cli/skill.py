@@ -12,6 +12,7 @@ from harness.cli.shared import emit, json_option
 from harness.cli.skill_audit import audit_skill, check_skills, verify_skill
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
+from harness.cli.skill_trigger import trigger_skill
 from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
 
@@ -130,6 +131,7 @@ def explain_line(place: str, as_json: bool) -> None:
 skill.add_command(audit_skill)
 skill.add_command(verify_skill)
 skill.add_command(check_skills)
+skill.add_command(trigger_skill)
 skill.add_command(export_skill)
 skill.add_command(install_skill)
 skill.add_command(versions)

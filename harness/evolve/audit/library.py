@@ -72,7 +72,7 @@ def check_library(folders: Sequence[Path]) -> LibraryReport:
     Raises:
         BadInput: if there are fewer than two skills.
     """
-    paths = [path for folder in folders for path in _skills_in(folder)]
+    paths = [path for folder in folders for path in skills_in(folder)]
     skills = [load_skill(path) for path in paths]
     if len(skills) < 2:
         raise BadInput(f"expected two skills or more in {', '.join(map(str, folders))!r}")
@@ -85,7 +85,8 @@ def check_library(folders: Sequence[Path]) -> LibraryReport:
     )
 
 
-def _skills_in(folder: Path) -> list[Path]:
+def skills_in(folder: Path) -> list[Path]:
+    """Skill directories at a path: the path itself if it is one, else those right below it."""
     if (folder / SKILL_FILE).is_file():
         return [folder]
     return sorted(path.parent for path in folder.glob(f"*/{SKILL_FILE}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from harness.models.simulated.catalogue import offers, opened
 from harness.models.simulated.conversation import Conversation
 from harness.models.simulated.draws import draw
 from harness.models.simulated.lookup import look_up
@@ -22,8 +23,8 @@ class Move:
 
     Attributes:
         text: what it says.
-        tool: `bash` or `python`, empty for a final answer.
-        code: the command or program.
+        tool: `bash`, `python` or `read_skill_file`, empty for a final answer.
+        code: the command, program or path.
         reasoning: what it thinks beforehand.
     """
 
@@ -44,6 +45,10 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
     """
     if profile.orders and (task := read_task(view.task)):
         return _order_desk(profile, view, task, draw("noise", request, seed, profile.seed))
+    if profile.opens_skills and view.can("read_skill_file") and not view.observations:
+        found = opened(view.task, offers(view.system), profile.blindness, profile.seed)
+        if found is not None:
+            return Move(f"The skill {found.name} is about this.", "read_skill_file", found.path)
     defects = profile.defects(view.identity, view.skill)
     slip = draw("noise", request, seed, profile.seed) < profile.noise
     tool = next((name for name in ("bash", "python") if view.can(name)), "")

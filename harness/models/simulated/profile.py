@@ -16,7 +16,7 @@ from harness.models.simulated.fallible import Analyst
 from harness.models.simulated.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
-SETTINGS = ("seed", "noise", "distraction", "error")
+SETTINGS = ("seed", "noise", "distraction", "blindness", "error")
 """What may be set behind the name of a profile."""
 _FOLDER = Path(__file__).parent / "profiles"
 
@@ -80,6 +80,8 @@ class Profile(Value):
         distraction: chance that one rule which cures nothing spoils an attempt at the order desk.
         modes: the planted failures.
         orders: planted failures of the order desk.
+        opens_skills: open a skill of a catalogue that the task names or shares words with.
+        blindness: share of tasks on which descriptions of a catalogue are not looked at.
         analyst: how the model errs as an analyst; None for one that finds every symptom of
             `modes`.
     """
@@ -91,6 +93,8 @@ class Profile(Value):
     distraction: float = Field(default=0.0, ge=0, le=1)
     modes: tuple[FailureMode, ...] = ()
     orders: tuple[OrderMode, ...] = ()
+    opens_skills: bool = False
+    blindness: float = Field(default=0.0, ge=0, le=1)
     analyst: Analyst | None = None
 
     def slips(self, task: str, skill: str, applicable: tuple[Slip, ...]) -> set[Slip]:
@@ -131,8 +135,8 @@ class Profile(Value):
 def load_profile(name: str) -> Profile:
     """Load a packaged profile by name, or one of the user's by the path of its JSON file.
 
-    Behind a question mark, `seed`, `noise`, `distraction` and the analyst's `error` may be set, so
-    that a sweep needs one file: `orders-analyst?error=0.1&seed=7`.
+    Behind a question mark, `seed`, `noise`, `distraction`, `blindness` and the analyst's `error`
+    may be set, so that a sweep needs one file: `orders-analyst?error=0.1&seed=7`.
 
     Raises:
         BadInput: if there is none, or it is malformed.
@@ -158,7 +162,7 @@ def load_profile(name: str) -> Profile:
 def _with(data: dict[str, Any], query: str) -> dict[str, Any]:
     """The profile with the settings of a query."""
     for key, value in parse_qsl(query):
-        if key in ("seed", "noise", "distraction"):
+        if key in ("seed", "noise", "distraction", "blindness"):
             data = {**data, key: value}
         if key in ("seed", "error") and data.get("analyst"):
             data = {**data, "analyst": {**data["analyst"], key: value}}

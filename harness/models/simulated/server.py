@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 _BYTES_PER_TOKEN = 4
+_ARGUMENT = {"python": "code", "bash": "command", "read_skill_file": "path"}
 
 
 def app(profile: str) -> Starlette:
@@ -85,7 +86,7 @@ def _message(view: Conversation, move: Move, request: str) -> tuple[dict[str, An
         message["reasoning_content"] = move.reasoning
     if not move.tool:
         return message, "stop"
-    arguments = {("code" if move.tool == "python" else "command"): move.code}
+    arguments = {_ARGUMENT[move.tool]: move.code}
     if view.text_protocol:
         action = json.dumps({"name": move.tool, "arguments": arguments}, ensure_ascii=False)
         message["content"] = f"Thought: {move.text}\nAction:\n{action}"

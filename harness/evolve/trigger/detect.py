@@ -1,0 +1,143 @@
+"""Which skills an attempt loaded: from the tool calls of a trajectory, or of a client's output.
+
+Two signs count. A call of a `Skill` tool that names the skill, and a call of any tool whose
+arguments name a file of the skill's folder (`short-answers/SKILL.md`): clients that have no such
+tool let the model read the file or `cat` it. Text that mentions a skill is no sign.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+from harness.core import Step, Trajectory
+
+_CALL_TYPES = frozenset(
+    ("tool_use", "tool_call", "function_call", "custom_tool_call", "local_shell_call",
+     "command_execution", "mcp_tool_call")
+)  # fmt: skip
+_FAILED_TYPES = frozenset(("error", "turn.failed"))
+_INPUTS = ("input", "arguments", "args", "command", "action", "parameters")
+
+
+class Call(NamedTuple):
+    """A tool call: the tool's name, and its arguments as JSON text."""
+
+    name: str
+    arguments: str
+
+
+class Output(NamedTuple):
+    """What a client's output says.
+
+    Attributes:
+        events: how many lines are events of a client (JSON objects with a type).
+        calls: tool calls among them, in order.
+        failure: what an event says that went wrong with the whole session, or "".
+    """
+
+    events: int
+    calls: tuple[Call, ...]
+    failure: str
+
+
+def calls_of(trajectory: Trajectory) -> tuple[Call, ...]:
+    """The tool calls of a trajectory that ended in an observation which is no error."""
+    return tuple(call for step in trajectory.steps for call in _answered(step))
+
+
+def _answered(step: Step) -> Iterator[Call]:
+    results = step.observation.results if step.observation else ()
+    failed = {
+        one.source_call_id
+        for one in results
+        if isinstance(one.content, str) and one.content.startswith("[Error")
+    }
+    for call in step.tool_calls or ():
+        if call.tool_call_id not in failed:
+            yield Call(call.function_name, json.dumps(call.arguments, ensure_ascii=False))
+
+
+def read_output(text: str) -> Output:
+    """Read what a client printed: JSON lines, such as `claude -p --output-format stream-json
+    --verbose` and `codex exec --json` print; or one JSON document of such events."""
+    events = [one for one in _events(text) if isinstance(one.get("type"), str)]
+    calls = [call for event in events for call in _calls(event)]
+    failure = next(filter(None, map(_failure, events)), "")
+    return Output(len(events), tuple(dict.fromkeys(calls)), failure)
+
+
+def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the skills that the calls loaded, in the order of loading."""
+    return tuple(dict.fromkeys(name for call in calls for name in _named(call, names)))
+
+
+def matched(text: str, pattern: re.Pattern[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the skills that the first group of a pattern of the user's names in a text."""
+    found = (match.group(1) for match in pattern.finditer(text))
+    return tuple(dict.fromkeys(name for name in found if name in names))
+
+
+def _named(call: Call, names: Sequence[str]) -> Iterator[str]:
+    if call.name.lower() in ("skill", "load_skill", "activate_skill", "use_skill"):
+        values = set(_texts(json.loads(call.arguments)))
+        # Skills of a plugin are named `plugin:skill`.
+        yield from (name for name in names if any(one.split(":")[-1] == name for one in values))
+        return
+    for name in names:
+        if re.search(rf"(?<![\w.-]){re.escape(name)}[/\\]+[\w.]", call.arguments):
+            yield name
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip().lstrip("/")
+    elif isinstance(value, dict):
+        for one in cast("dict[str, Any]", value).values():
+            yield from _texts(one)
+
+
+def _events(text: str) -> Iterator[dict[str, Any]]:
+    for line in (text.strip(), *text.splitlines()):
+        if line.lstrip()[:1] not in ("{", "["):
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        rows = cast("list[Any]", value) if isinstance(value, list) else [value]
+        yield from (cast("dict[str, Any]", one) for one in rows if isinstance(one, dict))
+
+
+def _calls(value: Any) -> Iterator[Call]:
+    """Every object in an event that is a tool call, however deep."""
+    if isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _calls(one)
+    if not isinstance(value, dict):
+        return
+    item = cast("dict[str, Any]", value)
+    if item.get("type") in _CALL_TYPES:
+        given = next((item[key] for key in _INPUTS if key in item), {})
+        arguments = given if isinstance(given, str) and _is_json(given) else json.dumps(given)
+        yield Call(str(item.get("name") or item.get("tool") or item["type"]), arguments)
+        return
+    for one in item.values():
+        yield from _calls(one)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _failure(event: dict[str, Any]) -> str:
+    if event.get("is_error") is True or event["type"] in _FAILED_TYPES:
+        said = event.get("result") or event.get("message") or event.get("error") or event["type"]
+        return str(said)[:300]
+    return ""

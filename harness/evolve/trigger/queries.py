@@ -1,0 +1,122 @@
+"""Queries that should load a skill, should not, or belong to another: read from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from harness.core import BadInput, Task, Value, digest
+from harness.core.jsonl import read_rows
+
+Origin = Literal["file", "drafted", "model"]
+
+
+class Query(Value):
+    """One query.
+
+    Attributes:
+        query: what a user would ask.
+        expect: name of the skill that should load; None if none of the library should.
+        wrong: skills that must not load, where no more is known than that (`should_trigger:
+            false`); only they are judged by it.
+        control: it names the skill `expect`: a client that can load skills at all loads it.
+        origin: read from a file, drafted by rules, or drafted by a model.
+    """
+
+    query: str = Field(min_length=1)
+    expect: str | None = None
+    wrong: str | None = None
+    control: bool = False
+    origin: Origin = "file"
+
+    @model_validator(mode="after")
+    def _control_names_a_skill(self) -> Query:
+        if self.control and (not self.expect or self.expect not in self.query):
+            raise ValueError(f"a control must expect a skill and name it: {self.query!r:.80}")
+        return self
+
+    @property
+    def task(self) -> Task:
+        """The query as a task of a run."""
+        meta = self.model_dump(mode="json", exclude_none=True)
+        return Task(id=digest(meta)[:16], prompt=self.query, meta={"trigger": meta})
+
+
+def query_of(task: Task) -> Query:
+    """The query that a task was made of."""
+    return Query.model_validate(task.meta["trigger"])
+
+
+def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> tuple[Query, ...]:
+    """Read a file of queries: JSON lines, or YAML or JSON with a list.
+
+    Each is `{query, expect, control}`; `{query, should_trigger}` is read, too, where one skill is
+    tested.
+
+    Args:
+        path: `.jsonl`, `.yaml`, `.yml` or `.json`.
+        tested: names of the skills that are tested.
+        library: names of all skills at hand.
+
+    Raises:
+        BadInput: for a file that cannot be read, holds nothing, the same query twice, or expects a
+            skill that is not at hand; the place is named.
+    """
+    found: dict[str, Query] = {}
+    for where, row in _rows(path):
+        query = _query(row, where, tested)
+        for name in (query.expect, query.wrong):
+            if name is not None and name not in library:
+                known = ", ".join(library)
+                raise BadInput(f"{where}: no skill {name!r} at hand; there are {known}")
+        if query.query in found:
+            raise BadInput(f"{where}: the query {query.query!r:.60} stands there twice")
+        found[query.query] = query
+    if not found:
+        raise BadInput(f"{str(path)!r} has no queries")
+    return tuple(found.values())
+
+
+def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    if path.suffix == ".jsonl":
+        return [(f"{path}:{line}", row) for line, row in read_rows(path)]
+    if not path.is_file():
+        raise BadInput(f"expected a file of queries, found nothing at {str(path)!r}")
+    import yaml
+
+    try:
+        text = path.read_text("utf-8")
+        loaded: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+    rows = loaded.get("queries") if isinstance(loaded, dict) else loaded  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # parsed YAML
+    if not isinstance(rows, list):
+        raise BadInput(f"{path}: expected a list of queries, got {type(loaded).__name__}")
+    checked: list[tuple[str, dict[str, Any]]] = []
+    for number, row in enumerate(rows, start=1):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # parsed YAML
+        where = f"{path}: query {number}"
+        if not isinstance(row, dict):
+            raise BadInput(f"{where}: expected {{query, expect}}, got {row!r:.60}")
+        checked.append((where, row))  # pyright: ignore[reportUnknownArgumentType]  # parsed YAML
+    return checked
+
+
+def _query(row: dict[str, Any], where: str, tested: Sequence[str]) -> Query:
+    values = dict(row)
+    if "should_trigger" in values:
+        if len(tested) != 1:
+            raise BadInput(f"{where}: should_trigger says of which skill only where one is tested")
+        should = values.pop("should_trigger")
+        values["expect" if should is True else "wrong"] = tested[0]
+    elif "expect" not in values:
+        raise BadInput(f"{where}: expected expect: NAME or expect: null, got {sorted(values)}")
+    try:
+        return Query.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "query"
+        raise BadInput(f"{where}: {field}: {first['msg']}") from error
