@@ -4,23 +4,52 @@ from __future__ import annotations
 
 import re
 
-_PATTERNS = (
-    re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    re.compile(r"\bAKIA[0-9A-Z]{16}\b"),
-    re.compile(r"\bxox[baprs]-[A-Za-z0-9-]{10,}"),
-    re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}=*"),
-    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----"),
-)
+REDACTED = "[REDACTED]"
+SECRETS: dict[str, re.Pattern[str]] = {
+    "API key": re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"),
+    "GitHub token": re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
+    "AWS key id": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "Slack token": re.compile(
+        r"\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,}"
+    ),
+    "bearer token": re.compile(
+        r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}=*"
+        r"|\bauthorization[\"']?\s*[:=]\s*[\"']?basic\s+[A-Za-z0-9+/]{8,}=*"
+    ),
+    # A key that was cut off has no end mark: its lines are taken as far as they go.
+    "private key": re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+        r"(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|(?:\\n|\s|[A-Za-z0-9+/=]){24,})"
+    ),
+    "Google API key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}"),
+    "JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    "Stripe key": re.compile(
+        r"\b(?:(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9]{20,})"
+    ),
+    "service token": re.compile(
+        r"\b(?:glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{30,}"
+        r"|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+        r"|dop_v1_[a-f0-9]{40,}|lin_api_[A-Za-z0-9]{30,}|ya29\.[A-Za-z0-9_-]{20,})"
+    ),
+    "password in a URL": re.compile(
+        r"(?<=://)[^\s/:@\"'<>{}$]*:(?P<value>[^\s/@\"'<>{}$]{3,})(?=@)"
+    ),
+}
+"""Kind -> form. Forms that nothing else has: a match is a secret in any text."""
 
 
 def redact(text: str) -> str:
-    """Replace API keys, bearer tokens and private keys by `[REDACTED]`."""
-    for pattern in _PATTERNS:
-        text = pattern.sub("[REDACTED]", text)
+    """Replace API keys, tokens, passwords in URLs and private keys by `[REDACTED]`."""
+    for pattern in SECRETS.values():
+        text = pattern.sub(_hidden, text)
     return text
+
+
+def _hidden(match: re.Match[str]) -> str:
+    value = match.groupdict().get("value")
+    return REDACTED if value is None else match.group().replace(value, REDACTED)
 
 
 def find_secrets(text: str) -> list[str]:
     """What :func:`redact` would replace, for lints."""
-    return [match.group(0) for pattern in _PATTERNS for match in pattern.finditer(text)]
+    return [match.group(0) for pattern in SECRETS.values() for match in pattern.finditer(text)]

@@ -187,6 +187,8 @@ class _Turns:
             draft = self.builder.begin("user", row.get("timestamp"), text_of(said))
             if row.get("isMeta") is True:
                 draft.extra["claude_code"] = "meta"
+            elif row.get("isCompactSummary") is True:
+                draft.extra["claude_code"] = "compact"
 
     def _reply(self, message: dict[str, Any], when: Any) -> None:
         reply = string(message.get("id"))

@@ -77,7 +77,7 @@ class _Session:
         elif kind == "turn_context":
             self.model = string(payload.get("model")) or self.model
         elif kind == "event_msg":
-            self._event(payload)
+            self._event(payload, when)
         elif kind == "compacted":
             note = self.builder.begin("system", when, string(payload.get("message")))
             note.extra["codex"] = "compacted"
@@ -119,9 +119,13 @@ class _Session:
         else:
             self.notes.add(f"unknown role: {role or 'none'}")
 
-    def _event(self, event: dict[str, Any]) -> None:
+    def _event(self, event: dict[str, Any], when: Any) -> None:
         kind, info = string(event.get("type")), mapping(event.get("info"))
         if kind not in _EVENTS:
+            return
+        if kind == "turn_aborted":
+            note = self.builder.begin("system", when, string(event.get("reason")))
+            note.extra["codex"] = kind
             return
         if kind != "token_count":
             self.notes.add(f"event: {kind}")

@@ -1,0 +1,1 @@
+"""Learning from the session logs that people already have."""

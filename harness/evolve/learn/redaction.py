@@ -1,0 +1,167 @@
+"""What must not leave the machine, found in sessions and replaced, by kind."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from harness.core import Trajectory
+from harness.core.redaction import REDACTED, SECRETS
+from harness.trajectories import dump
+
+LEAST = 8
+"""Characters of a secret that is looked for elsewhere in its session."""
+_WORDS = (
+    r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"|token|credentials?|pwd)"
+)
+_NAME = rf"(?:[\w.-]*[\w])?{_WORDS}"
+_PLAIN = r"[^\s\"'`,;<>(){}\[\]$]"
+LOCAL: dict[str, re.Pattern[str]] = {
+    "variable": re.compile(
+        r"(?<![\w.-])[A-Z][A-Z0-9_]*?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY"
+        rf"|PRIVATE_KEY|SECRET_KEY|CREDENTIALS?|PWD)\s*[=:]\s*[\"']?(?P<value>{_PLAIN}{{6,}})(?![\w(\[])"
+    ),
+    "quoted secret": re.compile(
+        rf"(?i)(?<![\w.-]){_NAME}[\"'`]?\s*(?:=|:=|:|=>)\s*(?P<mark>[\"'`])"
+        r"(?P<value>[^\s\"'`$<>{}]{6,})(?P=mark)"
+    ),
+    "password": re.compile(
+        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=]\s*|\s+is\s+|\s+)(?P<value>(?=[^\s]*[A-Za-z])"
+        rf"(?=[^\s]*[0-9!#%^&*?~])(?![\w./]*[(\[]){_PLAIN}{{8,}})"
+    ),
+    "login": re.compile(r"(?<!\w)(?:-u|--user)[= ]+[\"']?[^\s:\"']+:(?P<value>[^\s\"']{4,})"),
+    "email address": re.compile(
+        r"(?P<value>\b[A-Za-z0-9][A-Za-z0-9._%+-]*@(?!github\.com|users\.noreply)"
+        r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"
+    ),
+}
+"""Beside those of `harness.core.redaction`: too eager for every text, right for what is sent."""
+_PLACEHOLDER = re.compile(
+    r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|none|null|true|false|your[_-]?\w*|example\w*|changeme"
+    r"|[\w.]*(?:environ|getenv|config|settings|process\.env)[\w.]*|string|optional\w*|secret|token"
+    r"|password|str|self\.\w+)$"
+)
+_KEYS = re.compile(rf"(?i)^{_NAME}$")
+
+
+class Redactor:
+    """Replaces secrets in the sessions that it is given, and counts them by kind.
+
+    A secret that was found by its form or its name is then replaced wherever else its session
+    holds it, bare or within other text.
+
+    Args:
+        home: replaced by `~`: it names the user.
+    """
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = str(home or Path.home())
+        self.counts: Counter[str] = Counter()
+
+    def clean(self, trajectory: Trajectory) -> tuple[Trajectory, Counter[str]]:
+        """The session without secrets, and how many were replaced, by kind."""
+        document: JsonValue = dump(trajectory)
+        found: Counter[str] = Counter()
+        known = self._known(document)
+        clean = self._value(document, known, found, "")
+        self.counts += found
+        return Trajectory.model_validate(clean), found
+
+    def text(self, text: str) -> tuple[str, Counter[str]]:
+        """One text without secrets: for files that an agent will read."""
+        found: Counter[str] = Counter()
+        known = {value for value, kind in secrets_in(text) if _distinct(value, kind)}
+        clean = self._text(text, sorted(known, key=len, reverse=True), found)
+        self.counts += found
+        return clean, found
+
+    def _known(self, document: JsonValue) -> list[str]:
+        """Every secret of a session; longest first, since one may begin with another."""
+        found: set[str] = set()
+        for name, text in _texts(document):
+            found |= {value for value, kind in secrets_in(text) if _distinct(value, kind)}
+            if _KEYS.match(name) and len(text) >= LEAST and not _PLACEHOLDER.match(text):
+                found |= {text} if "\n" not in text and " " not in text.strip() else set()
+        return sorted(found, key=len, reverse=True)
+
+    def _value(
+        self, value: JsonValue, known: list[str], found: Counter[str], name: str
+    ) -> JsonValue:
+        if isinstance(value, str):
+            return self._text(value, known, found)
+        if isinstance(value, list):
+            return [self._value(one, known, found, name) for one in value]
+        if isinstance(value, dict):
+            return {
+                self._text(key, known, found): self._value(one, known, found, key)
+                for key, one in value.items()
+            }
+        return value
+
+    def _text(self, text: str, known: list[str], found: Counter[str]) -> str:
+        for kind, pattern in SECRETS.items():
+            text = _replaced(text, kind, pattern, found)
+        for kind, pattern in LOCAL.items():
+            text = _replaced(text, kind, pattern, found)
+        for value in known:
+            if value in text:
+                found["repeated secret"] += text.count(value)
+                text = text.replace(value, REDACTED)
+        return text.replace(self.home, "~") if len(self.home) > 1 else text
+
+
+def _replaced(text: str, kind: str, pattern: re.Pattern[str], found: Counter[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
+        value = _secret(match)
+        if _PLACEHOLDER.match(value):
+            return match.group()
+        found[kind] += 1
+        return match.group().replace(value, REDACTED)
+
+    return pattern.sub(replace, text)
+
+
+def secrets_in(text: str) -> Iterator[tuple[str, str]]:
+    """(secret, kind) of everything in a text that must not leave."""
+    for kind, pattern in {**SECRETS, **LOCAL}.items():
+        for match in pattern.finditer(text):
+            value = _secret(match)
+            if not _PLACEHOLDER.match(value):
+                yield value, kind
+
+
+def _distinct(value: str, kind: str) -> bool:
+    """Whether a secret cannot be a common word that stands elsewhere for itself."""
+    mixed = re.search(r"[A-Za-z]", value) and re.search(r"[^A-Za-z_.]", value)
+    return len(value) >= LEAST and (bool(mixed) or kind == "variable" or kind in SECRETS)
+
+
+def _secret(match: re.Match[str]) -> str:
+    """The part of a match that is secret: its group `value`, else all of it."""
+    return match.groupdict().get("value") or match.group()
+
+
+def speakable(quote: str) -> str:
+    """A quote up to the first secret in it, so that it stands in the log and may be shown."""
+    found = [value for value, _ in secrets_in(quote)]
+    ends = [quote.index(value) for value in found if value in quote]
+    return quote[: min(ends)].strip() if ends else quote
+
+
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """(name of its field, text) of every text of a JSON value."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _texts(one, name)
+    elif isinstance(value, dict):
+        for key, one in cast("dict[str, Any]", value).items():
+            yield "", key
+            yield from _texts(one, key)
