@@ -9,7 +9,7 @@ import time
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Unreachable, Usage
+from harness.core import BadInput, Unreachable, Usage, signals
 from harness.models import retry
 from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
@@ -21,6 +21,7 @@ from harness.models.ports import Allowance, Calls
 from harness.models.prices import PRICES_VARIABLE, Price, price_of
 from harness.models.specs import ModelSpec, parse_spec
 from harness.models.types import Message, Reply, Role, Sampling
+from harness.models.watching import answered, chatting
 from harness.models.wire import (
     Body,
     completion_limit,
@@ -98,7 +99,9 @@ class ChatModel:
         chosen = sampling or self._sampling
         body = request_body(self._endpoint.model, messages, tools, chosen, response_format)
         call_id = request_digest(self._endpoint.kind, body)
-        return await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
+        with chatting(self._endpoint, body, call_id, self.role) as chat:
+            reply = await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
+            return answered(chat, body, reply)
 
     def resize(self, concurrency: int) -> None:
         """Let so many calls be in flight from now on, at most; those under way go on."""
@@ -170,6 +173,7 @@ class ChatModel:
             raise fault.error
         if asked_s:
             self._gate.refused(asked_s)
+        signals.note("retry", attempt=attempt, error=type(fault.error).__name__, spec=self.spec)
         await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
 
     async def _attempt(

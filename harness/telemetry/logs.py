@@ -9,8 +9,9 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from harness.core import BadInput
 from harness.core.redaction import redact
@@ -27,7 +28,7 @@ class LogWatcher:
     written any more is given up with one line on stderr: a run is worth more than its log.
     """
 
-    def __init__(self, file: TextIO, level: str) -> None:
+    def __init__(self, file: FileIO, level: str) -> None:
         self._file, self._least = file, LEVELS.index(level)
         self._lock = threading.Lock()
 
@@ -59,8 +60,7 @@ class LogWatcher:
         line = redact(json.dumps(row, ensure_ascii=False, default=str))
         with self._lock:
             try:
-                self._file.write(line + "\n")
-                self._file.flush()
+                self._file.write(line.encode("utf-8", errors="replace") + b"\n")
             except (OSError, ValueError) as error:
                 self._least = len(LEVELS)
                 print(f"the log {self._file.name} ends here: {error}", file=sys.stderr)
@@ -91,13 +91,13 @@ def log_watcher(path: Path, level: str = "info") -> Generator[LogWatcher]:
         raise BadInput(f"level of the log: expected one of {', '.join(LEVELS)}, got {level!r}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a", encoding="utf-8")
+        file = path.open("ab", buffering=0)  # a line is one write: processes may share a log
     except OSError as error:
         raise BadInput(f"log {str(path)!r}: {error.strerror}") from error
     logger = logging.getLogger("harness")
     with file:
         watcher = LogWatcher(file, level)
-        handlers = [_Warnings(watcher)]
+        handlers: list[logging.Handler] = [_Warnings(watcher)]
         if logging.lastResort is not None and not logger.hasHandlers():
             handlers.append(logging.lastResort)  # warnings go on standing on stderr, too
         for handler in handlers:
