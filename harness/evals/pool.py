@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness.core import LimitReached, Task
 from harness.evals.plan import attempt_id
@@ -15,7 +15,6 @@ from harness.evals.types import ItemRecord
 
 if TYPE_CHECKING:
     from harness.agents.types import AgentRun
-    from harness.evals.attempts import Attempts
 
 POLL_S = 0.25
 """Seconds between looks at what was asked of a paused pool."""
@@ -23,6 +22,18 @@ CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
 
 Pair = tuple[Task, int]
 Finished = tuple[ItemRecord, "AgentRun | None"]
+
+
+class Attempter(Protocol):
+    """Makes single attempts: in this process, or in the workers of a fleet."""
+
+    async def run(self, task: Task, epoch: int) -> Finished:
+        """One attempt.
+
+        Raises:
+            LimitReached: when a budget is spent.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Pool:
         paused: no attempt begins; those under way go on.
     """
 
-    def __init__(self, runner: Attempts, attempts: Sequence[Pair], concurrency: int) -> None:
+    def __init__(self, runner: Attempter, attempts: Sequence[Pair], concurrency: int) -> None:
         self.concurrency, self.paused = concurrency, False
         self._runner = runner
         # Taken from the front: a plain dict looks at all that was taken before, every time.
@@ -71,7 +82,7 @@ class Pool:
         if name in self._running:
             self._running[name].work.cancel()
         elif name in self._waiting:
-            self._cancelled.append(_cancelled(name, self._waiting.pop(name)))
+            self._cancelled.append(stopped(name, self._waiting.pop(name), CANCELLED))
         else:
             return False
         return True
@@ -137,12 +148,13 @@ class Pool:
             self._waiting[name] = pair
             self._waiting.move_to_end(name, last=False)
         else:
-            self._cancelled.append(_cancelled(name, pair))
+            self._cancelled.append(stopped(name, pair, CANCELLED))
 
 
-def _cancelled(name: str, pair: Pair) -> ItemRecord:
+def stopped(name: str, pair: Pair, reason: str) -> ItemRecord:
+    """The record of an attempt that did not come to its end."""
     task, epoch = pair
     return ItemRecord(
-        id=name, task_id=task.id, epoch=epoch, outcome="invalid", value=0.0, reason=CANCELLED,
+        id=name, task_id=task.id, epoch=epoch, outcome="invalid", value=0.0, reason=reason,
         stratum=str(task.meta.get("stratum", "")),
     )  # fmt: skip

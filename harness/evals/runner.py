@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Pool
+from harness.evals.pool import Attempter, Pool
 from harness.evals.repeats import repeated
 from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
@@ -62,11 +62,13 @@ async def run_eval(
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
     resize: Callable[[int], None] | None = None,
+    elsewhere: AbstractAsyncContextManager[Attempter] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
     While it runs, :mod:`harness.evals.control` takes requests from other processes; `resize` sets
-    how many model calls may be in flight where `concurrency` is changed then.
+    how many model calls may be in flight where `concurrency` is changed then. `elsewhere` makes the
+    attempts in place of this process.
 
     Raises:
         LimitReached: when a budget is spent; finished attempts are kept.
@@ -81,8 +83,12 @@ async def run_eval(
         tally = Tally(total=len(plan.attempts()))
         for item in items.values():
             tally.count(item)
-        gateway = await stack.enter_async_context(gateway_of(plan, model))
-        runner = Attempts(plan, out, model, sandbox, family or builtin_family, on_event, gateway)
+        if elsewhere is None:
+            gateway = await stack.enter_async_context(gateway_of(plan, model))
+            chosen = family or builtin_family
+            runner = Attempts(plan, out, model, sandbox, chosen, on_event, gateway)
+        else:
+            runner = await stack.enter_async_context(elsewhere)
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
         stack.enter_context(signals.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,8 @@ from harness.core.jsonl import read_models, read_rows
 from harness.models.limited import SampleLimits
 from harness.models.types import Sampling
 
+_SCORER = re.compile(r"[\w-]*")
+"""Name of one of our scorers, or none."""
 Split = Literal["train", "selection", "test"]
 
 
@@ -56,14 +59,24 @@ class LoadedSuite(Value):
     root: Path
 
     @property
-    def digest(self) -> str:
-        """Digest of the settings, the tasks and the contents of their files."""
-        files = {
-            path: digest_file(self.base / path)
+    def files(self) -> tuple[str, ...]:
+        """Files that the tasks name, inputs and gold answers, as they name them."""
+        named = {
+            path
             for task in self.tasks
             for path in (*task.files.values(), *_gold_file(task, self.base))
-            if (self.base / path).is_file()
         }
+        return tuple(sorted(path for path in named if (self.base / path).is_file()))
+
+    @property
+    def brings_code(self) -> bool:
+        """Whether a task is judged by a function or command that comes with the suite."""
+        return any(not _SCORER.fullmatch(task.check or "") for task in self.tasks)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings, the tasks and the contents of their files."""
+        files = {path: digest_file(self.base / path) for path in self.files}
         tasks = [task.model_dump(mode="json") for task in self.tasks]
         return digest([self.suite.model_dump(mode="json"), tasks, files])
 

@@ -1,0 +1,56 @@
+"""Work in many processes and on many machines: who starts workers, what they share, who writes."""
+
+from __future__ import annotations
+
+import os
+
+from harness.core import BadInput
+from harness.fleet.calls import CallService
+from harness.fleet.channel import Channel, Gone, Methods
+from harness.fleet.driver import Fleet, WorkersLost, open_fleet
+from harness.fleet.processes import LocalExecutor
+from harness.fleet.relay import relay_service
+from harness.fleet.sharing import SharedModelSpec, open_shared_model, shared_spec
+from harness.fleet.types import Executor, Tree, Work
+
+
+def open_executor(kind: str, workers: int, resources: dict[str, float]) -> Executor:
+    """What starts the workers.
+
+    Args:
+        kind: `local` or `ray`.
+        workers: how many; 0 is one for every core.
+        resources: that each worker asks Ray for.
+
+    Raises:
+        BadInput: for a negative number, resources without Ray, or Ray where it is not installed.
+    """
+    if workers < 0:
+        raise BadInput(f"workers: expected 0 or more, got {workers!r}")
+    if kind == "ray":
+        from harness.fleet.actors import open_ray
+
+        return open_ray(workers, resources)
+    if resources:
+        raise BadInput("resources of a worker need --executor ray")
+    return LocalExecutor(workers or os.cpu_count() or 1)
+
+
+__all__ = [
+    "CallService",
+    "Channel",
+    "Executor",
+    "Fleet",
+    "Gone",
+    "LocalExecutor",
+    "Methods",
+    "SharedModelSpec",
+    "Tree",
+    "Work",
+    "WorkersLost",
+    "open_executor",
+    "open_fleet",
+    "open_shared_model",
+    "relay_service",
+    "shared_spec",
+]

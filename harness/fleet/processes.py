@@ -1,0 +1,76 @@
+"""Workers as processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from harness.core import Unreachable
+from harness.fleet.types import Invitation, Work
+
+HOST = "127.0.0.1"
+GOING_S = 5.0
+"""Seconds that a worker has to go home by itself."""
+QUICK_S, QUICK = 3.0, 5
+"""Workers that end so soon, one after the other, are not started again."""
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """So many worker processes on this machine, which read the driver's files where they lie."""
+
+    workers: int
+    host: str = HOST
+    shares_disk: bool = True
+
+    async def place(self, work: Work, invitation: Invitation) -> None:
+        """Keep the workers running until it is cancelled; then they end."""
+        trees = {name: str(tree.root.absolute()) for name, tree in work.trees.items()}
+        line = json.dumps({**asdict(invitation), "trees": trees}) + "\n"
+        keepers = [asyncio.create_task(_kept(line.encode())) for _ in range(self.workers)]
+        try:
+            await asyncio.gather(*keepers)
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+
+
+async def _kept(line: bytes) -> None:
+    """Start a worker, and another in its place whenever it dies.
+
+    Raises:
+        Unreachable: if workers end as soon as they have begun.
+    """
+    quick = 0
+    while quick < QUICK:
+        began = time.monotonic()
+        worker = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "harness.fleet.worker",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is the driver's: it sends them home
+        )  # fmt: skip
+        assert worker.stdin is not None
+        try:
+            with suppress(ConnectionError):
+                worker.stdin.write(line)
+                worker.stdin.close()
+            await worker.wait()
+        finally:
+            await _gone(worker)
+        quick = quick + 1 if time.monotonic() - began < QUICK_S else 0
+    raise Unreachable(f"{QUICK} workers in a row ended within {QUICK_S:.0f} s of their start")
+
+
+async def _gone(worker: asyncio.subprocess.Process) -> None:
+    try:
+        async with asyncio.timeout(GOING_S):
+            await worker.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            worker.kill()
+        await worker.wait()
