@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.fleet_options import fleet_options
 from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import (
     Progress,
@@ -78,6 +79,7 @@ def evaluate() -> None:
 @telemetry_options
 @seed_option
 @model_options
+@fleet_options
 @dry_run_option
 @json_option
 def run_suite(

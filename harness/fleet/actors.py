@@ -1,0 +1,156 @@
+"""Workers as actors of a Ray cluster.
+
+Ray chooses the nodes by the resources that a worker asks for, restarts workers that die, and brings
+the files of the run to each node once (one object, put once). Everything else goes over the
+worker's own connection to the driver, as with processes of this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, Unreachable
+from harness.fleet.files import pack, unpack
+from harness.fleet.processes import HOST, QUICK, QUICK_S
+from harness.fleet.types import Invitation, Work
+from harness.fleet.worker import serve
+
+
+class RayWorker:
+    """One actor: an event loop with several parts of the job at once."""
+
+    async def serve(self, invitation: dict[str, Any], files: bytes) -> None:
+        """Work until the driver closes the connection.
+
+        Args:
+            invitation: fields of an :class:`Invitation`.
+            files: as :func:`harness.fleet.files.pack` made them.
+        """
+        with tempfile.TemporaryDirectory(prefix="harness-worker-") as folder:
+            await serve(Invitation(**invitation), unpack(files, Path(folder)))
+
+
+@dataclass(frozen=True)
+class RayExecutor:
+    """So many actors in the cluster that this process has joined.
+
+    Attributes:
+        resources: of a worker: `CPU`, `GPU`, `memory` (bytes), or names that nodes of the cluster
+            offer, such as `sandbox`.
+    """
+
+    workers: int
+    host: str
+    resources: Mapping[str, float]
+    shares_disk: bool = False
+
+    async def place(self, work: Work, invitation: Invitation) -> None:
+        """Keep the actors running until it is cancelled; then they end."""
+        import ray
+
+        library: Any = ray
+        files = library.put(pack(work.trees))
+        own = {name: amount for name, amount in self.resources.items() if name not in _KNOWN}
+        kind = library.remote(RayWorker).options(
+            num_cpus=self.resources.get("CPU", 1.0),
+            num_gpus=self.resources.get("GPU", 0.0),
+            memory=self.resources.get("memory"),
+            resources=own or None,
+            max_restarts=-1,
+        )
+        actors = [kind.remote() for _ in range(self.workers)]
+        keepers = [asyncio.create_task(_kept(actor, asdict(invitation), files)) for actor in actors]
+        try:
+            await asyncio.gather(*keepers)
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            for actor in actors:
+                library.kill(actor)
+
+
+_KNOWN = ("CPU", "GPU", "memory")
+
+
+async def _kept(actor: Any, invitation: dict[str, Any], files: Any) -> None:
+    """Let an actor serve, and serve again whenever Ray has restarted it.
+
+    Raises:
+        Unreachable: if it ends as soon as it has begun, again and again.
+    """
+    from ray.exceptions import RayActorError, RayError
+
+    quick, cause = 0, "the connection ended"
+    while quick < QUICK:
+        began = time.monotonic()
+        try:
+            await asyncio.wrap_future(actor.serve.remote(invitation, files).future())
+        except RayActorError as error:
+            cause = str(error)
+        except RayError as error:
+            raise Unreachable(f"a worker of the Ray cluster failed: {error}") from error
+        quick = quick + 1 if time.monotonic() - began < QUICK_S else 0
+        await asyncio.sleep(0.2 * quick)
+    raise Unreachable(f"a worker of the Ray cluster ended {QUICK} times in a row: {cause}")
+
+
+def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
+    """Join the cluster of RAY_ADDRESS, or begin one of this machine alone.
+
+    Args:
+        workers: how many; 0 is as many as the cluster has room for.
+        resources: of each worker.
+
+    Raises:
+        BadInput: if Ray is not installed, or the cluster has no room for a worker.
+        Unreachable: if the cluster cannot be joined.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    try:
+        import ray
+    except ImportError as error:
+        raise BadInput("--executor ray needs the extra `ray`: pip install ray") from error
+    library: Any = ray
+    if not library.is_initialized():
+        _join(library)
+    offered: dict[str, float] = library.cluster_resources()
+    asked = {"CPU": 1.0, **resources}
+    room = min(offered.get(name, 0.0) // amount for name, amount in asked.items() if amount > 0)
+    if room < 1:
+        raise BadInput(f"a worker asks for {asked}, and the whole Ray cluster offers {offered}")
+    return RayExecutor(workers or int(room), library.util.get_node_ip_address(), resources)
+
+
+def _join(library: Any) -> None:
+    address = os.environ.get("RAY_ADDRESS", "local")
+    alone = {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
+    with _own_signals():
+        try:
+            library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
+
+
+@contextmanager
+def _own_signals() -> Generator[None]:
+    """Ray puts a handler of its own in place of the program's."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
