@@ -15,7 +15,7 @@ from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.recording import Recorder
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample
-from harness.core import BadInput, Unreachable, assets
+from harness.core import BadInput, Step, Unreachable, assets
 from harness.core.prompts import render
 from harness.evolve.trigger.detect import calls_of, loaded, matched, read_output
 from harness.models.limited import SampleLimitReached
@@ -113,7 +113,18 @@ class _Reader:
         except (Unreachable, BadInput) as error:
             return recorder.run(None, f"{type(error).__name__}: {error}")
         run = recorder.run(None)
-        return _result(run, loaded(calls_of(run.trajectory), self._names))
+        found = loaded(calls_of(run.trajectory), self._names)
+        if not found and _cut_while_thinking(run.trajectory.steps[-1]):
+            return replace(
+                run, invalid="the reply ended at its token limit before it said anything"
+            )
+        return _result(run, found)
+
+
+def _cut_while_thinking(last: Step) -> bool:
+    """Whether a reply was cut before its text began, as happens to models that reason at length."""
+    cut = (last.extra or {}).get("finish_reason") == "length"
+    return cut and last.source == "agent" and not last.message and not last.tool_calls
 
 
 async def _read_and_end(arguments: Arguments, bench: Bench) -> str:
@@ -193,7 +204,9 @@ class _Client:
         try:
             run = await self._agent.run(sample, context)
         except BadInput as error:  # it never started
-            return Recorder(self.spec, sample, context).run(None, str(error))
+            recorder = Recorder(self.spec, sample, context)
+            recorder.message("user", sample.prompt)
+            return recorder.run(None, str(error))
         if run.invalid is not None:
             return run
         text = run.answer or ""

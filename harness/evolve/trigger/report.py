@@ -121,7 +121,8 @@ def judge(skill: str, attempts: Sequence[Attempt]) -> SkillTrigger:
     siblings = [one for one in asked if one.query.expect not in (None, skill)]
     fired = [one for one in (*should, *none, *siblings) if opened(one)]
     checked = _share(control, opened)
-    why = _why(skill, checked, _share(should, opened))
+    lost = next((one.item.reason for one in (*control, *should) if one.loaded is None), "")
+    why = _why(skill, checked, _share(should, opened), lost)
 
     def shown(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
         share = _share(group, hit)
@@ -139,17 +140,20 @@ def judge(skill: str, attempts: Sequence[Attempt]) -> SkillTrigger:
     )
 
 
-def _why(skill: str, control: Share, recall: Share) -> str:
+def _why(skill: str, control: Share, recall: Share, lost: str) -> str:
     """Why the figures of a skill say nothing: the client does not load it even by its name."""
     if not control.n:
-        return f"no query that names {skill!r} gave a valid attempt ({control.invalid} invalid)"
+        return (
+            f"no query that names {skill!r} gave a valid attempt ({control.invalid} invalid, the "
+            f"first: {lost[:200]})"
+        )
     if 2 * control.hits <= control.n:
         return (
             f"the positive control failed: {control.hits} of {control.n} queries that name "
             f"{skill!r} loaded it, so this agent shows nothing about descriptions"
         )
     if recall.invalid and not recall.n:
-        return f"all {recall.invalid} attempts that should load {skill!r} are invalid"
+        return f"all {recall.invalid} attempts that should load {skill!r} are invalid: {lost[:200]}"
     return ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.agents.types import ToolProtocol
-from harness.core import BadInput, Score, Task, Unreachable, Usage, digest
+from harness.core import BadInput, Score, Task, Usage, digest
 from harness.core.rundir import RunReader, new_run_id
 from harness.core.score import failed, passed
 from harness.evals.plan import EvalPlan
@@ -170,7 +170,6 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
     Raises:
         BadInput: before any call, for what cannot be used.
         LimitReached: when a budget is spent; finished attempts are kept.
-        Unreachable: if the model or the client could not be reached in any attempt.
     """
     library = Library(settings)
     queries = queries_for(settings, library)
@@ -241,18 +240,12 @@ def _protocol(settings: TriggerSettings) -> ToolProtocol:
 
 
 def read_trigger(out: Path, library: Library, queries: Sequence[Query]) -> TriggerReport:
-    """The report of a run folder.
-
-    Raises:
-        Unreachable: if every attempt was invalid because nothing answered.
-    """
+    """The report of a run folder; what could not be asked is invalid in it."""
     reader = RunReader(out)
     lock = reader.lock
     items = finished_items(reader)
     attempts = attempts_of(items, queries)
     lost = [item.reason for item in items if item.outcome == "invalid"]
-    if items and len(lost) == len(items) and all("unreachable" in one.lower() for one in lost):
-        raise Unreachable(lost[0])
     skills = tuple(judge(name, attempts) for name in library.tested)
     usage = sum((item.usage for item in items), Usage())
     return TriggerReport(
