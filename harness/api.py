@@ -16,7 +16,8 @@ from harness.agents.verdicts import passage_checker
 from harness.check import Report, check
 from harness.compress import Compressed, compress
 from harness.evals.compare import RunComparison, compare_runs
-from harness.evals.session import EvalSettings, plan_evaluation, run_evaluation
+from harness.evals.dryrun import plan_evaluation
+from harness.evals.session import EvalSettings, run_evaluation
 from harness.evals.types import EvalReport
 from harness.evolve import EvolveResult, EvolveSettings, run_evolution
 

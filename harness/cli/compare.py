@@ -13,6 +13,9 @@ from harness.core.errors import Refused
 if TYPE_CHECKING:
     from harness.evals.compare import RunComparison
 
+MOST = 12
+"""Attempts that are named of each kind."""
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -57,11 +60,19 @@ def _text(result: RunComparison) -> str:
         lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
     lines.append(f"fixed {len(paired.fixed)}: {_some(paired.fixed)}")
     lines.append(f"broken {len(paired.broken)}: {_some(paired.broken)}")
+    broken = [one for one in result.changes if one.after == "fail"]
+    lines += [
+        f"  pass -> fail  {one.id}: {one.answer_before!r:.40} -> {one.answer_after!r:.40}  "
+        f"{one.reason:.80}"
+        for one in broken[:MOST]
+    ]
+    if len(broken) > MOST:
+        lines.append(f"  … ({len(broken) - MOST} more: --json has all)")
     if paired.unpaired:
         lines.append(f"left out, missing or invalid in one run: {paired.unpaired}")
     lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}")
     return "\n".join(lines)
 
 
-def _some(ids: tuple[str, ...], most: int = 12) -> str:
+def _some(ids: tuple[str, ...], most: int = MOST) -> str:
     return ", ".join(ids[:most]) + (f", … ({len(ids) - most} more)" if len(ids) > most else "")

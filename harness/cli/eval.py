@@ -25,6 +25,7 @@ from harness.cli.watching import telemetry_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.evals.reuse import Step
     from harness.evals.runner import Tally
     from harness.evals.types import EvalReport, Repeated
 
@@ -38,13 +39,17 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     intents={
         "Commands": {
             "run": ("harness.cli.eval:run_suite", "What is done where no command is named."),
+            "regrade": (
+                "harness.cli.eval_regrade:regrade_run",
+                "Judge a finished run again, without running it.",
+            ),
             "ctl": (
                 "harness.cli.eval_control:control",
                 "list | pause | resume | cancel | requeue | concurrency",
             ),
         }
     },
-    subcommand_metavar="[run] [OPTIONS] SUITE | ctl",
+    subcommand_metavar="[run] [OPTIONS] SUITE | regrade | ctl",
 )
 def evaluate() -> None:
     """Run an agent over a suite and score it, or steer a run from another terminal.
@@ -73,6 +78,19 @@ def evaluate() -> None:
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")
+@click.option(
+    "--from",
+    "earlier",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Take over from RUN what still holds, judge again what is judged otherwise.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="PART",
+    help="With --from: skill, prompts, model, agent, settings or code may differ.",
+)
 @click.option(
     "--junit", type=click.Path(path_type=Path), help="Write JUnit XML, one case an attempt."
 )
@@ -104,12 +122,15 @@ def run_suite(
     options.pop("out", None)
     settings = api.EvalSettings(**options, out=run, resume=resume)
     if dry_run:
-        plan = api.plan_evaluation(settings)
-        emit(plan, as_json, "\n".join(f"{key}: {value}" for key, value in plan.items()))
+        from harness.cli.eval_plan import show_plan
+
+        show_plan(settings, as_json)
         return
     on_event = _show_event if live or settings.sample is not None else None
     try:
-        reports = api.run_evaluation(settings, on_progress=tally_progress(), on_event=on_event)
+        reports = api.run_evaluation(
+            settings, on_progress=tally_progress(), on_event=on_event, on_plan=_show_steps
+        )
     except (LimitReached, KeyboardInterrupt) as error:
         click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
         if isinstance(error, KeyboardInterrupt):
@@ -159,6 +180,12 @@ def tally_progress() -> Callable[[str, Tally], None]:
         line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
 
     return update
+
+
+def _show_steps(steps: list[Step]) -> None:
+    from harness.evals.begin import counted
+
+    click.echo(counted(steps), err=True)
 
 
 def _show_event(event: dict[str, Any]) -> None:

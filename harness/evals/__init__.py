@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from harness.evals.compare import RunComparison, compare_runs, read_report
+from harness.evals.dryrun import plan_evaluation
 from harness.evals.plan import EvalPlan
 from harness.evals.runner import Tally, finished_items, run_eval
-from harness.evals.session import EvalSettings, Evaluator, plan_evaluation, records, run_evaluation
+from harness.evals.session import EvalSettings, Evaluator, records, run_evaluation
 from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift
 from harness.evals.suite import LoadedSuite, Suite, load_suite
 from harness.evals.types import EvalReport, ItemRecord

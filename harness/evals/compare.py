@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Value
+from harness.core import BadInput, Outcome, Value
 from harness.core.rundir import RunReader
 from harness.evals.runner import finished_items, summarise
 from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift
-from harness.evals.types import EvalReport
+from harness.evals.types import EvalReport, ItemRecord
+
+
+class Change(Value):
+    """A task whose result is another one: its first attempts that ended otherwise.
+
+    Attributes:
+        id: of the attempt.
+        before: outcome in the first run, with its answer.
+        after: outcome in the other one, with its answer.
+        reason: why, in the other one.
+    """
+
+    id: str
+    before: Outcome
+    after: Outcome
+    answer_before: str | None
+    answer_after: str | None
+    reason: str
 
 
 class RunComparison(Value):
@@ -22,6 +41,7 @@ class RunComparison(Value):
         detectable: smallest lift that this many tasks can detect at 80 % power.
         differs: lock fields that differ besides skill and model; a comparison across other
             tasks is flagged here.
+        changes: attempts that passed in one and failed in the other.
     """
 
     before: EvalReport
@@ -29,6 +49,7 @@ class RunComparison(Value):
     paired: PairedComparison
     detectable: float | None
     differs: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
 
 
 def read_report(path: Path) -> EvalReport:
@@ -48,7 +69,8 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
     for run in (before, after):
         if run.lock.get("kind") != "eval":
             raise BadInput(f"{str(run.path)!r} is a run of kind {run.lock.get('kind')!r}, not eval")
-    paired = compare_paired(finished_items(before), finished_items(after))
+    one, other = finished_items(before), finished_items(after)
+    paired = compare_paired(one, other)
     if paired.tasks == 0 and paired.unpaired:
         raise BadInput(f"{str(first)!r} and {str(second)!r} share no task that is valid in both")
     return RunComparison(
@@ -57,7 +79,19 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
         paired=paired,
         detectable=detectable_lift(paired.tasks, paired.discordance or 0.25),
         differs=_differences(before.lock, after.lock),
+        changes=tuple(_changes(one, other)),
     )
+
+
+def _changes(first: list[ItemRecord], second: list[ItemRecord]) -> Iterator[Change]:
+    before = {item.id: item for item in first}
+    for item in second:
+        was = before.get(item.id)
+        if was is not None and {was.outcome, item.outcome} == {"pass", "fail"}:
+            yield Change(
+                id=item.id, before=was.outcome, after=item.outcome, answer_before=was.answer,
+                answer_after=item.answer, reason=item.reason,
+            )  # fmt: skip
 
 
 def _differences(first: dict[str, Any], second: dict[str, Any]) -> tuple[str, ...]:

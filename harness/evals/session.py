@@ -6,19 +6,18 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from harness.agents.types import Agent, SkillMode
-from harness.core import BadInput, Unreachable, Value
+from harness.agents.types import Agent
+from harness.core import BadInput, Unreachable
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals.begin import begin
-from harness.evals.parts import parts_of
 from harness.evals.plan import EvalPlan
 from harness.evals.pool import Attempter
-from harness.evals.reuse import Step, plan_reuse
+from harness.evals.reuse import Step
 from harness.evals.runner import Tally, finished_items, run_eval
-from harness.evals.statistics import detectable_lift
-from harness.evals.suite import LoadedSuite, Split, load_suite
+from harness.evals.settings import EvalSettings, SuiteSettings, agent_model_spec, budget_of
+from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
 from harness.models.calls import CallStore
@@ -29,92 +28,20 @@ from harness.sandbox.types import Sandbox
 if TYPE_CHECKING:
     from harness.models import ChatModel
 
-DEFAULT_MODEL = "local/smollm2-135m"
-
-
-class SuiteSettings(Value):
-    """What everything that runs a suite takes, with the command line's defaults.
-
-    Attributes:
-        suite: path or name of a suite.
-        limit: take the first tasks only.
-        sandbox: a rung's name, `auto`, or `none`.
-        trust: run code that comes with the suite outside the sandbox.
-        out: run folder; default `runs/<id>`.
-        resume: run folder to go on with.
-        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
-        executor: where attempts are made; `ray` takes the cluster of RAY_ADDRESS, or begins one.
-        workers: worker processes; 0 is none (`local`), or one for every core (`ray`).
-        worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
-    """
-
-    suite: str
-    split: Split | None = None
-    agent: str | None = None
-    skill_mode: SkillMode | None = None
-    limit: int | None = None
-    sandbox: str = "auto"
-    trust: bool = False
-    out: Path | None = None
-    resume: Path | None = None
-    seed: int = 41
-    models: tuple[str, ...] = ()
-    base_url: str | None = None
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    concurrency: int = 16
-    executor: Literal["local", "ray"] = "local"
-    workers: int = 0
-    worker_resources: dict[str, float] = {}
-
-
-class EvalSettings(SuiteSettings):
-    """Everything `harness eval` takes.
-
-    Attributes:
-        skill: skill directory.
-        baseline: run without the skill too, before the run with it.
-        epochs: attempts per task.
-        sample: run this one task only.
-        earlier: run whose attempts are taken over where all that they depend on is as it was.
-        accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
-        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
-            (seconds) in place of the suite's `limits`.
-    """
-
-    skill: Path | None = None
-    baseline: bool = False
-    epochs: int = 1
-    sample: str | None = None
-    earlier: Path | None = None
-    accept: tuple[str, ...] = ()
-    token_limit: int | None = None
-    cost_limit: float | None = None
-    time_limit: float | None = None
-
+__all__ = [
+    "EvalSettings",
+    "Evaluator",
+    "ProgressHook",
+    "SuiteSettings",
+    "agent_model_spec",
+    "open_agent_model",
+    "records",
+    "run_evaluation",
+]
 
 ProgressHook = Callable[[str, Tally], None]
 EventHook = Callable[[dict[str, Any]], None]
 PlanHook = Callable[[list[Step]], None]
-
-
-def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
-    """What a run would do, without a model call: for `--dry-run`."""
-    suite = _suite(settings)
-    tasks = len(suite.tasks[: settings.limit])
-    arms = 2 if settings.baseline and settings.skill else 1
-    return {
-        "suite": suite.suite.name,
-        "split": suite.split,
-        "tasks": tasks,
-        "attempts": tasks * settings.epochs * arms,
-        "model": agent_model_spec(settings.models),
-        "agent": settings.agent or suite.suite.agent,
-        "skill": str(settings.skill) if settings.skill else None,
-        "calls_at_most": tasks * settings.epochs * arms * suite.suite.max_turns,
-        "detectable_lift": detectable_lift(tasks),
-    }
 
 
 def run_evaluation(
@@ -140,7 +67,7 @@ async def _run(
     on_event: EventHook | None,
     on_plan: PlanHook | None,
 ) -> list[EvalReport]:
-    suite = _suite(settings)
+    suite = suite_of(settings)
     out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
     if settings.resume is not None:
         RunReader(settings.resume)
@@ -275,20 +202,6 @@ def records(run: Path) -> list[ItemRecord]:
     return finished_items(RunReader(run))
 
 
-def agent_model_spec(models: tuple[str, ...]) -> str:
-    """The spec for the role `agent` among `[ROLE=]SPEC` strings."""
-    from harness.models import parse_roles
-
-    return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
-
-
-def budget_of(settings: SuiteSettings) -> Budget:
-    """The hard limits that the settings name."""
-    return Budget(
-        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
-    )
-
-
 def open_agent_model(
     settings: EvalSettings,
     out: Path,
@@ -311,7 +224,8 @@ def open_agent_model(
     )
 
 
-def _suite(settings: EvalSettings) -> LoadedSuite:
+def suite_of(settings: EvalSettings) -> LoadedSuite:
+    """The suite that the settings name, or the one task of it."""
     suite = load_suite(settings.suite, settings.split)
     if settings.sample is None:
         return suite
@@ -319,19 +233,6 @@ def _suite(settings: EvalSettings) -> LoadedSuite:
     if not tasks:
         raise BadInput(f"suite {suite.suite.name!r} has no task {settings.sample!r}")
     return suite.model_copy(update={"tasks": tasks})
-
-
-def plan_steps(settings: EvalSettings) -> list[Step]:
-    """What would be done for every attempt, with the earlier run that `settings` names; no call.
-
-    Raises:
-        BadInput: if no earlier run is named, or one that cannot be used.
-    """
-    if settings.earlier is None:
-        raise BadInput("expected an earlier run (--from), got none")
-    plan = Evaluator(settings, _suite(settings)).plan(settings.skill)
-    parts = parts_of(plan, agent_model_spec(settings.models), settings.suite)
-    return plan_reuse(plan, parts, settings.earlier, settings.accept)
 
 
 def _arm(settings: EvalSettings, skill: Path | None) -> Path | None:

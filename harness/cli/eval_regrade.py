@@ -1,0 +1,59 @@
+"""`harness eval regrade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.evals.regrade import RegradeReport
+
+MOST = 20
+
+
+@click.command("regrade")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
+@click.option("--out", type=click.Path(path_type=Path), help="Default: RUN-regraded.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
+@json_option
+def regrade_run(
+    run: Path, suite: str | None, out: Path | None, sandbox: str, trust: bool, as_json: bool
+) -> None:
+    """Judge the answers of RUN again, without running it: after a change of a check or an answer.
+
+    RUN stays as it is; the new records go to another folder, which compare and view can read.
+
+    Example: harness eval regrade runs/eval-20261121-045501-9f3a
+    """
+    from harness.evals.regrade import regrade_folder
+
+    target = out or run.with_name(run.name + "-regraded")
+    report = regrade_folder(run, target, suite, sandbox, trust=trust)
+    emit(report, as_json, _text(report, target))
+
+
+def _text(report: RegradeReport, out: Path) -> str:
+    before, after = report.before, report.after
+    lines = [
+        f"judged again {report.graded} of {before.items} attempts into {out}",
+        f"passed {before.passed} -> {after.passed}  failed {before.failed} -> {after.failed}"
+        f"  invalid {before.invalid} -> {after.invalid}",
+        *(
+            f"  {one.before} -> {one.after}  {one.id}: {one.answer!r:.60}  {one.reason}"
+            for one in report.changed[:MOST]
+        ),
+    ]
+    if (more := len(report.changed) - MOST) > 0:
+        lines.append(f"  ... {more} more (--json has all)")
+    for why in sorted(set(report.kept.values())):
+        count = sum(reason == why for reason in report.kept.values())
+        lines.append(f"left as it was: {count}, {why}")
+    if not report.changed:
+        lines.append("no outcome has changed")
+    return "\n".join(lines)

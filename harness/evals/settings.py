@@ -1,0 +1,89 @@
+"""Settings of what runs a suite, with the command line's defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from harness.agents.types import SkillMode
+from harness.core import Value
+from harness.evals.suite import Split
+from harness.models.budget import Budget
+
+DEFAULT_MODEL = "local/smollm2-135m"
+
+
+class SuiteSettings(Value):
+    """What everything that runs a suite takes, with the command line's defaults.
+
+    Attributes:
+        suite: path or name of a suite.
+        limit: take the first tasks only.
+        sandbox: a rung's name, `auto`, or `none`.
+        trust: run code that comes with the suite outside the sandbox.
+        out: run folder; default `runs/<id>`.
+        resume: run folder to go on with.
+        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
+        executor: where attempts are made; `ray` takes the cluster of RAY_ADDRESS, or begins one.
+        workers: worker processes; 0 is none (`local`), or one for every core (`ray`).
+        worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
+    """
+
+    suite: str
+    split: Split | None = None
+    agent: str | None = None
+    skill_mode: SkillMode | None = None
+    limit: int | None = None
+    sandbox: str = "auto"
+    trust: bool = False
+    out: Path | None = None
+    resume: Path | None = None
+    seed: int = 41
+    models: tuple[str, ...] = ()
+    base_url: str | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    concurrency: int = 16
+    executor: Literal["local", "ray"] = "local"
+    workers: int = 0
+    worker_resources: dict[str, float] = {}
+
+
+class EvalSettings(SuiteSettings):
+    """Everything `harness eval` takes.
+
+    Attributes:
+        skill: skill directory.
+        baseline: run without the skill too, before the run with it.
+        epochs: attempts per task.
+        sample: run this one task only.
+        earlier: run whose attempts are taken over where all that they depend on is as it was.
+        accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
+        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
+            (seconds) in place of the suite's `limits`.
+    """
+
+    skill: Path | None = None
+    baseline: bool = False
+    epochs: int = 1
+    sample: str | None = None
+    earlier: Path | None = None
+    accept: tuple[str, ...] = ()
+    token_limit: int | None = None
+    cost_limit: float | None = None
+    time_limit: float | None = None
+
+
+def agent_model_spec(models: tuple[str, ...]) -> str:
+    """The spec for the role `agent` among `[ROLE=]SPEC` strings."""
+    from harness.models import parse_roles
+
+    return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
+
+
+def budget_of(settings: SuiteSettings) -> Budget:
+    """The hard limits that the settings name."""
+    return Budget(
+        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
+    )

@@ -1,0 +1,201 @@
+"""What of an earlier run holds for a new one, and judging again without running."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness.api import EvalSettings, compare_runs, run_evaluation
+from harness.cli import cli
+from harness.core import BadInput
+from harness.core.rundir import RunReader
+from harness.evals.parts import read_parts
+from harness.evals.regrade import regrade_folder
+from harness.evals.reuse import Step
+from harness.evals.session import records
+from tests.models.http_server import Served, completion, serve
+
+JUDGE = "def judge(task, workdir, answer):\n    return answer == {!r}\n"
+
+
+class Lab:
+    """A suite of four tasks, two of them judged by code, and runs of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows: list[dict[str, Any]] = [
+            {"id": f"t{n}", "prompt": f"task {n}", "answer": "4", "check": "exact"}
+            for n in range(4)
+        ]
+        self.rows[2]["check"] = self.rows[3]["check"] = "check.py:judge"
+        self.tools = ""
+        self.judge("4")
+
+    def judge(self, right: str) -> None:
+        (self.folder / "check.py").write_text(JUDGE.format(right))
+
+    def run(self, name: str, served: Served, **settings: Any) -> list[Step]:
+        """A run; what was planned for every attempt."""
+        tasks = "".join(json.dumps(row) + "\n" for row in self.rows)
+        (self.folder / "tasks.jsonl").write_text(tasks)
+        (self.folder / "suite.yaml").write_text(f"name: s\ntasks: tasks.jsonl\n{self.tools}")
+        steps: list[Step] = []
+        fields = EvalSettings(
+            suite=str(self.folder / "suite.yaml"), out=self.folder / name, sandbox="none",
+            trust=True, models=("openai/x",), base_url=served.url, **settings,
+        )  # fmt: skip
+        run_evaluation(fields, on_plan=steps.extend)
+        return steps
+
+    def actions(self, name: str, served: Served, **settings: Any) -> str:
+        steps = self.run(name, served, earlier=self.folder / "first", **settings)
+        return " ".join(f"{step.id}:{step.action}" for step in steps)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def test_what_is_as_it_was_is_taken_over_without_a_call(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        assert lab.actions("again", served) == "t0:REUSE t1:REUSE t2:REUSE t3:REUSE"
+        assert len(served.bodies) == 4
+    first, again = RunReader(lab.folder / "first"), RunReader(lab.folder / "again")
+    assert list(first.items()) == list(again.items())
+    assert list(first.trajectories()) == list(again.trajectories())
+
+
+def test_a_changed_prompt_and_a_new_task_are_run(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        lab.rows[1]["prompt"] = "another task"
+        lab.rows.append({"id": "t4", "prompt": "new", "answer": "4"})
+        found = lab.run("again", served, earlier=lab.folder / "first")
+        assert len(served.bodies) == 6
+    assert [step.action for step in found] == ["REUSE", "RERUN", "REUSE", "REUSE", "RERUN"]
+    assert found[1].why == "other sample"
+    assert found[4].why == "no such attempt in the earlier run"
+    assert len(records(lab.folder / "again")) == 5
+
+
+def test_a_changed_check_is_graded_again_without_a_call(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        lab.judge("5")
+        lab.rows[0]["answer"] = "5"
+        assert lab.actions("again", served) == "t0:REGRADE t1:REUSE t2:REGRADE t3:REGRADE"
+        assert len(served.bodies) == 4
+    outcomes = {item.id: item.outcome for item in records(lab.folder / "again")}
+    assert outcomes == {"t0": "fail", "t1": "pass", "t2": "fail", "t3": "fail"}
+    judged = [row["extra"]["harness"] for row in RunReader(lab.folder / "again").trajectories()]
+    assert {one["task_id"]: one["outcome"] for one in judged} == outcomes
+    changes = compare_runs(lab.folder / "first", lab.folder / "again").changes
+    assert [(one.id, one.before, one.after) for one in changes] == [
+        ("t0", "pass", "fail"), ("t2", "pass", "fail"), ("t3", "pass", "fail"),
+    ]  # fmt: skip
+
+
+def test_what_is_judged_by_its_folder_runs_again_on_the_recorded_answers(lab: Lab) -> None:
+    lab.tools = "tools: [bash]\n"
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        lab.judge("5")
+        # The budget is what this run may spend: what the first one had spent is not in it.
+        found = lab.actions("again", served, budget_calls=1)
+        assert found == "t0:REUSE t1:REUSE t2:RERUN t3:RERUN"
+        assert len(served.bodies) == 4
+    assert [item.outcome for item in records(lab.folder / "again")] == ["pass"] * 2 + ["fail"] * 2
+
+
+def test_other_settings_run_again_unless_they_are_accepted(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        found = lab.run("other", served, earlier=lab.folder / "first", seed=7)
+        assert {step.why for step in found} == {"other settings"}
+        taken = lab.actions("taken", served, seed=7, accept=("settings",))
+        assert taken == "t0:REUSE t1:REUSE t2:REUSE t3:REUSE"
+        with pytest.raises(BadInput, match="expected a part of an attempt"):
+            lab.run("bad", served, earlier=lab.folder / "first", accept=("luck",))
+        assert len(served.bodies) == 8
+
+
+def test_a_run_that_does_not_say_what_it_was_made_of_is_run_again(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        (lab.folder / "first" / "parts.json").unlink()
+        found = lab.run("again", served, earlier=lab.folder / "first")
+    assert {step.action for step in found} == {"RERUN"}
+    assert {step.why for step in found} == {"the earlier run does not say what it was made of"}
+
+
+def test_invalid_attempts_are_never_taken_over(lab: Lab) -> None:
+    with serve(lambda _body: completion("4"), delay_s=0.5) as served:
+        lab.run("first", served, time_limit=0.1)
+        found = lab.run("again", served, earlier=lab.folder / "first")
+    assert {step.action for step in found} == {"RERUN"}
+    assert all(step.why.startswith("invalid there: ") for step in found)
+
+
+def test_a_kill_between_plan_and_records_is_made_good(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        lab.run("again", served, earlier=lab.folder / "first")
+        segment = lab.folder / "again" / "items.seg"
+        segment.write_bytes(segment.read_bytes()[:-3])  # a torn last record
+        lab.run("again", served, earlier=lab.folder / "first", resume=lab.folder / "again")
+        assert len(served.bodies) == 4
+    assert len(records(lab.folder / "again")) == 4
+    assert len(read_parts(lab.folder / "again")) == 1
+
+
+def regrade(lab: Lab, *words: str) -> dict[str, Any]:
+    run = str(lab.folder / "first")
+    found = CliRunner().invoke(cli, ["eval", "regrade", run, "--trust", "--json", *words])
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_regrade_lists_what_has_changed_and_leaves_the_run_alone(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+    before = {path.name: path.read_bytes() for path in (lab.folder / "first").glob("*.seg")}
+    lab.judge("5")
+    found = regrade(lab)
+    assert (found["before"]["passed"], found["after"]["passed"], found["graded"]) == (4, 2, 4)
+    assert [(one["id"], one["before"], one["after"]) for one in found["changed"]] == [
+        ("t2", "pass", "fail"), ("t3", "pass", "fail"),
+    ]  # fmt: skip
+    assert {p.name: p.read_bytes() for p in (lab.folder / "first").glob("*.seg")} == before
+    with pytest.raises(BadInput, match="holds a run"):
+        regrade_folder(
+            lab.folder / "first", lab.folder / "first-regraded", None, "none", trust=True
+        )
+    with serve(lambda _body: completion("4")) as served:
+        steps = lab.run("next", served, earlier=lab.folder / "first-regraded")
+        assert ({step.action for step in steps}, served.bodies) == ({"REUSE"}, [])
+
+
+def edit_prompt(lab: Lab) -> None:
+    lab.rows[0]["prompt"] = "another"
+
+
+def drop_task(lab: Lab) -> None:
+    lab.rows.pop()
+
+
+@pytest.mark.parametrize("change", [edit_prompt, drop_task])
+def test_answers_to_other_questions_are_not_judged(lab: Lab, change: Callable[[Lab], None]) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        change(lab)
+        lab.run("other", served)
+    with pytest.raises(BadInput, match="cannot be judged by it"):
+        regrade_folder(lab.folder / "first", lab.folder / "out", None, "none", trust=True)
+    assert not (lab.folder / "out").exists()
