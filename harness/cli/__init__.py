@@ -51,6 +51,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "runs": ("harness.cli.runs:runs", "list | prune"),
     },
     "Improve": {
+        "learn": ("harness.cli.learn:learn", "A skill from your Claude Code and Codex sessions."),
         "evolve": ("harness.cli.evolve:evolve", "Distil a skill from trajectories, and gate it."),
         "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
     },

@@ -57,11 +57,11 @@ class Redactor:
     holds it, bare or within other text.
 
     Args:
-        home: replaced by `~`: it names the user.
+        home: replaced by `~`, since it names the user; None leaves paths as they are.
     """
 
-    def __init__(self, home: Path | None = None) -> None:
-        self.home = str(home or Path.home())
+    def __init__(self, home: Path | None) -> None:
+        self.home = home
         self.counts: Counter[str] = Counter()
 
     def clean(self, trajectory: Trajectory) -> tuple[Trajectory, Counter[str]]:
@@ -113,7 +113,8 @@ class Redactor:
             if value in text:
                 found["repeated secret"] += text.count(value)
                 text = text.replace(value, REDACTED)
-        return text.replace(self.home, "~") if len(self.home) > 1 else text
+        home = "" if self.home is None else str(self.home)
+        return text.replace(home, "~") if len(home) > 1 else text
 
 
 def _replaced(text: str, kind: str, pattern: re.Pattern[str], found: Counter[str]) -> str:

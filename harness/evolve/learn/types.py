@@ -45,3 +45,74 @@ class Outcome(Value):
     verdict: Verdict
     reason: str
     claims: tuple[Claim, ...] = ()
+
+
+class Skipped(Value):
+    """A log, or a session, that nothing is learned from.
+
+    Attributes:
+        file: the log.
+        line: where it is damaged, 0 where the whole of it is meant.
+        reason: why, in one sentence.
+    """
+
+    file: str
+    line: int = 0
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}{f':{self.line}' if self.line else ''}: {self.reason}"
+
+
+class Session(Value):
+    """One session that was read.
+
+    Attributes:
+        id: of its trajectory.
+        client: which program wrote it.
+        file: its log.
+        project: the folder that it worked in, "" where the log does not say.
+        started: time of its first message, "" where the log does not say.
+        prompt: what the user asked first, redacted and cut.
+        task: sessions of one project that were asked the same share it.
+        outcome: how it ended.
+        tokens: of its redacted text, by the packaged count.
+        redactions: what was replaced, by kind.
+        teaches: whether an analyst will read it.
+        why_not: why it teaches nothing.
+    """
+
+    id: str
+    client: str
+    file: str
+    project: str = ""
+    started: str = ""
+    prompt: str = ""
+    task: str = ""
+    outcome: Outcome
+    tokens: int = 0
+    redactions: dict[str, int] = {}
+    teaches: bool = False
+    why_not: str = ""
+
+
+class Rebuilt(Value):
+    """What became of a session's task.
+
+    Attributes:
+        session: of which session.
+        task: id in the suite, "" if it could not be rebuilt.
+        commit: that its repository was taken from.
+        command: its test command.
+        verified: whether the command passes on the commit that followed the session.
+        held_out: whether it belongs to the gate; then no analyst reads its sessions.
+        why_not: why it could not be rebuilt.
+    """
+
+    session: str
+    task: str = ""
+    commit: str = ""
+    command: str = ""
+    verified: bool = False
+    held_out: bool = False
+    why_not: str = ""
