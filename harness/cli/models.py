@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from harness.cli.models_vllm import serve_vllm, vllm_options
 from harness.cli.shared import emit, json_option
+from harness.core import BadInput
 
 DEFAULT = "local/smollm2-135m"
 
@@ -62,19 +66,56 @@ def pull_(name: str, as_json: bool) -> None:
 
 @models.command()
 @click.argument("model", default=DEFAULT)
+@click.argument("extra", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS OF VLLM]")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "embedded", "vllm"]),
+    default="auto",
+    show_default=True,
+    help="auto: the embedded engine for local/ models, vLLM for all others.",
+)
 @click.option(
     "--context",
     "wanted",
     metavar="compress[:TOKENS]",
-    help="Shorten large tool outputs to what the question needs (default 2000 tokens each).",
+    help="Embedded: shorten large tool outputs to what the question needs (default 2000 tokens "
+    "each).",
 )
 @click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
-def serve(model: str, port: int, wanted: str | None, critic: str) -> None:
+@vllm_options
+@json_option
+def serve(
+    model: str,
+    extra: tuple[str, ...],
+    port: int,
+    engine: str,
+    wanted: str | None,
+    critic: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Serve a model on 127.0.0.1 to any OpenAI client, until stopped.
+
+    local/ models are served by the embedded engine, others by vLLM, which is started, warmed,
+    watched, and drained when stopped. Arguments after -- go to vLLM as they are.
 
     Example: harness models serve local/smollm2-135m --port 8000
     """
+    if engine == "vllm" or (engine == "auto" and not model.startswith("local/")):
+        if wanted is not None:
+            raise BadInput("--context shortens what the embedded engine is sent, not vLLM")
+        serve_vllm(model, port, extra, options, as_json)
+        return
+    given = [name for name, value in options.items() if value not in (None, (), False)]
+    if extra or given:
+        named = ", ".join([*(f"--{name.replace('_', '-')}" for name in given), *extra])
+        raise BadInput(f"the embedded engine takes no {named}; these are for --engine vllm")
+    serve_embedded(model, port, wanted, critic)
+
+
+def serve_embedded(model: str, port: int, wanted: str | None, critic: str) -> None:
+    """Serve a `local/` model in this process."""
     from harness.models import serving
 
     def ready(url: str) -> None:
@@ -87,6 +128,30 @@ def serve(model: str, port: int, wanted: str | None, critic: str) -> None:
 
     settings = parse_settings(wanted, critic)
     serving.serve(model, port, ready, lambda app: shortening(app, settings))
+
+
+@models.command()
+@click.argument("urls", nargs=-1, metavar="[BASE_URL]...")
+@json_option
+def status(urls: tuple[str, ...], as_json: bool) -> None:
+    """Show what running vLLM servers do, and what their prefix cache is worth.
+
+    Example: harness models status http://127.0.0.1:8000/v1 http://127.0.0.1:8001/v1
+    """
+    from harness.models.endpoints import resolve
+    from harness.models.specs import parse_spec
+    from harness.models.vllm import read_figures
+
+    found = resolve(parse_spec("vllm/any"), ",".join(urls) or None).urls
+    rows = [(url, read_figures(url)) for url in found]
+    lines = [
+        f"{url}  running {one.running}  waiting {one.waiting}  tokens {one.prompt_tokens:,} in, "
+        f"{one.completion_tokens:,} out  prefix cache "
+        f"{'unused' if one.hit_rate is None else f'{one.hit_rate:.1%} hits'}"
+        for url, one in rows
+    ]
+    result = [{"url": url, **one.model_dump(), "hit_rate": one.hit_rate} for url, one in rows]
+    emit(result, as_json, "\n".join(lines))
 
 
 @models.command()

@@ -1,0 +1,120 @@
+"""How a model is served: a YAML or JSON file of what vLLM must be told about it.
+
+Names of parsers are those of vLLM 0.32 (`vllm/tool_parsers`, `vllm/reasoning`); which model needs
+which is what its card says.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError
+
+from harness.core import BadInput, Value
+
+ServedTask = Literal["generate", "embed", "rerank"]
+_SHIPPED = Path(__file__).with_name("profiles")
+
+
+class ServingProfile(Value):
+    """What vLLM is told about a model.
+
+    Attributes:
+        name: of the profile.
+        match: regular expressions; the profile is found for models whose name one of them finds.
+        task: what the server does.
+        tool_parser: reads tool calls from the text; None where the model makes none.
+        reasoning_parser: splits reasoning from the answer; None leaves it in the text.
+        chat_template: file beside the profile, in place of the model's own.
+        prefix_caching: keep the attention state of prompts, which share skill and tools.
+        structured_output: back end of JSON schemas (`auto`, `xgrammar`, `guidance`, `outlines`).
+        max_model_len: tokens of prompt and answer; None takes the model's own limit.
+        images: most images of a request; 0 for a model that sees none.
+        trust_remote_code: run the Python code that comes with the weights.
+        lora_rank: highest rank of LoRA adapters.
+        gpu_memory: share of the GPU's memory; None takes vLLM's default.
+        overrides: of the model's configuration.
+        extra: further arguments, as they are.
+    """
+
+    name: str
+    match: tuple[str, ...] = ()
+    task: ServedTask = "generate"
+    tool_parser: str | None = None
+    reasoning_parser: str | None = None
+    chat_template: Path | None = None
+    prefix_caching: bool = True
+    structured_output: Literal["auto", "xgrammar", "guidance", "outlines"] = "auto"
+    max_model_len: int | None = Field(default=None, ge=1)
+    images: int = Field(default=0, ge=0)
+    trust_remote_code: bool = False
+    lora_rank: int = Field(default=64, ge=1)
+    gpu_memory: float | None = Field(default=None, gt=0, le=1)
+    overrides: dict[str, Any] = {}
+    extra: tuple[str, ...] = ()
+
+
+def find_profile(model: str, wanted: str | None = None) -> ServingProfile:
+    """The profile of a model.
+
+    Args:
+        model: name on the hub, or a folder.
+        wanted: name of a shipped profile, or a YAML or JSON file; None finds one by the model's
+            name, else `generic`.
+
+    Raises:
+        BadInput: if there is no such profile, or it is malformed.
+    """
+    if wanted is not None and Path(wanted).suffix in (".yaml", ".yml", ".json"):
+        return _read(Path(wanted))
+    shipped = shipped_profiles()
+    if wanted is not None:
+        if wanted not in shipped:
+            raise BadInput(
+                f"no profile {wanted!r}; there is {', '.join(shipped)}, or give a .yaml or .json"
+            )
+        return shipped[wanted]
+    for profile in shipped.values():
+        if any(re.search(pattern, model, re.IGNORECASE) for pattern in profile.match):
+            return profile
+    return shipped["generic"]
+
+
+@cache
+def shipped_profiles() -> dict[str, ServingProfile]:
+    """The profiles that come with the harness by name; the first that matches a model counts."""
+    profiles = (_read(path) for path in sorted(_SHIPPED.glob("*.yaml")))
+    return {profile.name: profile for profile in profiles}
+
+
+def _read(path: Path) -> ServingProfile:
+    """A profile from a file; YAML reads JSON as well."""
+    try:
+        profile = ServingProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BadInput(f"cannot read the profile {str(path)!r}: {error}") from error
+    except ValidationError as error:
+        found = error.errors()[0]
+        where = ".".join(str(part) for part in found["loc"]) or "the file"
+        raise BadInput(
+            f"profile {str(path)!r}, {where}: {found['msg']}, found {found['input']!r}"
+        ) from error
+    _check_patterns(profile, path)
+    if profile.chat_template is None:
+        return profile
+    template = path.parent / profile.chat_template
+    if not template.is_file():
+        raise BadInput(f"profile {str(path)!r}: there is no chat template {str(template)!r}")
+    return profile.model_copy(update={"chat_template": template.resolve()})
+
+
+def _check_patterns(profile: ServingProfile, path: Path) -> None:
+    for pattern in profile.match:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BadInput(f"profile {str(path)!r}, match {pattern!r}: {error}") from error
