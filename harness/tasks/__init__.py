@@ -7,6 +7,7 @@ from harness.sandbox.types import Sandbox
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks
 from harness.tasks.generic import GenericFamily
 from harness.tasks.longdoc import LongDocFamily
+from harness.tasks.math import MathFamily
 from harness.tasks.recalculation import find_soffice, recalculate
 from harness.tasks.search import SearchFamily
 from harness.tasks.spreadsheet import SpreadsheetFamily
@@ -21,6 +22,7 @@ __all__ = [
     "Family",
     "GenericFamily",
     "LongDocFamily",
+    "MathFamily",
     "SearchFamily",
     "SpreadsheetFamily",
     "VqaFamily",
@@ -46,6 +48,8 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
         return SearchFamily()
     if task.check == "longdoc":
         return LongDocFamily()
+    if task.check == "math":
+        return MathFamily()
     if task.check == "vqa":
         return VqaFamily()
     return GenericFamily(sandbox)

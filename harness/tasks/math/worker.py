@@ -1,0 +1,71 @@
+"""Compares answers in a process of its own; stands alone, imports math-verify and not ours.
+
+`python -P worker.py SECONDS BYTES`: reads one JSON object a line, `gold` and `text`, and writes
+one, `ok`, `gold` and `answer` (what was read, or null), or `error`. Each comparison may use
+SECONDS of processor time and the process BYTES of memory.
+
+Processor time, because a right answer must not become a wrong one where the machine is busy. What
+math-verify waits for by itself is off: it counts seconds on the wall, and its signal is not heard
+while one big number is being computed. The kernel's is: the process ends, and the caller knows.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    seconds, memory = int(sys.argv[1]), int(sys.argv[2])
+    import math_verify  # pyright: ignore[reportMissingTypeStubs]  # ships none
+
+    _warm(math_verify)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    print("ready", flush=True)
+    for line in sys.stdin:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = int(used.ru_utime + used.ru_stime) + seconds + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+        request = json.loads(line)
+        try:
+            verdict = compared(math_verify, request["gold"], request["text"])
+        except (Exception, RecursionError) as error:  # noqa: BLE001  # a parser of hostile text
+            verdict = {"ok": False, "error": type(error).__name__}
+        print(json.dumps(verdict), flush=True)
+
+
+def compared(verifier: Any, gold: str, text: str) -> dict[str, Any]:
+    """What math-verify says of a reply.
+
+    Args:
+        verifier: the module.
+        gold: LaTeX or a number, without any text around it.
+        text: a reply, from which the last boxed answer, or else the last formula or number, counts.
+    """
+    wanted = verifier.parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
+    found = verifier.parse(text, parsing_timeout=None)
+    ok = bool(wanted) and bool(found) and verifier.verify(wanted, found, timeout_seconds=None)
+    return {"ok": bool(ok), "gold": _last(wanted), "answer": _last(found)}
+
+
+def _last(parsed: list[Any]) -> str | None:
+    """The text that was read: math-verify puts it behind what it made of it."""
+    texts = [one for one in parsed if isinstance(one, str)]
+    return texts[-1][:200] if texts else None
+
+
+def _warm(verifier: Any) -> None:
+    """Load the grammar before the limits hold, and say nothing of timeouts that are off."""
+    import logging
+
+    logging.disable(logging.CRITICAL)
+    compared(verifier, "\\frac{1}{2}", "0.5")
+
+
+if __name__ == "__main__":
+    main()
