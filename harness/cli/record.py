@@ -25,6 +25,11 @@ _PATH = click.Path(path_type=Path, file_okay=False)
     help="Who answers: a base URL, or a model such as local/smollm2-135m. Default: what "
     "OPENAI_BASE_URL and ANTHROPIC_BASE_URL name, else the providers.",
 )
+@click.option(
+    "--translate",
+    is_flag=True,
+    help="--upstream speaks chat completions only: messages and responses are translated for it.",
+)
 @click.option("--cache/--no-cache", default=True, help="Ask again what --out holds an answer to?")
 @click.option(
     "--context",
@@ -46,6 +51,7 @@ def record(
     out: Path | None,
     replay: Path | None,
     upstream: str | None,
+    translate: bool,
     cache: bool,
     shortening: str | None,
     critic: str,
@@ -66,11 +72,11 @@ def record(
     from harness.models.budget import Budget
     from harness.record import Plan, find_upstream, parse_settings, run
 
-    if replay is not None and (out is not None or upstream is not None):
+    if replay is not None and (out is not None or upstream is not None or translate):
         raise click.UsageError("--replay asks nobody and writes nothing: drop --out and --upstream")
     plan = Plan(
         replay or out or Path("runs") / new_run_id("record"),
-        None if replay is not None else find_upstream(upstream),
+        None if replay is not None else find_upstream(upstream, translate=translate),
         Budget(budget_usd, budget_tokens, budget_calls),
         cache=cache,
         port=port,

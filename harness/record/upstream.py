@@ -13,6 +13,7 @@ from harness.core import BadInput
 from harness.models.endpoints import OPENAI_URL, resolve
 from harness.models.specs import ModelSpec, parse_spec
 from harness.record.inprocess import InProcess
+from harness.record.translate import Translating
 from harness.record.wires import Body
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -31,6 +32,8 @@ class Upstream:
         key: sent in place of the client's; None passes the client's through.
         app: answers in this process in place of the URLs.
         adapt: puts a request into a form that the upstream takes.
+        translate: whether it speaks chat completions only, so that the other formats are
+            translated for it.
     """
 
     openai: str
@@ -39,10 +42,12 @@ class Upstream:
     key: str | None = field(default=None, repr=False)
     app: Any = None
     adapt: Callable[[Body], Body] | None = None
+    translate: bool = False
 
     def url(self, path: str, headers: Mapping[str, str]) -> str:
         """The URL of a path, which begins with `/v1` where it is a provider's."""
-        if "anthropic-version" in headers or path.startswith("/v1/messages"):
+        anthropic = "anthropic-version" in headers or path.startswith("/v1/messages")
+        if anthropic and not self.translate:
             return self.anthropic + path
         if path.startswith("/v1/"):
             return self.openai + path.removeprefix("/v1")
@@ -54,12 +59,16 @@ class Upstream:
         if self.key is not None:
             kept.pop("x-api-key", None)
             kept["authorization"] = f"Bearer {self.key}"
+        elif self.translate and "x-api-key" in kept:
+            kept["authorization"] = f"Bearer {kept.pop('x-api-key')}"
         return {**kept, "accept-encoding": "identity"}
 
     def client(self) -> httpx.AsyncClient:
         """A client; the proxy follows no redirect and repeats nothing by itself."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         transport = None if self.app is None else InProcess(self.app)
+        if self.translate:
+            transport = Translating(transport or httpx.AsyncHTTPTransport(limits=limits))
         return httpx.AsyncClient(timeout=_SECONDS, limits=limits, transport=transport)
 
     @property
@@ -68,28 +77,38 @@ class Upstream:
         return self.app is None and self.openai == OPENAI_URL
 
 
-def find_upstream(named: str | None, environment: Mapping[str, str] = os.environ) -> Upstream:
+def find_upstream(
+    named: str | None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    translate: bool = False,
+) -> Upstream:
     """The upstream of an option's text.
 
     Args:
         named: a URL; a model spec such as `local/smollm2-135m`; None for what the clients'
             variables name (`OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`), else the providers.
         environment: where those variables are looked up.
+        translate: whether it speaks chat completions only; models in this process always do.
 
     Raises:
         BadInput: if it is neither a URL nor a model spec that can be opened.
     """
+    if named is None and translate:
+        raise BadInput("--translate needs --upstream: the server that speaks chat completions only")
     if named is None:
         openai = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_BASE")
         anthropic = environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
         return Upstream((openai or OPENAI_URL).rstrip("/"), anthropic.rstrip("/"))
     if named.startswith(("http://", "https://")):
-        return Upstream(*_both(named))
+        return Upstream(*_both(named), translate=translate)
     if "://" in named:
         raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
     spec = parse_spec(named)
     endpoint = resolve(spec, None)
-    return Upstream(*_both(endpoint.urls[0]), spec, endpoint.key, endpoint.app)
+    chat_only = translate or endpoint.app is not None
+    urls = _both(endpoint.urls[0])
+    return Upstream(*urls, spec, endpoint.key, endpoint.app, translate=chat_only)
 
 
 def _both(url: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,10 +27,15 @@ class Done:
 
 def recorded(folder: Path, url: str, command: Sequence[str], budget: Budget | None = None) -> Done:
     """Record a command, which writes what it has to say to a file beside the recording."""
+    return running(Plan(folder, find_upstream(url), budget or Budget()), command, KEYS)
+
+
+def running(plan: Plan, command: Sequence[str], variables: Mapping[str, str]) -> Done:
+    """Run a command with these variables beside those of this process."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in KEYS.items():
+        for name, value in variables.items():
             patch.setenv(name, value)
-        return _run(Plan(folder, find_upstream(url), budget or Budget()), command)
+        return _run(plan, command)
 
 
 def again(folder: Path, command: Sequence[str]) -> Done:

@@ -1,0 +1,167 @@
+"""A chat answer as a response of items, whole or as a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.record.translate.chat import Head, Piece
+from harness.record.wires import Body
+
+_ECHOED: dict[str, Any] = {
+    "instructions": None, "metadata": {}, "parallel_tool_calls": True, "temperature": 1.0,
+    "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [], "top_p": 1.0,
+    "max_output_tokens": None, "reasoning": None, "truncation": "disabled",
+}  # fmt: skip
+"""Fields that a response repeats from the request, with what they are where it is silent."""
+_CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
+
+
+class Answer:
+    """A chat answer as a response, piece by piece. Use once.
+
+    Args:
+        asked: the client's request.
+    """
+
+    def __init__(self, asked: Body) -> None:
+        self.head = Head()
+        self._asked = asked
+        self._items: list[Body] = []
+        self._open: tuple[str, int] | None = None
+        self._sent = 0
+
+    def begin(self) -> list[Body]:
+        """The first events of the stream."""
+        begun = self._response("in_progress")
+        kinds = ("response.created", "response.in_progress")
+        return self._numbered([{"type": kind, "response": begun} for kind in kinds])
+
+    def feed(self, event: Body) -> list[Body]:
+        """The events that a chunk, or a whole answer, becomes."""
+        made = [one for piece in self.head.read(event) for one in self._piece(piece)]
+        return self._numbered(made)
+
+    def end(self) -> list[Body]:
+        """The last events."""
+        closing = self._close()
+        whole = self.whole()
+        return self._numbered(
+            [*closing, {"type": f"response.{whole['status']}", "response": whole}]
+        )
+
+    def whole(self) -> Body:
+        """The response, after everything was fed."""
+        self._close()
+        return self._response("incomplete" if self.head.finish in _CUT else "completed")
+
+    def _piece(self, piece: Piece) -> list[Body]:
+        if piece.kind == "call":
+            return self._item(("call", piece.call), {
+                "type": "function_call", "id": self._id("fc"), "status": "in_progress",
+                "call_id": piece.id or self._id("call"), "name": piece.text, "arguments": "",
+            })  # fmt: skip
+        if piece.kind == "arguments":
+            self._items[-1]["arguments"] += piece.text
+            return [self._event("function_call_arguments.delta", delta=piece.text)]
+        if piece.kind == "reasoning":
+            begun = self._item(("reasoning", -1), {
+                "type": "reasoning", "id": self._id("rs"), "summary": [],
+                "content": [{"type": "reasoning_text", "text": ""}],
+            })  # fmt: skip
+            self._items[-1]["content"][0]["text"] += piece.text
+            return [*begun, self._event("reasoning_text.delta", content_index=0, delta=piece.text)]
+        begun = self._item(("text", -1), {
+            "type": "message", "id": self._id("msg"), "status": "in_progress",
+            "role": "assistant", "content": [],
+        })  # fmt: skip
+        if begun:
+            self._items[-1]["content"].append(_part(""))
+            begun.append(self._event("content_part.added", content_index=0, part=_part("")))
+        self._items[-1]["content"][0]["text"] += piece.text
+        delta = self._event("output_text.delta", content_index=0, delta=piece.text, logprobs=[])
+        return [*begun, delta]
+
+    def _item(self, place: tuple[str, int], item: Body) -> list[Body]:
+        """The events that open an item, if it is not open."""
+        if self._open == place:
+            return []
+        closing = self._close()
+        self._open = place
+        self._items.append(item)
+        shown = {**item, "content": []} if "content" in item else dict(item)
+        added = {"type": "response.output_item.added", "output_index": self._at, "item": shown}
+        return [*closing, added]
+
+    def _close(self) -> list[Body]:
+        """The events that close the item that is open."""
+        if self._open is None:
+            return []
+        kind, item = self._open[0], self._items[-1]
+        self._open = None
+        made: list[Body] = []
+        if kind == "call":
+            facts = {"arguments": item["arguments"], "name": item["name"]}
+            made.append(self._event("function_call_arguments.done", **facts))
+        else:
+            [part] = item["content"]
+            done = {"content_index": 0, "text": part["text"]}
+            if kind == "reasoning":
+                made.append(self._event("reasoning_text.done", **done))
+            else:
+                made.append(self._event("output_text.done", **done, logprobs=[]))
+                made.append(self._event("content_part.done", content_index=0, part=dict(part)))
+        if "status" in item:
+            item["status"] = "completed"
+        done_item = {"type": "response.output_item.done", "output_index": self._at}
+        return [*made, {**done_item, "item": dict(item)}]
+
+    @property
+    def _at(self) -> int:
+        return len(self._items) - 1
+
+    def _id(self, kind: str) -> str:
+        return f"{kind}_{self.head.id}_{len(self._items)}"
+
+    def _event(self, kind: str, **values: Any) -> Body:
+        place = {"output_index": self._at, "item_id": self._items[-1]["id"]}
+        return {"type": f"response.{kind}", **place, **values}
+
+    def _numbered(self, events: Sequence[Body]) -> list[Body]:
+        made = [
+            {**event, "sequence_number": at} for at, event in enumerate(events, start=self._sent)
+        ]
+        self._sent += len(made)
+        return made
+
+    def _response(self, status: str) -> Body:
+        asked = {name: self._asked.get(name) or value for name, value in _ECHOED.items()}
+        cut = _CUT.get(self.head.finish or "")
+        return {
+            **asked,
+            "id": f"resp_{self.head.id}",
+            "object": "response",
+            "created_at": 0,
+            "status": status,
+            "error": None,
+            "incomplete_details": {"reason": cut} if cut and status == "incomplete" else None,
+            "model": self.head.model or self._asked.get("model"),
+            "output": [dict(item) for item in self._items],
+            "usage": self._usage(),
+        }
+
+    def _usage(self) -> Body | None:
+        used = self.head.tokens
+        if used is None:
+            return None
+        return {
+            "input_tokens": used.prompt,
+            "input_tokens_details": {"cached_tokens": used.cached},
+            "output_tokens": used.completion,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": used.prompt + used.completion,
+        }
+
+
+def _part(text: str) -> Body:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

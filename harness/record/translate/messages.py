@@ -1,0 +1,243 @@
+"""Anthropic's messages as chat completions, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from harness.record.translate.chat import (
+    Head,
+    Piece,
+    Untranslatable,
+    content_of,
+    copied,
+    image,
+    refuse,
+    streamed,
+)
+from harness.record.wires import Body
+from harness.trajectories.building import text_of
+from harness.trajectories.lenient import listing, mapping, string
+
+_SAME = {
+    "model": "model", "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p",
+    "top_k": "top_k", "stop_sequences": "stop",
+}  # fmt: skip
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_STOPS = {
+    "stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}  # fmt: skip
+_DROPPED = ("thinking", "redacted_thinking")
+
+
+def request(body: Body) -> Body:
+    """A request for messages as one for a chat completion.
+
+    Raises:
+        Untranslatable: if it needs what chat completions do not have.
+    """
+    refuse(body, {"mcp_servers": "servers of tools", "container": "code that the server runs"})
+    made = copied(body, _SAME) | streamed(body)
+    system = text_of(body.get("system"))
+    messages: list[Body] = [{"role": "system", "content": system}] if system else []
+    for raw in listing(body.get("messages")):
+        message = mapping(raw)
+        blocks = _blocks(message.get("content"))
+        messages += _assistant(blocks) if message.get("role") == "assistant" else _user(blocks)
+    made["messages"] = messages
+    tools = [_tool(mapping(one)) for one in listing(body.get("tools"))]
+    if tools:
+        made["tools"] = tools
+        made |= _choice(mapping(body.get("tool_choice")))
+    wanted = mapping(body.get("output_format")) or mapping(
+        mapping(body.get("output_config")).get("format")
+    )
+    if wanted.get("type") == "json_schema":
+        schema = {"name": "answer", "schema": wanted.get("schema"), "strict": True}
+        made["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return made
+
+
+def _blocks(content: Any) -> list[Body]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [mapping(one) for one in listing(content)]
+
+
+def _assistant(blocks: list[Body]) -> list[Body]:
+    texts: list[str] = []
+    calls: list[Body] = []
+    for block in blocks:
+        kind = block.get("type")
+        if kind == "tool_use":
+            arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
+            function = {"name": block.get("name"), "arguments": arguments}
+            calls.append({"id": block.get("id"), "type": "function", "function": function})
+        elif kind == "text":
+            texts.append(string(block.get("text")))
+        elif kind not in _DROPPED:
+            raise Untranslatable(f"messages: a block of type {kind!r}")
+    message: Body = {"role": "assistant", "content": "\n\n".join(texts)}
+    return [message | ({"tool_calls": calls} if calls else {})]
+
+
+def _user(blocks: list[Body]) -> list[Body]:
+    found: list[Body] = []
+    parts: list[Body] = []
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            content = content_of([_part(one) for one in _blocks(block.get("content"))])
+            place = {"role": "tool", "tool_call_id": block.get("tool_use_id")}
+            found.append({**place, "content": content})
+        else:
+            parts.append(_part(block))
+    return [*found, {"role": "user", "content": content_of(parts)}] if parts else found
+
+
+def _part(block: Body) -> Body:
+    if block.get("type") == "text":
+        return {"type": "text", "text": string(block.get("text"))}
+    source = mapping(block.get("source"))
+    if block.get("type") == "image" and source.get("type") == "base64":
+        return image(f"data:{source.get('media_type')};base64,{source.get('data')}")
+    if block.get("type") == "image" and source.get("type") == "url":
+        return image(string(source.get("url")))
+    raise Untranslatable(f"messages: a block of type {block.get('type')!r}")
+
+
+def _tool(tool: Body) -> Body:
+    if tool.get("type") not in (None, "custom"):
+        raise Untranslatable(f"tools: {tool['type']!r} is a tool of Anthropic's servers")
+    function = copied(tool, {"name": "name", "description": "description"})
+    return {"type": "function", "function": {**function, "parameters": tool.get("input_schema")}}
+
+
+def _choice(choice: Body) -> Body:
+    made: Body = {}
+    kind = choice.get("type")
+    if kind == "tool":
+        made["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
+    elif kind in _CHOICES:
+        made["tool_choice"] = _CHOICES[kind]
+    if choice.get("disable_parallel_tool_use"):
+        made["parallel_tool_calls"] = False
+    return made
+
+
+def error(message: str, status: int) -> Body:
+    """An error as Anthropic's clients read it."""
+    kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error",
+             429: "rate_limit_error"}  # fmt: skip
+    kind = kinds.get(status, "invalid_request_error" if status < 500 else "api_error")
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+class Answer:
+    """A chat answer as a message, piece by piece. Use once.
+
+    Args:
+        asked: the client's request.
+    """
+
+    def __init__(self, asked: Body) -> None:
+        self.head = Head()
+        self._model = asked.get("model")
+        self._blocks: list[Body] = []
+        self._calls: dict[int, int] = {}
+        self._open: tuple[str, int] | None = None
+
+    def begin(self) -> list[Body]:
+        """The first event of the stream."""
+        return [{"type": "message_start", "message": self._message()}]
+
+    def feed(self, event: Body) -> list[Body]:
+        """The events that a chunk, or a whole answer, becomes."""
+        return [made for piece in self.head.read(event) for made in self._piece(piece)]
+
+    def end(self) -> list[Body]:
+        """The last events."""
+        delta = {"stop_reason": self._stop(), "stop_sequence": self.head.stop}
+        last = {"type": "message_delta", "delta": delta, "usage": self._usage()}
+        return [*self._close(), last, {"type": "message_stop"}]
+
+    def whole(self) -> Body:
+        """The message, after everything was fed."""
+        for block in self._blocks:
+            if block["type"] == "tool_use":
+                block["input"] = _arguments(block["input"])
+        ended = {"stop_reason": self._stop(), "stop_sequence": self.head.stop}
+        return {**self._message(), "content": self._blocks, **ended, "usage": self._usage()}
+
+    def _piece(self, piece: Piece) -> list[Body]:
+        if piece.kind in ("text", "reasoning"):
+            kind = "text" if piece.kind == "text" else "thinking"
+            begun = self._at(kind, -1, {"type": kind, kind: ""})
+            self._blocks[-1][kind] += piece.text
+            return [*begun, self._delta({"type": f"{kind}_delta", kind: piece.text})]
+        if piece.kind == "call":
+            name, number = piece.text, piece.call
+            shown = piece.id or f"call_{self.head.id}_{number}"
+            block = {"type": "tool_use", "id": shown, "name": name, "input": {}}
+            begun = self._at("tool_use", number, block)
+            if begun:
+                self._blocks[-1]["input"] = ""
+            return begun
+        at = self._calls.get(piece.call, len(self._blocks) - 1)
+        self._blocks[at]["input"] += piece.text
+        return [self._delta({"type": "input_json_delta", "partial_json": piece.text}, at)]
+
+    def _at(self, kind: str, number: int, block: Body) -> list[Body]:
+        """The events that open a block, if it is not open."""
+        if self._open == (kind, number):
+            return []
+        closing = self._close()
+        self._open = (kind, number)
+        self._calls[number] = len(self._blocks)
+        shown = {**block, "signature": ""} if kind == "thinking" else block
+        self._blocks.append(dict(shown))
+        at = len(self._blocks) - 1
+        return [*closing, {"type": "content_block_start", "index": at, "content_block": shown}]
+
+    def _delta(self, delta: Body, at: int | None = None) -> Body:
+        place = len(self._blocks) - 1 if at is None else at
+        return {"type": "content_block_delta", "index": place, "delta": delta}
+
+    def _close(self) -> list[Body]:
+        if self._open is None:
+            return []
+        self._open = None
+        return [{"type": "content_block_stop", "index": len(self._blocks) - 1}]
+
+    def _message(self) -> Body:
+        return {
+            "id": f"msg_{self.head.id}",
+            "type": "message",
+            "role": "assistant",
+            "model": self.head.model or self._model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+
+    def _stop(self) -> str:
+        return "stop_sequence" if self.head.stop else _STOPS.get(self.head.finish or "", "end_turn")
+
+    def _usage(self) -> Body:
+        used = self.head.tokens
+        if used is None:
+            return {"input_tokens": 0, "output_tokens": 0}
+        return {
+            "input_tokens": used.prompt - used.cached,
+            "cache_read_input_tokens": used.cached,
+            "output_tokens": used.completion,
+        }
+
+
+def _arguments(text: str) -> Body:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"input": text}  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
