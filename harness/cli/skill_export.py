@@ -30,6 +30,9 @@ TARGETS = [
     "zip",
 ]
 path_type = click.Path(path_type=Path)
+ungated_option = click.option(
+    "--ungated", is_flag=True, help="Also where no gate accepted the evolved skill."
+)
 
 
 @click.command("export")
@@ -38,6 +41,7 @@ path_type = click.Path(path_type=Path)
 @click.option("--out", type=path_type, default=Path(), help="Default: here.")
 @click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
 @click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@ungated_option
 @click.option("--suite", help="skill-creator: its tasks become evals.json.")
 @click.option("--run", "run", type=path_type, help="skill-creator: an eval run with the skill.")
 @click.option("--baseline", type=path_type, help="skill-creator: a run without it, on its tasks.")
@@ -48,6 +52,7 @@ def export_skill(
     out: Path,
     force: bool,
     check: bool,
+    ungated: bool,
     suite: str | None,
     run: Path | None,
     baseline: Path | None,
@@ -56,12 +61,14 @@ def export_skill(
     """Write DIR where clients look, or as one reproducible .skill file.
 
     universal is .agents/skills; agents and zip are other names of universal and skill. A receipt
-    of DIR travels beside the copy.
+    of DIR travels beside the copy. An evolved skill that no gate accepted is refused (exit code 5).
 
     Example: harness skill export skills/spreadsheet-basics --target zip --out dist
     """
-    from harness.skills import export, load_skill, receipt_files
+    from harness.skills import export, load_skill, receipt_files, refuse_ungated
 
+    if not ungated:
+        refuse_ungated(folder)
     if target == "skill-creator":
         done = _creator(folder, out, suite, run, baseline, force, check)
     elif suite or run or baseline:
@@ -78,14 +85,21 @@ def export_skill(
 @click.option("--into", type=path_type, default=Path(), help="Project folder.")
 @click.option("--force", is_flag=True, help="Overwrite copies that were edited since.")
 @click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@ungated_option
 @json_option
-def install_skill(folder: Path, into: Path, force: bool, check: bool, as_json: bool) -> None:
+def install_skill(
+    folder: Path, into: Path, force: bool, check: bool, ungated: bool, as_json: bool
+) -> None:
     """Install DIR into a project, for clients of .agents/skills and of .claude/skills.
+
+    An evolved skill that no gate accepted is refused (exit code 5).
 
     Example: harness skill install skills/spreadsheet-basics --into my-project
     """
-    from harness.skills import install, load_skill, receipt_files
+    from harness.skills import install, load_skill, receipt_files, refuse_ungated
 
+    if not ungated:
+        refuse_ungated(folder)
     value = load_skill(folder)
     receipt = receipt_files(folder, value)
     _report(install(value, into, force=force, check=check, receipt=receipt), as_json)

@@ -107,7 +107,9 @@ def write_all(done: Finished, result: EvolveResult) -> None:
 
 
 def _provenance(done: Finished) -> Provenance:
-    return provenance_of(done.applied, done.evolution.seed, _earlier(done))
+    found = provenance_of(done.applied, done.evolution.seed, _earlier(done))
+    verdict = "none" if done.gate.verdict == "not gated" else done.gate.verdict
+    return found.model_copy(update={"gate": verdict})
 
 
 def _earlier(done: Finished) -> Provenance | None:

@@ -8,6 +8,7 @@ from harness.skills.benchmark import Attempt, benchmark_of, evals_of, history_of
 from harness.skills.creator import Benchmark, Evals, History, creator_text, read_creator
 from harness.skills.diff import diff
 from harness.skills.export import Exported, Target, export, export_creator, install
+from harness.skills.gated import refuse_ungated
 from harness.skills.lint import lint_text
 from harness.skills.markdown import Section, find_sections, sections
 from harness.skills.provenance import (
@@ -128,6 +129,7 @@ __all__ = [
     "read_version",
     "receipt_files",
     "record_version",
+    "refuse_ungated",
     "review_form",
     "review_path",
     "review_rows",

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -39,12 +40,15 @@ class Provenance(Value):
         skill: digest of the skill directory that it describes.
         parent: digest of the skill that the edits were applied to first.
         edits: every edit that wrote a line, with `sources` and `support`.
+        gate: what a gate said of the skill on tasks that no analyst saw: `accepted`, `refused`,
+            `none` where no gate was run or it could not tell; "" where nobody noted it.
     """
 
     skill: str
     parent: str
     edits: tuple[Edit, ...] = ()
     origins: tuple[LineOrigin, ...] = ()
+    gate: Literal["", "accepted", "refused", "none"] = ""
 
 
 class Explanation(Value):

@@ -107,6 +107,11 @@ def apply_review(
     if result.rolled_back:
         raise BadInput(f"the approved edits alone give no valid skill: {result.rolled_back}")
     provenance = provenance_of(result, start, parent.provenance)
+    if version.provenance is not None and version.provenance.gate:
+        # What a gate said holds for the skill that it ran, and for no other.
+        same = result.skill.digest == version.digest
+        gate = version.provenance.gate if same else "none"
+        provenance = provenance.model_copy(update={"gate": gate})
     write_review(skill_dir, review.model_copy(update={"applied": result.skill.digest}))
     made = record_version(
         skill_dir,

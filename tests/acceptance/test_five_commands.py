@@ -66,7 +66,11 @@ def test_five_commands(
         "eval", ".", "--trust", *model, "--skill", "evolved/skill/my-skill", "--out", "runs/second"
     )
     assert second["passed"] == 5
-    run("skill", "export", "evolved/skill/my-skill", "--target", "agents", "--out", ".")
+    export = ("skill", "export", "evolved/skill/my-skill", "--target", "agents", "--out", ".")
+    refused = harness(*export, cwd=suite)
+    assert refused.returncode == 5
+    assert "gate: none" in refused.stderr
+    run(*export, "--ungated")
     assert (suite / ".agents" / "skills" / "my-skill" / "SKILL.md").is_file()
     assert {item.task_id for item in finished_items(RunReader(suite / "runs" / "second"))} == {
         "largest-order", "paid-count", "blue-item", "delivery-city", "delivery-day",

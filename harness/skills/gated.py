@@ -1,0 +1,29 @@
+"""Whether a gate stands behind a skill, before it is handed to clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core import Refused
+from harness.skills.provenance import provenance_path, read_provenance
+
+_WHY = {
+    "none": "no gate has shown that it helps (gate: none)",
+    "refused": "its gate refused it (gate: refused)",
+}
+
+
+def refuse_ungated(skill: Path) -> None:
+    """Refuse an evolved skill that no gate accepted; one without provenance was written by hand.
+
+    Raises:
+        Refused: with what to do.
+        BadInput: if its provenance is damaged.
+    """
+    if not provenance_path(skill).is_file():
+        return
+    if (why := _WHY.get(read_provenance(skill).gate)) is not None:
+        raise Refused(
+            f"{str(skill)!r}: {why}: run `harness evolve` with a gate or `harness skill audit`, "
+            "or read it (`harness skill review`) and add --ungated"
+        )
