@@ -157,7 +157,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     """Simulate, print and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--runs", type=int, default=4000)
+    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--out", type=Path, default=Path("evals/results/eval_statistics.json"))
     options = parser.parse_args()

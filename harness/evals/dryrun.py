@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
+from harness.evals.costs import estimate
 from harness.evals.parts import parts_of
+from harness.evals.plan import attempt_id
 from harness.evals.reuse import Step, plan_reuse
 from harness.evals.session import Evaluator, suite_of
 from harness.evals.settings import EvalSettings, agent_model_spec
@@ -13,21 +16,48 @@ from harness.evals.statistics import detectable_lift
 
 
 def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
-    """What a run would do, without a model call: for `--dry-run`."""
+    """What a run would do and is expected to cost, without a model call: for `--dry-run`.
+
+    With an earlier run (`earlier`) it has the steps of its attempts, too.
+    """
     suite = suite_of(settings)
-    tasks = len(suite.tasks[: settings.limit])
-    arms = 2 if settings.baseline and settings.skill else 1
-    return {
+    tasks = suite.tasks[: settings.limit]
+    skills = [settings.skill] if settings.skill else [None]
+    arms = [None, *skills] if settings.baseline and settings.skill else skills
+    attempts = list(tasks) * settings.epochs
+    plan: dict[str, Any] = {
         "suite": suite.suite.name,
         "split": suite.split,
-        "tasks": tasks,
-        "attempts": tasks * settings.epochs * arms,
+        "tasks": len(tasks),
+        "attempts": len(attempts) * len(arms),
         "model": agent_model_spec(settings.models),
         "agent": settings.agent or suite.suite.agent,
         "skill": str(settings.skill) if settings.skill else None,
-        "calls_at_most": tasks * settings.epochs * arms * suite.suite.max_turns,
-        "detectable_lift": detectable_lift(tasks),
+        "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
+        "detectable_lift": detectable_lift(len(tasks)),
     }
+    if settings.earlier is not None:
+        steps = plan_steps(settings)
+        plan["attempts_from"] = str(settings.earlier)
+        plan["steps"] = [step.model_dump(mode="json") for step in steps]
+        again = {step.id for step in steps if step.action == "RERUN"}
+        attempts = [
+            task for epoch in range(settings.epochs) for task in tasks
+            if attempt_id(task, epoch) in again
+        ]  # fmt: skip
+    plan["estimate"] = [
+        estimate(
+            suite, attempts, model=plan["model"], base_url=settings.base_url, skill=skill,
+            runs=_earlier_runs(settings),
+        ).model_dump(mode="json")
+        for skill in arms
+    ]  # fmt: skip
+    return plan
+
+
+def _earlier_runs(settings: EvalSettings) -> list[Path]:
+    beside = settings.out.parent if settings.out else Path("runs")
+    return [settings.earlier] if settings.earlier else [beside]
 
 
 def plan_steps(settings: EvalSettings) -> list[Step]:

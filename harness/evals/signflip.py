@@ -26,13 +26,19 @@ def sign_flip_p(changes: Sequence[float]) -> float:
     is a convolution of coin tosses. With one attempt per task it is McNemar's exact test. Where
     that law is too long, signs are drawn 10,000 times with a fixed seed.
     """
-    moved = [Fraction(one).limit_denominator(FINEST) for one in changes]
-    unit = math.lcm(*(one.denominator for one in moved))
-    steps = [int(one * unit) for one in moved if one]
-    farthest, reached = sum(map(abs, steps)), abs(sum(steps))
+    counts = Counter(changes)
+    exact = {one: Fraction(one).limit_denominator(FINEST) for one in counts}
+    unit = math.lcm(*(one.denominator for one in exact.values()))
+    sizes: Counter[int] = Counter()
+    reached = 0
+    for change, count in counts.items():
+        steps = int(exact[change] * unit)
+        reached += count * steps
+        if steps:
+            sizes[abs(steps)] += count
+    farthest, reached = sum(size * count for size, count in sizes.items()), abs(reached)
     if reached == 0:
         return 1.0
-    sizes = Counter(map(abs, steps))
     if len(sizes) > 1 and farthest > LONGEST_LAW:
         return _drawn(sizes, reached)
     return min(1.0, 2 * float(_law(sizes)[farthest + reached :].sum()))
@@ -41,12 +47,14 @@ def sign_flip_p(changes: Sequence[float]) -> float:
 def _law(sizes: Counter[int]) -> NDArray[np.float64]:
     """Law of the sum of so many steps of each size, from the least sum to the greatest."""
     import numpy as np
-    from scipy.stats import binom
+    from scipy.special import gammaln
 
     law = np.ones(1)
     for size, count in sizes.items():
+        heads = np.arange(count + 1)
+        log = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
         tosses = np.zeros(2 * size * count + 1)
-        tosses[:: 2 * size] = binom.pmf(np.arange(count + 1), count, 0.5)
+        tosses[:: 2 * size] = np.exp(log - count * math.log(2))
         law = np.convolve(law, tosses)
     return law
 

@@ -1,0 +1,85 @@
+"""Estimates of a run's cost before any call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.api import EvalSettings, plan_evaluation, run_evaluation
+from harness.evals.session import records
+from tests.models.http_server import completion, serve
+
+
+def settings(folder: Path, tasks: int = 6, **fields: Any) -> EvalSettings:
+    rows = [{"id": f"t{n}", "prompt": f"task {n}", "answer": "4"} for n in range(tasks)]
+    (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given: dict[str, Any] = {"models": ("openai/gpt-4.1-mini",), "out": folder / "runs" / "next"}
+    return EvalSettings(suite=str(folder / "s.jsonl"), sandbox="none", **{**given, **fields})
+
+
+def estimated(found: EvalSettings) -> dict[str, Any]:
+    return plan_evaluation(found)["estimate"][0]
+
+
+def test_without_an_earlier_run_prompts_are_counted_and_it_is_said(tmp_path: Path) -> None:
+    found = estimated(settings(tmp_path))
+    assert (found["attempts"], found["calls"], found["completion_tokens"]) == (6, 6, 3000)
+    expected = (found["prompt_tokens"] * 0.4 + 3000 * 1.6) / 1e6
+    assert found["cost_usd"] == pytest.approx(expected)
+    assert "no earlier run" in found["basis"]
+    assert found["most_usd"] is None
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_skill_is_part_of_every_prompt(tmp_path: Path) -> None:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("---\nname: skill\ndescription: d\n---\n" + "word " * 400)
+    bare = estimated(settings(tmp_path))["prompt_tokens"]
+    both = plan_evaluation(settings(tmp_path, skill=skill, baseline=True))
+    assert both["attempts"] == 12
+    assert both["estimate"][0]["prompt_tokens"] == bare
+    assert both["estimate"][1]["prompt_tokens"] > bare + 6 * 400
+
+
+def test_an_earlier_run_tells_what_attempts_use(tmp_path: Path) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        first = settings(tmp_path, out=tmp_path / "runs" / "first", base_url=served.url)
+        run_evaluation(first)
+        used = [item.usage for item in records(tmp_path / "runs" / "first")]
+        found = estimated(settings(tmp_path, epochs=3))
+        assert len(served.bodies) == 6
+    assert found["calls"] == 18
+    assert found["prompt_tokens"] == 3 * sum(one.prompt_tokens for one in used)
+    assert found["completion_tokens"] == 3 * sum(one.completion_tokens for one in used)
+    assert "6 attempts of first (openai/gpt-4.1-mini, skill none); 18 of 18" in found["basis"]
+    assert found["most_usd"] >= found["cost_usd"] > 0
+
+
+def test_only_what_is_run_again_is_paid_for(tmp_path: Path) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        first = settings(tmp_path, out=tmp_path / "runs" / "first", base_url=served.url)
+        run_evaluation(first)
+        more = settings(tmp_path, tasks=8, earlier=tmp_path / "runs" / "first", base_url=served.url)
+        plan = plan_evaluation(more)
+    assert [step["action"] for step in plan["steps"]] == ["REUSE"] * 6 + ["RERUN"] * 2
+    assert plan["estimate"][0]["attempts"] == 2
+
+
+def test_an_unknown_price_is_no_price(tmp_path: Path) -> None:
+    found = estimated(settings(tmp_path, models=("openai/nobody-knows",)))
+    assert found["cost_usd"] is None
+    assert found["price"].startswith("unknown: name a table with HARNESS_PRICES")
+    # The packaged table holds at the provider's own endpoint only.
+    assert estimated(settings(tmp_path, base_url="http://127.0.0.1:9/v1"))["cost_usd"] is None
+    assert estimated(settings(tmp_path, models=("simulated/lookup",)))["cost_usd"] == 0
+
+
+def test_a_folder_that_is_no_run_stands_in_no_way(tmp_path: Path) -> None:
+    for name, text in {"a": "{", "b": '{"schema_version": 99}'}.items():
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text(text)
+    assert "no earlier run" in estimated(settings(tmp_path))["basis"]
