@@ -27,6 +27,7 @@ from harness.record.recording import Recording, session_event
 from harness.record.secrets import Secrets
 from harness.record.upstream import Upstream
 
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 5
 """Seconds that requests under way have when the command ends."""
 PLACEHOLDER = "recorded"
@@ -171,15 +172,28 @@ async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: 
         raise BadInput(f"cannot run {command[0]!r}: {error.strerror}") from error
 
     def forward(number: int) -> None:
+        if number == signal.SIGINT and _typed():
+            return  # the terminal sends it to the command, too: twice would be more than once
         with suppress(ProcessLookupError):
             process.send_signal(number)
 
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, lambda: None)  # the terminal sends it to both of us
-    loop.add_signal_handler(signal.SIGTERM, forward, signal.SIGTERM)
+    # What we were told to ignore (nohup) stays ignored.
+    heard = [one for one in _FORWARDED if signal.getsignal(one) is not signal.SIG_IGN]
+    for number in heard:
+        loop.add_signal_handler(number, forward, number)
     try:
         code = await process.wait()
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        loop.remove_signal_handler(signal.SIGTERM)
+        for number in heard:
+            loop.remove_signal_handler(number)
     return 128 - code if code < 0 else code
+
+
+def _typed() -> bool:
+    """Whether Ctrl-C on a terminal reaches this process, and so the command in its group."""
+    try:
+        with Path("/dev/tty").open("rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
