@@ -215,4 +215,7 @@ async def attempts_here(
                     "invalid": run.invalid,
                 }
 
-            yield {"attempt": attempt}
+            try:
+                yield {"attempt": attempt}
+            finally:
+                await model.aclose()

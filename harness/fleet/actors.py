@@ -22,7 +22,7 @@ from typing import Any
 
 from harness.core import BadInput, Unreachable
 from harness.fleet.files import pack, unpack
-from harness.fleet.processes import HOST, QUICK, QUICK_S
+from harness.fleet.processes import HOST, QUICK, QUICK_S, ended
 from harness.fleet.types import Invitation, Work
 from harness.fleet.worker import serve
 
@@ -72,11 +72,8 @@ class RayExecutor:
         actors = [kind.remote() for _ in range(self.workers)]
         keepers = [asyncio.create_task(_kept(actor, asdict(invitation), files)) for actor in actors]
         try:
-            await asyncio.gather(*keepers)
+            await ended(keepers)
         finally:
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
             for actor in actors:
                 library.kill(actor)
 

@@ -75,6 +75,7 @@ class Fleet:
         self._work, self._services = work, services
         self._loads: dict[Channel, int] = {}
         self._pids: dict[Channel, int] = {}
+        self._channels: set[Channel] = set()
         self._changed = asyncio.Condition()
         self._tasks: set[asyncio.Future[None]] = set()
         self._broken: Exception | None = None
@@ -98,7 +99,7 @@ class Fleet:
             try:
                 return await worker.ask(method, value)
             except Gone:
-                continue
+                self._forget(worker)
             finally:
                 if worker in self._loads:
                     self._loads[worker] -= 1
@@ -145,13 +146,18 @@ class Fleet:
 
         own: Methods = {"hello": hello, "ready": ready, "unable": unable}
         worker.methods = {**own, **self._services(worker)}
+        self._channels.add(worker)
         self._keep(self._watch(worker))
 
     async def _watch(self, worker: Channel) -> None:
         await worker.closed
+        self._forget(worker)
+
+    def _forget(self, worker: Channel) -> None:
         self.deaths += worker in self._loads
         self._loads.pop(worker, None)
         self._pids.pop(worker, None)
+        self._channels.discard(worker)
 
     async def _break(self, error: Exception) -> None:
         async with self._changed:
@@ -170,10 +176,13 @@ class Fleet:
         except Exception as error:  # noqa: BLE001  # handed to whoever waits for a worker
             await self._break(error)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Send the workers home."""
-        for worker in list(self._loads):
+        channels = list(self._channels)
+        for worker in channels:
             worker.close()
+        if channels:
+            await asyncio.wait([worker.closed for worker in channels], timeout=GREETING_S)
         for task in self._tasks:
             task.cancel()
 
@@ -205,7 +214,7 @@ async def open_fleet(executor: Executor, work: Work, services: Services) -> Asyn
         yield fleet
     finally:
         server.close()
-        fleet.close()
+        await fleet.close()
         placing.cancel()
         with suppress(asyncio.CancelledError):
             await placing

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
@@ -32,12 +33,22 @@ class LocalExecutor:
         trees = {name: str(tree.root.absolute()) for name, tree in work.trees.items()}
         line = json.dumps({**asdict(invitation), "trees": trees}) + "\n"
         keepers = [asyncio.create_task(_kept(line.encode())) for _ in range(self.workers)]
-        try:
-            await asyncio.gather(*keepers)
-        finally:
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
+        await ended(keepers)
+
+
+async def ended(keepers: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until a keeper fails, then cancel the others; or cancel all when this is cancelled.
+
+    Each is cancelled once: a second time would interrupt it while it sends its worker home.
+    """
+    try:
+        done, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_EXCEPTION)
+        for keeper in done:
+            keeper.result()
+    finally:
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.wait(keepers)
 
 
 async def _kept(line: bytes) -> None:
@@ -49,24 +60,31 @@ async def _kept(line: bytes) -> None:
     quick = 0
     while quick < QUICK:
         began = time.monotonic()
-        worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "harness.fleet.worker",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is the driver's: it sends them home
-        )  # fmt: skip
-        assert worker.stdin is not None
+        starting = asyncio.ensure_future(_started())
         try:
+            worker = await asyncio.shield(starting)
+            assert worker.stdin is not None
             with suppress(ConnectionError):
                 worker.stdin.write(line)
                 worker.stdin.close()
             await worker.wait()
         finally:
-            await _gone(worker)
+            await _gone(await starting)  # cancelling its start would leave it behind
         quick = quick + 1 if time.monotonic() - began < QUICK_S else 0
     raise Unreachable(f"{QUICK} workers in a row ended within {QUICK_S:.0f} s of their start")
 
 
+async def _started() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "harness.fleet.worker",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is the driver's: it sends them home
+    )  # fmt: skip
+
+
 async def _gone(worker: asyncio.subprocess.Process) -> None:
+    if worker.stdin is not None:
+        worker.stdin.close()
     try:
         async with asyncio.timeout(GOING_S):
             await worker.wait()

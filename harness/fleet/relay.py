@@ -39,6 +39,9 @@ class RelayedModel:
         self.spec, self.simulated = spec, simulated
         self._channel = channel
 
+    async def aclose(self) -> None:
+        """There is nothing to close: the model is the driver's."""
+
     async def complete(
         self,
         messages: list[Message],

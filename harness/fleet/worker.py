@@ -58,7 +58,10 @@ async def serve(invitation: Invitation, trees: dict[str, Path]) -> None:
 
 def main() -> None:
     """Read the invitation and serve."""
-    told = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:
+        return  # the driver ended before it could invite
+    told = json.loads(line)
     trees = {name: Path(root) for name, root in told.pop("trees").items()}
     asyncio.run(serve(Invitation(**told), trees))
 

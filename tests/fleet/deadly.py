@@ -1,0 +1,28 @@
+"""What the workers of tests do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput
+from harness.fleet import Channel, Methods
+
+
+@asynccontextmanager
+async def deadly(
+    channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
+) -> AsyncGenerator[Methods]:
+    """Ends its process when it is asked to."""
+
+    async def work(value: str) -> str:
+        if value == "die":
+            os._exit(3)
+        return value
+
+    if spec.get("unable"):
+        raise BadInput("there is no such sandbox")
+    yield {"work": work}

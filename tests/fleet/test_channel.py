@@ -1,0 +1,174 @@
+"""Requests both ways over one connection, and what happens when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core import BadInput, LimitReached, Unreachable
+from harness.fleet.channel import Channel, Gone, Methods, RemoteFault
+
+
+@asynccontextmanager
+async def connected(left: Methods, right: Methods) -> AsyncGenerator[tuple[Channel, Channel]]:
+    """Two ends of a TCP connection."""
+    loop = asyncio.get_running_loop()
+    end: asyncio.Future[Channel] = loop.create_future()
+
+    def accepted() -> Channel:
+        end.set_result(Channel(right))
+        return end.result()
+
+    server = await loop.create_server(accepted, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    _, one = await loop.create_connection(lambda: Channel(left), "127.0.0.1", port)
+    other = await end
+    try:
+        yield one, other
+    finally:
+        for channel in (one, other):
+            channel.close()
+            await channel.closed
+        server.close()
+
+
+async def echo(value: Any) -> Any:
+    return value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
+    | st.text(st.characters(codec=None)) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(JSON)
+def test_every_json_value_arrives_as_it_was(value: Any) -> None:
+    async def main() -> list[Any]:
+        async with connected({"echo": echo}, {"echo": echo}) as (one, other):
+            return await asyncio.gather(one.ask("echo", value), other.ask("echo", value))
+
+    assert asyncio.run(main()) == [value, value]
+
+
+def test_lone_surrogates_and_long_integers_arrive() -> None:
+    async def main() -> Any:
+        async with connected({}, {"echo": echo}) as (one, _):
+            return await one.ask("echo", ["\ud83d", 2**200])
+
+    assert asyncio.run(main()) == ["\ud83d", 2**200]
+
+
+def test_answers_come_as_they_are_ready() -> None:
+    async def wait(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return seconds
+
+    async def main() -> list[float]:
+        ready = list[float]()
+        async with connected({}, {"wait": wait}) as (one, _):
+
+            async def ask(seconds: float) -> None:
+                ready.append(await one.ask("wait", seconds))
+
+            await asyncio.gather(*(ask(seconds) for seconds in (0.2, 0.0, 0.1)))
+        return ready
+
+    assert asyncio.run(main()) == [0.0, 0.1, 0.2]
+
+
+def test_errors_keep_their_kind() -> None:
+    kinds = {"bad": BadInput, "limit": LimitReached, "far": Unreachable, "bug": KeyError}
+
+    async def fail(name: str) -> None:
+        raise kinds[name](f"said {name}")
+
+    async def main() -> None:
+        async with connected({}, {"fail": fail}) as (one, _):
+            for name, kind in list(kinds.items())[:3]:
+                with pytest.raises(kind, match=f"said {name}"):
+                    await one.ask("fail", name)
+            with pytest.raises(RemoteFault, match=r"(?s)Traceback.*said bug"):
+                await one.ask("fail", "bug")
+            with pytest.raises(RemoteFault, match="no_such"):
+                await one.ask("no_such")
+
+    asyncio.run(main())
+
+
+def test_who_is_cancelled_is_not_worked_for_any_more() -> None:
+    async def main() -> bool:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def long(_: Any) -> None:
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.set()
+
+        async with connected({}, {"long": long}) as (one, _):
+            asked = asyncio.create_task(one.ask("long"))
+            await begun.wait()
+            asked.cancel()
+            async with asyncio.timeout(5):
+                await ended.wait()
+            return asked.done()
+
+    assert asyncio.run(main())
+
+
+def test_when_one_end_goes_the_other_waits_no_longer() -> None:
+    async def main() -> None:
+        stopped = asyncio.Event()
+
+        async def never(_: Any) -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.set()
+
+        async with connected({}, {"never": never}) as (one, other):
+            asked = asyncio.create_task(one.ask("never"))
+            await asyncio.sleep(0.05)
+            other.close()
+            with pytest.raises(Gone):
+                await asked
+            with pytest.raises(Gone):
+                await one.ask("never")
+            async with asyncio.timeout(5):
+                await stopped.wait()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "data", [b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x01\x07", b"\xff" * 8, b"\0\0\0\x02\x91\x01"]
+)
+def test_another_protocol_is_hung_up_on(data: bytes) -> None:
+    async def main() -> bytes:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Channel, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", server.sockets[0].getsockname()[1]
+        )
+        writer.write(data)
+        async with asyncio.timeout(5):
+            try:
+                rest = await reader.read()
+            except ConnectionResetError:
+                rest = b""
+        writer.close()
+        server.close()
+        return rest
+
+    assert asyncio.run(main()) == b""
