@@ -200,9 +200,8 @@ def serve(fleet: Fleet, ready: Callable[[Fleet], None], say: Say) -> None:
         if not fleet.ready or len(signals) > 1:
             raise KeyboardInterrupt
 
-    before = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    ours = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, on_signal) for number in ours}
     try:
         fleet.start()
         ready(fleet)
@@ -219,9 +218,8 @@ def serve(fleet: Fleet, ready: Callable[[Fleet], None], say: Say) -> None:
 def _drain(fleet: Fleet, say: Say) -> None:
     figures = fleet.figures()
     rate = figures.hit_rate
-    cached = (
-        "" if rate is None else f"; prefix cache: {rate:.1%} of {figures.cache_queries:,} tokens"
-    )
+    looked = f"{figures.cache_queries:,} prompt tokens"
+    cached = "" if rate is None else f"; the prefix cache held {rate:.1%} of {looked}"
     say(f"draining {figures.running + figures.waiting} requests under way{cached}")
     if not fleet.stop():
         say("not all were done in time: the rest was cut off")

@@ -94,7 +94,7 @@ def _post(where: str, body: dict[str, Any]) -> None:
     key = os.environ.get("VLLM_API_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = httpx.post(where, json=body, headers=headers, timeout=_LIMIT_S)
+        answer = httpx.post(where, json=body, headers=headers, timeout=_LIMIT_S, trust_env=False)
     except httpx.HTTPError as error:
         raise Unreachable(f"{where} did not answer the warm-up: {error}") from error
     if answer.status_code != 200:

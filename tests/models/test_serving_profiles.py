@@ -1,0 +1,158 @@
+"""Profiles of served models and the command line that they give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput
+from harness.models.vision import vision_profile
+from harness.models.vllm import Launch, command_line, find_profile, shipped_profiles
+from harness.models.vllm.figures import Figures, parse_figures
+from harness.models.vllm.warm import warm_bodies
+
+MODELS = {
+    "Qwen/Qwen3.5-35B-A3B": ("qwen3.5", "qwen3_coder", "qwen3"),
+    "Qwen/Qwen3.5-0.8B": ("qwen3.5", "qwen3_coder", "qwen3"),
+    "Qwen/Qwen3-VL-8B-Thinking": ("qwen-vl-thinking", "hermes", "qwen3"),
+    "Qwen/Qwen3-VL-8B-Instruct": ("qwen-vl", "hermes", None),
+    "Qwen/Qwen2.5-VL-7B-Instruct": ("qwen2.5-vl", None, None),
+    "moonshotai/Kimi-VL-A3B-Thinking-2506": ("kimi-vl", None, None),
+    "Qwen/Qwen3Guard-Gen-8B": ("qwen3guard", None, None),
+    "Qwen/Qwen3-32B": ("qwen3", "hermes", "qwen3"),
+    "Qwen/Qwen3-Coder-30B-A3B-Instruct": ("qwen3-coder", "qwen3_coder", None),
+    "Qwen/Qwen3-Embedding-0.6B": ("qwen3-embedding", None, None),
+    "Qwen/Qwen3-Reranker-0.6B": ("qwen3-reranker", None, None),
+    "HuggingFaceTB/SmolLM2-135M-Instruct": ("smollm2", "hermes", None),
+    "meta/some-model": ("generic", None, None),
+}
+
+
+def launch(model: str, **changes: object) -> Launch:
+    """A launch of a model by its own profile."""
+    values = {"model": model, "profile": find_profile(model), "python": "python3"}
+    return Launch.model_validate({**values, **changes})
+
+
+def words(model: str, **changes: object) -> list[str]:
+    """The command line."""
+    return command_line(launch(model, **changes), 8000)
+
+
+def after(command: list[str], flag: str) -> str:
+    """The value of a flag."""
+    return command[command.index(flag) + 1]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_finds_its_profile(model: str) -> None:
+    found = find_profile(model)
+    assert (found.name, found.tool_parser, found.reasoning_parser) == MODELS[model]
+
+
+def test_images_are_those_that_the_client_packs() -> None:
+    for model, (name, _, _) in MODELS.items():
+        if "vl" in name:
+            assert find_profile(model).images == vision_profile(model).images.images
+
+
+def test_the_command_line_of_a_model_with_tools_and_images() -> None:
+    command = words("Qwen/Qwen3.5-35B-A3B", tensor_parallel=4, name="qwen", drain_s=30)
+    assert command[:3] == ["python3", "-m", "vllm.entrypoints.openai.api_server"]
+    assert {"--enable-prefix-caching", "--enable-auto-tool-choice"} < set(command)
+    assert "--enable-prompt-tokens-details" in command
+    assert "--data-parallel-size" not in command
+    wanted = {
+        "--model": "Qwen/Qwen3.5-35B-A3B", "--served-model-name": "qwen",
+        "--tensor-parallel-size": "4", "--tool-call-parser": "qwen3_coder",
+        "--reasoning-parser": "qwen3", "--shutdown-timeout": "30", "--host": "127.0.0.1",
+        "--port": "8000", "--limit-mm-per-prompt": '{"image": 16, "video": 0}',
+    }  # fmt: skip
+    assert {flag: after(command, flag) for flag in wanted} == wanted
+
+
+def test_embedding_and_reranking_have_no_flags_of_chat() -> None:
+    command = words("Qwen/Qwen3-Reranker-0.6B")
+    assert after(command, "--runner") == "pooling"
+    assert json.loads(after(command, "--hf-overrides"))["classifier_from_token"] == ["no", "yes"]
+    assert "--enable-auto-tool-choice" not in command
+    assert after(words("any", profile=find_profile("any", "embedding")), "--runner") == "pooling"
+
+
+def test_adapters_are_checked_and_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"expected a folder with adapter_config\.json"):
+        words("m", lora={"mine": str(tmp_path)})
+    (tmp_path / "adapter_config.json").write_text("{}")
+    assert after(words("m", lora={"mine": str(tmp_path)}), "--lora-modules") == f"mine={tmp_path}"
+
+
+def test_a_profile_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"name": "mine", "structured_output": "guidance", "prefix_caching": false}')
+    command = words("m", profile=find_profile("m", str(path)), extra=("--seed", "1"))
+    assert json.loads(after(command, "--structured-outputs-config")) == {"backend": "guidance"}
+    assert "--no-enable-prefix-caching" in command
+    assert command[-2:] == ["--seed", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", "cannot read the profile"),
+        ("name: x\ntool_parsers: y", "tool_parsers: Extra inputs"),
+        ("name: x\nmatch: ['(']", "match '\\('"),
+        ("name: x\nchat_template: none.jinja", "there is no chat template"),
+        ("- 1", "the file: Input should be"),
+    ],
+)
+def test_a_malformed_profile_says_where(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=message):
+        find_profile("m", str(path))
+
+
+def test_an_unknown_profile_lists_what_there_is() -> None:
+    with pytest.raises(BadInput, match=r"no profile 'best'; there is .*smollm2"):
+        find_profile("m", "best")
+    assert list(shipped_profiles())[-1] == "generic"
+
+
+def test_figures_of_all_engines_add_up() -> None:
+    text = (
+        "# TYPE vllm:prefix_cache_hits_total counter\n"
+        'vllm:prefix_cache_hits_total{engine="0",model_name="m"} 30.0\n'
+        'vllm:prefix_cache_hits_total{engine="1",model_name="m"} 1.5e+02\n'
+        'vllm:prefix_cache_queries_total{engine="0",model_name="m"} 200.0\n'
+        'vllm:num_requests_running{engine="0",model_name="m"} 2.0\n'
+    )
+    found = parse_figures(text)
+    assert found == Figures(running=2, cache_queries=200, cache_hits=180)
+    assert found.hit_rate == 0.9
+    assert (found - Figures(cache_queries=100, cache_hits=90, running=7)).running == 2
+    assert Figures().hit_rate is None
+
+
+def test_a_recording_is_warmed_by_its_instructions_and_tools(tmp_path: Path) -> None:
+    import asyncio
+
+    from harness.models import CallStore, open_model
+
+    async def ask(calls: CallStore) -> None:
+        model = open_model("simulated/lookup", calls=calls)
+        for skill, count in (("One.", 1), ("Two.", 3)):
+            for task in range(count):
+                user = {"role": "user", "content": f"Question: {task}?"}
+                await model.complete([{"role": "system", "content": skill}, user])
+        await model.aclose()
+
+    with CallStore(tmp_path / "calls.sqlite") as calls:
+        asyncio.run(ask(calls))
+    bodies = warm_bodies(tmp_path)
+    assert [body["messages"][0]["content"] for body in bodies] == ["Two.", "One."]
+    assert all(body["messages"][1]["content"] == "Hello" for body in bodies)
+    (tmp_path / "bad.json").write_text("[]")
+    with pytest.raises(BadInput, match="expected a request with messages"):
+        warm_bodies(tmp_path / "bad.json")
