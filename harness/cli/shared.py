@@ -18,6 +18,12 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 seed_option = click.option("--seed", type=int, default=41, show_default=True, help="Random seed.")
+base_url_option = click.option(
+    "--base-url",
+    multiple=True,
+    callback=lambda context, parameter, urls: ",".join(urls) or None,
+    help="Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the load.",
+)
 dry_run_option = click.option("--dry-run", is_flag=True, help="Plan and estimate; call no model.")
 
 
@@ -32,7 +38,7 @@ def model_options(command: CommandT) -> CommandT:
             help="openai/NAME, vllm/NAME, local/NAME, replay/FILE or simulated/PROFILE; may "
             "repeat with a role (agent=, analyst=, merger=). Default: local/smollm2-135m.",
         ),
-        click.option("--base-url", help="Endpoint of openai/ and vllm/ models."),
+        base_url_option,
         click.option("--budget-usd", type=float, help="Stop before more money than this is spent."),
         click.option("--budget-tokens", type=int, help="Stop before more tokens are used."),
         click.option("--budget-calls", type=int, help="Stop before more calls are sent."),

@@ -1,0 +1,242 @@
+"""The real vLLM, served by `harness models serve` (an optional job: `make vllm`).
+
+HARNESS_VLLM_PYTHON names an interpreter with vLLM, gguf and accelerate; the CPU build is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import openai
+import pytest
+
+from harness.core.cache import cache_root
+from harness.models import pull
+from harness.models.vllm import check_arguments, command_line, read_figures, shipped_profiles
+from harness.models.vllm.command import Launch
+from harness.retrieve import open_encoder, open_reranker
+
+PYTHON = os.environ.get("HARNESS_VLLM_PYTHON", "")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PYTHON, reason="HARNESS_VLLM_PYTHON is not set: no vLLM to test"),
+]
+HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
+CONVERT = Path(__file__).parents[2] / "benchmarks" / "serving_weights.py"
+SKILL = "Answer in one short sentence. " + " ".join(
+    f"Rule {number}: state the unit of every quantity and where it was found."
+    for number in range(40)
+)
+TOOL: Any = {
+    "type": "function",
+    "function": {
+        "name": "read_cell",
+        "description": "Read a cell of the workbook.",
+        "parameters": {
+            "type": "object",
+            "properties": {"cell": {"type": "string", "pattern": "^[A-C][1-9]$"}},
+            "required": ["cell"],
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder() -> str:
+    """SmolLM2 in the form that vLLM reads, in the cache folder."""
+    out = cache_root() / "models" / "smollm2-135m-hf"
+    weights = str(pull.pull("smollm2-135m"))
+    subprocess.run([PYTHON, str(CONVERT), weights, str(out)], check=True, timeout=600)
+    return str(out)
+
+
+class Running:
+    """A `harness models serve` under way."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str, errors: Path) -> None:
+        self.process, self.url, self.errors = process, url, errors
+        self.client = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+
+
+@contextmanager
+def served(folder: str, tmp: Path, *options: str) -> Generator[Running]:
+    """Serve the small model on a free port, without compiling it."""
+    command = [*HARNESS, "models", "serve", folder, "--name", "small", "--port", "0"]
+    errors = tmp / "said.txt"
+    with (
+        errors.open("w") as said,
+        subprocess.Popen(
+            [*command, "--logs", str(tmp), *options, "--", "--enforce-eager"],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            env={"VLLM_CPU_KVCACHE_SPACE": "1", **os.environ},
+        ) as process,
+    ):
+        assert process.stdout is not None
+        found = re.search(r"serves (\S+)", process.stdout.readline())
+        assert found, errors.read_text("utf-8")
+        running = Running(process, found[1], errors)
+        try:
+            yield running
+        finally:
+            running.client.close()
+            process.terminate()
+            process.wait(120)
+
+
+@pytest.fixture(scope="module")
+def server(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    """One server for the tests that do not stop it."""
+    with served(folder, tmp_path_factory.mktemp("served")) as running:
+        yield running
+
+
+def chat(running: Running, text: str, **parameters: Any) -> Any:
+    """One greedy answer under the skill."""
+    return running.client.chat.completions.create(
+        model="small",
+        messages=[{"role": "system", "content": SKILL}, {"role": "user", "content": text}],
+        temperature=0,
+        **{"max_tokens": 24, **parameters},
+    )
+
+
+@pytest.mark.parametrize("name", sorted(shipped_profiles()))
+def test_vllm_takes_the_arguments_of_every_profile(name: str) -> None:
+    launch = Launch(
+        model="org/model", profile=shipped_profiles()[name], python=PYTHON, tensor_parallel=2
+    )
+    assert check_arguments(command_line(launch, 8000))
+
+
+def test_it_answers_and_says_what_came_from_the_cache(server: Running) -> None:
+    before = read_figures(server.url)
+    assert "Paris" in chat(server, "What is the capital of France?").choices[0].message.content
+    usage = chat(server, "What is the capital of Italy?").usage
+    assert usage.prompt_tokens_details.cached_tokens > 0.8 * usage.prompt_tokens
+    since = read_figures(server.url) - before
+    assert since.hit_rate is not None and since.hit_rate > 0.4
+
+
+def test_a_stream_arrives_piece_by_piece(server: Running) -> None:
+    pieces = [
+        chunk.choices[0].delta.content or "" for chunk in chat(server, "Count to ten.", stream=True)
+    ]
+    assert len([piece for piece in pieces if piece]) > 3
+
+
+def test_a_tool_is_called_with_arguments_of_its_schema(server: Running) -> None:
+    answer = chat(server, "Read cell B2.", tools=[TOOL], tool_choice="required", max_tokens=64)
+    (call,) = answer.choices[0].message.tool_calls
+    assert call.function.name == "read_cell"
+    assert re.fullmatch("[A-C][1-9]", json.loads(call.function.arguments)["cell"])
+
+
+def test_output_follows_a_schema(server: Running) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"verdict": {"enum": ["supported", "contradicted"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
+    text = chat(server, "Water is wet.", response_format=form).choices[0].message.content
+    assert json.loads(text)["verdict"] in ("supported", "contradicted")
+
+
+def test_the_harness_evaluates_with_it(server: Running) -> None:
+    from harness.models import open_model
+
+    async def ask() -> Any:
+        model = open_model("vllm/small", base_url=server.url)
+        reply = await model.complete([{"role": "user", "content": "What is 2 + 2?"}])
+        await model.aclose()
+        return reply
+
+    reply = asyncio.run(ask())
+    assert reply.usage.prompt_tokens > 0 and reply.text
+
+
+def test_requests_under_way_are_answered_before_it_ends(folder: str, tmp_path: Path) -> None:
+    texts: list[str] = []
+    with served(folder, tmp_path, "--drain", "120") as running:
+
+        def ask() -> None:
+            stream = chat(
+                running,
+                "Tell a story.",
+                stream=True,
+                max_tokens=200,
+                extra_body={"min_tokens": 200},
+            )
+            for chunk in stream:
+                texts.append(chunk.choices[0].delta.content or "")
+                begun.set()
+
+        begun = threading.Event()
+        slow = threading.Thread(target=ask)
+        slow.start()
+        assert begun.wait(60)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(150) == 0
+        slow.join(30)
+    assert len(texts) > 150, "the stream went on to its end"
+    assert "draining 1 requests under way; the prefix cache held" in running.errors.read_text()
+
+
+def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
+    texts = ["Seals wear out.", "The bank raised its interest rate.", "Orbits decay."]
+    with served(folder, tmp_path, "--profile", "embedding") as running:
+        encoder = open_encoder("vllm/small", running.url)
+        rows = encoder.encode(texts)
+        scores = open_reranker(f"{running.url}/rerank#small").score(texts[1], texts)
+    assert rows.shape == (3, 576)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+    assert max(range(3), key=scores.__getitem__) == 1
+    assert np.allclose(scores, rows @ rows[1], atol=0.02), "the cosine of the same vectors"
+
+
+def test_an_engine_that_is_killed_comes_back(folder: str, tmp_path: Path) -> None:
+    with served(folder, tmp_path) as running:
+        listing = subprocess.run(
+            ["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        )
+        rows = [line.split(maxsplit=2) for line in listing.stdout.splitlines()]
+        port = running.url.rpartition(":")[2].removesuffix("/v1")
+        leader = next(
+            pid for pid, _, args in rows if f"--port {port}" in args and "-m vllm" in args
+        )
+        engine = next(pid for pid, parent, args in rows if parent == leader and "Engine" in args)
+        os.kill(int(engine), signal.SIGKILL)
+        assert _well(running.url) is False
+        for _ in range(240):
+            if _well(running.url):
+                break
+            threading.Event().wait(1)
+        assert chat(running, "Hello").choices[0].message.content
+    assert "starting it again (1 of 3)" in running.errors.read_text()
+
+
+def _well(url: str) -> bool:
+    for _ in range(20):  # it takes vLLM a moment to see that its engine is gone
+        try:
+            if httpx.get(f"{url.removesuffix('/v1')}/health", timeout=2).status_code == 200:
+                return True
+        except httpx.HTTPError:
+            return False
+        threading.Event().wait(0.5)
+    return False
