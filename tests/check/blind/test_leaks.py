@@ -150,6 +150,12 @@ def test_a_digit_or_a_part_of_a_name_alone_is_no_leak() -> None:
     assert not holds_value("What of the tolvikers?", "Tolvik")
 
 
+def test_digits_of_several_questions_are_no_leak_together() -> None:
+    value = "6 to 9 pounds"
+    assert not holds_value("What of passage 6, weight?\nWhat of passage 9, weight?", value)
+    assert holds_value("What of weights of 6 or even 9 pounds?\nWhat of births?", value)
+
+
 @pytest.mark.parametrize(
     ("question", "polar"),
     [
