@@ -47,6 +47,7 @@ _PLACEHOLDER = re.compile(
     r"|[\w.]*(?:environ|getenv|config|settings|process\.env)[\w.]*|string|optional\w*|secret|token"
     r"|password|str|self\.\w+)$"
 )
+_MARKS, _MEANT = re.compile(r"\\+([nrt\"'/])"), {'"': '"', "'": "'", "/": "/"}
 _KEYS = re.compile(rf"(?i)^{_NAME}$")
 
 
@@ -76,8 +77,8 @@ class Redactor:
     def text(self, text: str) -> tuple[str, Counter[str]]:
         """One text without secrets: for files that an agent will read."""
         found: Counter[str] = Counter()
-        known = {value for value, kind in secrets_in(text) if _distinct(value, kind)}
-        clean = self._text(text, sorted(known, key=len, reverse=True), found)
+        known = sorted(known_in(text), key=len, reverse=True)
+        clean = self._text(text, known, found)
         self.counts += found
         return clean, found
 
@@ -85,7 +86,7 @@ class Redactor:
         """Every secret of a session; longest first, since one may begin with another."""
         found: set[str] = set()
         for name, text in _texts(document):
-            found |= {value for value, kind in secrets_in(text) if _distinct(value, kind)}
+            found |= known_in(text)
             if _KEYS.match(name) and len(text) >= LEAST and not _PLACEHOLDER.match(text):
                 found |= {text} if "\n" not in text and " " not in text.strip() else set()
         return sorted(found, key=len, reverse=True)
@@ -135,6 +136,19 @@ def secrets_in(text: str) -> Iterator[tuple[str, str]]:
             value = _secret(match)
             if not _PLACEHOLDER.match(value):
                 yield value, kind
+
+
+def known_in(text: str) -> set[str]:
+    """Secrets of a text that are replaced wherever else they stand.
+
+    A text that was written out as JSON or as a string of a program has `\\n` before what began a
+    line: it is looked through without such marks too.
+    """
+    found = {value for value, kind in secrets_in(text) if _distinct(value, kind)}
+    if "\\" in text:
+        bare = _MARKS.sub(lambda mark: _MEANT.get(mark[1], "\n"), text)
+        found |= {value for value, _ in secrets_in(bare) if "\n" not in value}
+    return found
 
 
 def _distinct(value: str, kind: str) -> bool:

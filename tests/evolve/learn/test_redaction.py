@@ -1,0 +1,66 @@
+"""What is planted in a session must not be in what is sent; what is no secret stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.core.redaction import redact
+from harness.evolve.learn.redaction import Redactor, speakable
+from harness.trajectories import dump, open_trajectories
+from tests.evolve.learn.clients import write_claude, write_codex
+from tests.evolve.learn.planted import PLANTED, events
+
+PROMPT = "The discount is ignored."
+
+
+@pytest.mark.parametrize("client", ["claude", "codex-1", "codex-2", "codex-3"])
+def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
+    session = events(PLANTED, PROMPT)
+    if client == "claude":
+        path = write_claude(tmp_path, "s1", session)
+    else:
+        path = write_codex(tmp_path, "s1", session, form=int(client[-1]))
+    (found,) = open_trajectories(path)
+    logged = json.dumps(dump(found))
+    assert [kind for kind, secret in PLANTED.items() if secret not in logged] == []
+    clean, counts = Redactor(Path("/home/ada")).clean(found)
+    text = json.dumps(dump(clean))
+    assert [kind for kind, secret in PLANTED.items() if secret in text] == []
+    assert counts["repeated secret"] >= 2
+    assert "/home/ada" not in text
+    assert PROMPT in text
+    assert "4 passed in 0.10s" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token = tokenizer.next_token()",
+        "max_tokens: 4096",
+        "def password(self) -> str:",
+        'password = os.environ["DB_PASSWORD"]',
+        "API_KEY=$API_KEY",
+        "the token count is 1200 per call",
+        "basic understanding_of_the_matter is enough",
+        "https://example.org:8080/a/b?c=d",
+        "git@github.com:someone/project.git",
+        "2f1c9d3a4b5e6f708192a3b4c5d6e7f8091a2b3c",
+        "parametrised secret sharing over GF(256)",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Redactor(None).text(text)[0] == text
+
+
+def test_a_key_that_was_cut_off_goes_too() -> None:
+    cut = "-----BEGIN OPENSSH " + "PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE"
+    assert "b3Blbn" not in redact(cut)
+
+
+def test_a_quote_ends_before_a_secret() -> None:
+    secret = PLANTED["OpenAI key"]
+    assert speakable(f"still wrong with {secret} set") == "still wrong with"
+    assert speakable("still wrong") == "still wrong"
