@@ -78,23 +78,23 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
     """Write the public set NAME, whose file is PATH, as tasks with their documents or images.
 
     NAME: hotpotqa, twowiki, musique, bamboogle, frames, strategyqa, nq, squad, leval, qmsum,
-    quality, narrativeqa, longbench, longbench2 or infinitebench; with images, which are looked
-    for beside PATH: docvqa, infographicvqa, textvqa, chartqa, tabmwp, mathvista, scienceqa or
+    quality, narrativeqa, longbench, longbench2 or infinitebench; problems: gsm8k, math, aime or
+    dapo-math; with tables, which are looked for beside PATH: wikitablequestions or hitab; with
+    images, likewise: docvqa, infographicvqa, textvqa, chartqa, tabmwp, mathvista, scienceqa or
     sroie.
 
     Example: harness corpora convert hotpotqa hotpot_dev.json --out hotpot/ --limit 100
     """
     from collections import Counter
 
-    from harness.corpora.loaders import convert as convert_set
-    from harness.corpora.vqa import VISUAL_LOADERS, convert_visual
+    from harness.corpora.converting import convert_any
 
-    write = convert_visual if name in VISUAL_LOADERS else convert_set
-    tasks = write(name, path, out, split, limit)
+    tasks = convert_any(name, path, out, split, limit)
     family = Counter(task.check for task in tasks).most_common(1)[0][0]
     file = out / f"{split}.jsonl"
     facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}
-    emit(facts, as_json, f"{file}: {len(tasks)} tasks; harness eval {file} --agent graph:{family}")
+    agent = "" if family in ("math", "tableqa") else f" --agent graph:{family}"
+    emit(facts, as_json, f"{file}: {len(tasks)} tasks; harness eval {file}{agent}")
 
 
 @corpora.command()

@@ -130,13 +130,13 @@ def attempt_context(
 
     Args:
         suite: whose settings hold.
-        task: spreadsheet tasks have tools and an output file of their own.
+        task: those on workbooks have tools and an output file of their own.
         model: answers.
         seed: of this attempt.
         skill: skill directory, or None.
         skill_mode: in place of the suite's.
     """
-    spreadsheet = task.check == "spreadsheet"
+    spreadsheet = task.check == "spreadsheet" or _writes_answer(task)
     tools = suite.tools
     if tools is None:
         tools = ("python", "bash") if spreadsheet else ()
@@ -150,6 +150,11 @@ def attempt_context(
         protocol=suite.protocol,
         output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
     )
+
+
+def _writes_answer(task: Task) -> bool:
+    """Whether a question about a table is answered in a workbook."""
+    return task.check == "tableqa" and task.meta.get("form") != "reply"
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from harness.tasks.recalculation import find_soffice, recalculate
 from harness.tasks.search import SearchFamily
 from harness.tasks.spreadsheet import SpreadsheetFamily
 from harness.tasks.spreadsheetbench import KNOWN_BAD, load_spreadsheetbench
+from harness.tasks.tableqa import TableFamily
 from harness.tasks.types import Family
 from harness.tasks.vqa import VqaFamily
 
@@ -25,6 +26,7 @@ __all__ = [
     "MathFamily",
     "SearchFamily",
     "SpreadsheetFamily",
+    "TableFamily",
     "VqaFamily",
     "compare_workbooks",
     "family",
@@ -50,6 +52,8 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
         return LongDocFamily()
     if task.check == "math":
         return MathFamily()
+    if task.check == "tableqa":
+        return TableFamily()
     if task.check == "vqa":
         return VqaFamily()
     return GenericFamily(sandbox)
