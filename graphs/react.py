@@ -1,10 +1,12 @@
 """The ReAct agent: think, act, observe (Yao et al. 2023; rollouts of Trace2Skill section 1.1).
 
-    think ──► act ──► observe ──► think …
-      │  └─► correct ──► think        a reply that cannot be read; uses up no turn
-      └────► finish ──► END           the answer; back to think once if the output file is missing
+    think ──► act ──► think …         the tools, and what they returned put before the model
+      │  ├─► correct ──► think        a reply that cannot be read; uses up no turn
+      │  └─► finish ──► END           is the output file there? back to think once if it is not
+      └────► END                      the answer, where no output file is asked for
 
-State is JSON only. Model, tools and skill come through the runtime context.
+State is JSON only. Model, tools and skill come through the runtime context. Acting and observing
+are one node: a step of LangGraph takes about 1 ms of processor time, whatever the node does.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ class State(Conversation, total=False):
     turns: int
     format_errors: int
     pending: list[dict[str, Any]]
-    observations: list[dict[str, str]]
     error: str
     answer: str | None
+    settled: bool
     reminded: bool
 
 
@@ -80,7 +82,10 @@ async def think(state: State, runtime: Context) -> Update:
         "error": "",
     }
     if isinstance(step, Final):
-        return {**read, "answer": step.answer, "pending": []}
+        settled = not context.output_file
+        if settled:
+            context.tell({"type": "final", "answer": step.answer})
+        return {**read, "answer": step.answer, "pending": [], "settled": settled}
     return {**read, "pending": [vars(action) for action in step]}
 
 
@@ -96,15 +101,18 @@ def _read(text: str, calls: tuple[ModelCall, ...], context: ReactContext) -> lis
 
 
 async def act(state: State, runtime: Context) -> Update:
-    """Run the tools that the reply asked for."""
+    """Run the tools that the reply asked for, and put what they returned before the model."""
     context = runtime.context
-    observations: list[dict[str, str]] = []
+    observed: list[dict[str, str]] = []
     for action in state.get("pending", []):
         context.tell({"type": "tool", **action})
         text = truncate(await _call(action, context))
         context.tell({"type": "observation", "id": action["id"], "text": text})
-        observations.append({"id": action["id"], "text": text})
-    return {"observations": observations, "pending": []}
+        observed.append({"role": "tool", "tool_call_id": action["id"], "content": text})
+    if context.protocol == "text":
+        text = "\n\n".join(fenced(one["content"]) for one in observed)
+        observed = [{"role": "user", "content": text}]
+    return {"messages": observed, "pending": []}
 
 
 async def _call(action: dict[str, Any], context: ReactContext) -> str:
@@ -118,19 +126,7 @@ async def _call(action: dict[str, Any], context: ReactContext) -> str:
         return f"[Error: {error}]"
 
 
-def observe(state: State, runtime: Context) -> Update:
-    """Put what the tools returned before the model."""
-    if runtime.context.protocol == "text":
-        text = "\n\n".join(fenced(item["text"]) for item in state.get("observations", []))
-        return {"messages": [{"role": "user", "content": text}], "observations": []}
-    messages = [
-        {"role": "tool", "tool_call_id": item["id"], "content": item["text"]}
-        for item in state.get("observations", [])
-    ]
-    return {"messages": messages, "observations": []}
-
-
-def correct(state: State, runtime: Context) -> Update:
+async def correct(state: State, runtime: Context) -> Update:
     """Tell the model why its reply could not be read."""
     count = state.get("format_errors", 0) + 1
     runtime.context.tell({"type": "format_error", "text": state.get("error", "")})
@@ -144,7 +140,7 @@ def correct(state: State, runtime: Context) -> Update:
     return {"messages": [*answered, *reminder], "format_errors": count, "error": ""}
 
 
-def finish(state: State, runtime: Context) -> Update:
+async def finish(state: State, runtime: Context) -> Update:
     """End, or say once that the output file is missing."""
     context = runtime.context
     wanted = context.output_file
@@ -164,7 +160,9 @@ def after_thinking(state: State) -> str:
     """Which way a reply leads."""
     if state.get("error"):
         return "correct"
-    return "act" if state.get("pending") else "finish"
+    if state.get("pending"):
+        return "act"
+    return END if state.get("settled") else "finish"
 
 
 def after_finishing(state: State) -> str:
@@ -177,13 +175,11 @@ def build() -> Any:
     graph: Any = StateGraph(State, context_schema=ReactContext)
     graph.add_node("think", think)
     graph.add_node("act", act)
-    graph.add_node("observe", observe)
     graph.add_node("correct", correct)
     graph.add_node("finish", finish)
     graph.add_edge(START, "think")
-    graph.add_conditional_edges("think", after_thinking, ["act", "correct", "finish"])
-    graph.add_edge("act", "observe")
-    graph.add_edge("observe", "think")
+    graph.add_conditional_edges("think", after_thinking, ["act", "correct", "finish", END])
+    graph.add_edge("act", "think")
     graph.add_edge("correct", "think")
     graph.add_conditional_edges("finish", after_finishing, ["think", END])
     return graph

@@ -17,7 +17,7 @@ from harness.models.limited import SampleLimitReached
 from harness.tools import Bench, get_tools
 
 STEPS_PER_TURN = 4
-"""Graph steps that one turn takes at most: think, act, observe, or think and correct."""
+"""Graph steps that one turn takes at most; graphs of a user's may act and observe apart."""
 
 
 class ReactAgent:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from harness.models.endpoints import Endpoint
+from harness.models.faults import is_broken
 from harness.models.slots import Slots
 from harness.models.wire import Body
 
@@ -58,20 +59,39 @@ class Connections:
         Raises:
             openai.APIError: for anything else.
         """
-        import httpx2
-
         if self._endpoint.official and "max_tokens" in body:  # newer models refuse the old name
             body = {**body, "max_completion_tokens": body["max_tokens"]}
             del body["max_tokens"]
+        with self._endpoint.sending(index):
+            return await self._sent(index, body, timeout_s)
+
+    async def _sent(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
+        import httpx2
+        import openai
+
+        # The client's own limit counts from one byte to the next: a server that sends a byte now
+        # and then would hold a request for ever. An app in this process is not hung up on.
+        whole_s = timeout_s if self._endpoint.app is None else None
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
-        with self._endpoint.sending(index):
-            raw = await self._client(index).post(
-                "/chat/completions",
-                cast_to=httpx2.Response,
-                body=body,
-                options={"timeout": timeout_s},
-            )
+        try:
+            async with asyncio.timeout(whole_s):
+                raw = await self._client(index).post(
+                    "/chat/completions",
+                    cast_to=httpx2.Response,
+                    body=body,
+                    options={"timeout": timeout_s},
+                )
+        except openai.APIError:
+            raise
+        except Exception as error:
+            # What the client under `openai` does not translate: garbage in place of HTTP.
+            if not (isinstance(error, (TimeoutError, ValueError)) or is_broken(error)):
+                raise
+            request = httpx2.Request("POST", self._endpoint.urls[index])
+            if isinstance(error, TimeoutError):
+                raise openai.APITimeoutError(request) from error
+            raise openai.APIConnectionError(request=request) from error
         return raw.headers, raw.content
 
     async def aclose(self) -> None:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 BUSY = frozenset({408, 429, 503, 529})
 """Too slow, too many requests, unavailable, overloaded."""
-_UNSENT = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol", "PoolTimeout")
+_UNSENT = frozenset(
+    {"ConnectError", "ConnectTimeout", "UnsupportedProtocol", "PoolTimeout",
+     "ClientConnectorError", "ConnectionTimeoutError", "InvalidURL"}
+)  # fmt: skip
+"""Errors of httpx and aiohttp that came before the request was sent."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +80,34 @@ def classify(error: openai.APIError, endpoint: Endpoint, index: int) -> Fault:
     return Fault(BadInput(text), retried=False)
 
 
-def _no_answer(error: openai.APIError, where: str) -> Fault:
-    import openai
+def is_broken(error: BaseException) -> bool:
+    """Whether it is aiohttp that found no HTTP where an answer should have been."""
+    return any(kind.__module__.startswith("aiohttp.") for kind in type(error).__mro__)
 
+
+def _cause(error: BaseException) -> BaseException:
+    """What lies behind an error of the client.
+
+    The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also one
+    that was lost after the request had been sent and may have been paid for.
+    """
     cause = error.__cause__ or error
+    behind = cause.__cause__
+    return behind if behind is not None and is_broken(behind) else cause
+
+
+def _no_answer(error: openai.APIError, where: str) -> Fault:
+    cause = _cause(error)
     reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
-    unsent = type(cause).__name__ in _UNSENT
+    unsent = any(kind.__name__ in _UNSENT for kind in type(cause).__mro__)
+    slow = isinstance(cause, TimeoutError) or type(cause).__name__.endswith("Timeout")
     hint = "is the server running, and is the base URL right?" if unsent else "try again later"
     return Fault(
         Unreachable(f"{where} unreachable: {redact(reason)}; {hint}"),
         retried=True,
         unsent=unsent,
         lost=not unsent,
-        busy=isinstance(error, openai.APITimeoutError) and not unsent,
+        busy=slow and not unsent,
     )
 
 

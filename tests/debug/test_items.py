@@ -97,7 +97,7 @@ def test_it_is_replayed_without_a_call(run: Path, tmp_path: Path) -> None:
         assert (counts.replies, counts.exact, counts.results, counts.live) == (3, 3, 2, 0)
         assert item.notes == ()
         nodes = [event.node for event in timeline(debugger.graph, debugger.history())]
-        assert nodes == [*["think", "act", "observe"] * 2, "think", "finish"]
+        assert nodes == [*["think", "act"] * 2, "think"]
         debugger.replay("t1")
         assert counts.replies == 3
         assert compare(debugger.history("t1"), debugger.history("t1.1")).divergence is None
@@ -105,7 +105,7 @@ def test_it_is_replayed_without_a_call(run: Path, tmp_path: Path) -> None:
 
 def test_a_fork_is_served_until_it_asks_for_something_else(run: Path, tmp_path: Path) -> None:
     with opened(run, tmp_path) as (debugger, item, _):
-        second = timeline(debugger.graph, debugger.history())[3].point
+        second = timeline(debugger.graph, debugger.history())[2].point
         stop = debugger.fork(second)
         assert stop.task is not None
         assert stop.task.where == "think"
@@ -126,15 +126,15 @@ def test_live_tools_find_the_files_of_the_calls_before_them(run: Path, tmp_path:
     with serve(lambda _: completion("three letters")) as served:
         settings = {"model": "openai/other", "base_url": served.url}
         with opened(run, tmp_path, **settings) as (debugger, item, _):
-            point = timeline(debugger.graph, debugger.history())[4].point
+            point = timeline(debugger.graph, debugger.history())[3].point
             code = "print(open('seen.txt').read())"
             asked = [{"id": "x", "name": "python", "arguments": {"code": code}}]
             debugger.fork(point, values={"pending": asked})
             assert debugger.step().reason == "left recording"
             stop = debugger.live()
             assert stop.task is not None
-            assert stop.task.where == "observe"
-            assert debugger.state()["observations"][0]["text"].strip().endswith("one")
+            assert stop.task.where == "think"
+            assert debugger.state()["messages"][-1]["content"].strip().endswith("one")
             stop = debugger.go()
             assert (stop.reason, stop.values["answer"]) == ("done", "three letters")
             assert item.answers is not None

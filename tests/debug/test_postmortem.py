@@ -47,7 +47,7 @@ def test_a_finished_attempt_is_replayed_without_a_call(tmp_path: Path) -> None:
         assert debugger.branch is not None
         assert digests(store, debugger.branch.thread) == digests(store, "s")
         nodes = [event.node for event in timeline(debugger.graph, debugger.history("s"))]
-        assert nodes == ["think", "act", "observe", "think", "finish"]
+        assert nodes == ["think", "act", "think"]
     assert len(served.bodies) == 2
 
 
@@ -57,8 +57,8 @@ def test_a_finished_attempt_is_forked_with_another_observation(tmp_path: Path) -
     with open_store(path) as store:
         debugger = Debugger(assets.load_graph("react"), store)
         events = timeline(debugger.graph, debugger.history("s"))
-        point = next(event.point for event in events if event.node == "observe")
-        told = {"messages": [{"role": "user", "content": "41"}], "observations": []}
+        point = next(event.point for event in events if event.node == "act")
+        told = {"messages": [{"role": "user", "content": "41"}], "pending": []}
         stop = debugger.edit_output(point, told, of="s")
         assert stop.task is not None
         assert stop.task.node == "think"
