@@ -39,6 +39,10 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     intents={
         "Commands": {
             "run": ("harness.cli.eval:run_suite", "What is done where no command is named."),
+            "matrix": (
+                "harness.cli.eval_matrix:run_matrix",
+                "Suites x models x skills x context arms from one file.",
+            ),
             "regrade": (
                 "harness.cli.eval_regrade:regrade_run",
                 "Judge a finished run again, without running it.",
@@ -49,7 +53,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
             ),
         }
     },
-    subcommand_metavar="[run] [OPTIONS] SUITE | regrade | ctl",
+    subcommand_metavar="[run] [OPTIONS] SUITE | matrix | regrade | ctl",
 )
 def evaluate() -> None:
     """Run an agent over a suite and score it, or steer a run from another terminal.

@@ -31,6 +31,7 @@ __all__ = [
     "cluster_interval",
     "compare_paired",
     "detectable_lift",
+    "holm",
     "pass_rate_error",
     "pass_rate_interval",
     "ratio_interval",
@@ -117,6 +118,17 @@ def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) ->
         broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
         fixed=tuple(task for task in common if first[task] < 0.5 < second[task]),
     )
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p-values corrected so that all of them hold together (Holm 1979), in the same order."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [1.0] * len(values)
+    most = 0.0
+    for rank, at in enumerate(order):
+        most = max(most, min(1.0, values[at] * (len(values) - rank)))
+        found[at] = most
+    return found
 
 
 def detectable_lift(

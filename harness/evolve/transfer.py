@@ -21,6 +21,7 @@ from harness.evals.statistics import (
     PairedComparison,
     compare_paired,
     detectable_lift,
+    holm,
     required_tasks,
 )
 from harness.evals.suite import LoadedSuite
@@ -208,17 +209,6 @@ def _both_valid(
     )
     common = sorted(first.keys() & second.keys())
     return [first[key] for key in common], [second[key] for key in common]
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """p-values corrected so that all of them hold together (Holm 1979), in the same order."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    found = [1.0] * len(values)
-    most = 0.0
-    for rank, at in enumerate(order):
-        most = max(most, min(1.0, values[at] * (len(values) - rank)))
-        found[at] = most
-    return found
 
 
 def _verdict(

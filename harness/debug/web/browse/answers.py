@@ -9,6 +9,7 @@ from harness.core import BadInput
 from harness.core.redaction import redact
 from harness.debug.web.browse.evolutions import evolution, lineage
 from harness.debug.web.browse.library import Library, Place
+from harness.debug.web.browse.matrices import headline, matrix
 from harness.debug.web.browse.runs import TASK
 from harness.debug.web.browse.transcript import transcript
 
@@ -31,6 +32,7 @@ class Browsing:
             "item": self.item,
             "evolution": self.evolution,
             "lineage": self.lineage,
+            "matrix": self.matrix,
         }
 
     def about(self, *, debugger: bool = False, copy: bool = False) -> Any:
@@ -38,7 +40,7 @@ class Browsing:
         return {"debugger": debugger, "copy": copy, "at": self.library.whole()}
 
     def runs(self, _: Query) -> Any:
-        """All runs and evolutions, the latest first; one that cannot be read says why."""
+        """All runs, matrices and evolutions, the latest first; one that cannot be read says why."""
         rows = [_row(self.library, place) for place in self.library.places()]
         return {"root": self.library.root.name or str(self.library.root), "rows": rows}
 
@@ -106,6 +108,10 @@ class Browsing:
         """Where an `edit` of an `evolution` came from."""
         return lineage(self.library, needed(query, "evolution"), whole(query, "edit", -1))
 
+    def matrix(self, query: Query) -> Any:
+        """The table of a `matrix` and its plots."""
+        return matrix(self.library.place(needed(query, "matrix"), "matrix"))
+
 
 def needed(query: Query, name: str) -> str:
     """A parameter of the address that must be there."""
@@ -131,6 +137,8 @@ def _row(library: Library, place: Place) -> dict[str, Any]:
         if place.kind == "eval":
             run = library.run(place.name)
             return {**head, "report": run.report().model_dump(mode="json")}
+        if place.kind == "matrix":
+            return {**head, "matrix": headline(place)}
         found = evolution(place)
     except (BadInput, KeyError, OSError) as error:
         return {**head, "error": str(error)}

@@ -13,6 +13,7 @@ from typing import Any
 from harness.core import BadInput, write_atomic
 from harness.debug.web.browse.answers import Browsing
 from harness.debug.web.browse.library import Library
+from harness.debug.web.browse.sharing import shareable
 
 STATIC = Path(__file__).parent.parent / "static"
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
@@ -22,12 +23,15 @@ _SCRIPT = re.compile(r'^<script type="module" src="(\w+)\.js"></script>$', re.MU
 
 
 def write_copy(library: Library, out: Path) -> None:
-    """Write everything under the library's root as the HTML file `out`.
+    """Write everything under the library's root as the HTML file `out`, fit to be shared.
+
+    Secrets and the names of this machine's folders are taken out (:func:`shareable`).
 
     Raises:
         BadInput: if there is nothing to show, or `out` cannot be written.
     """
-    kept = {"\0".join(key): answer for key, answer in _answers(Browsing(library))}
+    clean = shareable(library.root)
+    kept = {"\0".join(key): clean(answer) for key, answer in _answers(Browsing(library))}
     if not kept["runs"]["rows"]:
         raise BadInput(f"expected runs or evolutions under {str(library.root)!r}, found none")
     page = (STATIC / "runs.html").read_text("utf-8")
@@ -52,8 +56,7 @@ def _answers(browsing: Browsing) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield ("runs",), runs
     for row in runs["rows"]:
         if "error" not in row:
-            ask = _of_run if row["kind"] == "eval" else _of_evolution
-            yield from ask(browsing, row["name"])
+            yield from _OF[row["kind"]](browsing, row["name"])
 
 
 def _of_run(browsing: Browsing, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -83,6 +86,13 @@ def _of_evolution(browsing: Browsing, name: str) -> Iterator[tuple[tuple[str, ..
             yield ("item", name, item), browsing.item({**query, "item": item})
         except BadInput:
             continue  # kept nowhere; the copy says so when it is asked
+
+
+def _of_matrix(browsing: Browsing, name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield ("matrix", name), browsing.matrix({"matrix": name})
+
+
+_OF = {"eval": _of_run, "evolution": _of_evolution, "matrix": _of_matrix}
 
 
 def _bundle(entry: str) -> str:

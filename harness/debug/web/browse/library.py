@@ -1,4 +1,4 @@
-"""The eval runs and evolutions in a folder, by name; what is not there cannot be asked for."""
+"""Eval runs, matrices and evolutions in a folder, by name; nothing else can be asked for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from harness.core import BadInput, Trajectory
 from harness.debug.web.browse.runs import EvalRun
 from harness.trajectories import find_trajectory
 
-Kind = Literal["eval", "evolution"]
+Kind = Literal["eval", "evolution", "matrix"]
 Kept = Callable[[Path, str], Trajectory]
 """Gives a trajectory that an evolution in a folder kept itself; BadInput if it kept none."""
 DEPTH = 5
 """Folders below the root that are looked into."""
-MARKS: tuple[tuple[str, Kind], ...] = (("run.json", "eval"), ("evolve.json", "evolution"))
+MARKS: tuple[tuple[str, Kind], ...] = (
+    ("run.json", "eval"),
+    ("evolve.json", "evolution"),
+    ("matrix.json", "matrix"),
+)
 _ASIDE = frozenset(("work", "patches", "skill", "export", "node_modules"))
 
 
@@ -60,9 +64,10 @@ class Library:
         return sorted(found.values(), key=lambda one: (-one.changed, one.name))
 
     def whole(self) -> str:
-        """Address of the root, where the root itself is a run or an evolution; else ""."""
+        """Address of the root, where the root itself is something to show; else ""."""
         kinds = {place.kind for place in self.places() if place.name == "."}
-        return "evolution=." if "evolution" in kinds else "run=." if kinds else ""
+        names = {"evolution": "evolution", "matrix": "matrix", "eval": "run"}
+        return next((f"{name}=." for kind, name in names.items() if kind in kinds), "")
 
     def place(self, name: str, kind: Kind) -> Place:
         """The place of that name.
@@ -74,8 +79,8 @@ class Library:
             self.places()
         found = self._places.get(name)
         if found is None or found.kind != kind:
-            what = {"eval": "eval run", "evolution": "evolution"}[kind]
-            raise BadInput(f"expected the name of an {what} in {str(self.root)!r}, found {name!r}")
+            what = {"eval": "an eval run", "evolution": "an evolution", "matrix": "a matrix"}[kind]
+            raise BadInput(f"expected the name of {what} in {str(self.root)!r}, found {name!r}")
         return found
 
     def run(self, name: str) -> EvalRun:

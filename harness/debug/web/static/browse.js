@@ -1,14 +1,15 @@
-// Runs, samples, transcripts and evolutions: the address says what is shown.
+// Runs, matrices, samples, transcripts and evolutions: the address says what is shown.
 
 import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
 import { evolutionView } from "./lineage.js";
 import { listView } from "./list.js";
+import { matrixView } from "./matrix.js";
 import { runView } from "./samples.js";
 import { itemView } from "./transcript.js";
 
 const $ = (selector) => document.querySelector(selector);
-const place = ({ run, item, evolution }) => JSON.stringify([run, item, evolution]);
+const place = ({ run, item, evolution, matrix }) => JSON.stringify([run, item, evolution, matrix]);
 let shown = null;
 let turn = 0;
 let about = {};
@@ -50,7 +51,7 @@ async function show() {
   const mine = (turn += 1);
   const before = shown;
   const frame = frameFor(at);
-  const view = at.item ? itemView : at.run ? runView : at.evolution ? evolutionView : listView;
+  const view = at.item ? itemView : at.run ? runView : at.evolution ? evolutionView : at.matrix ? matrixView : listView;
   $("#toast").textContent = "";
   try {
     shown = place(at);

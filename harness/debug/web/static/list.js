@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { el } from "./dom.js";
 import { count, day, percent, plural, rate, simulated } from "./figures.js";
+import { matrixRow } from "./matrix.js";
 import { SIZE, pageCount, pager, table } from "./paging.js";
 
 export async function listView(at, frame) {
@@ -15,10 +16,13 @@ export async function listView(at, frame) {
     const found = rows.filter((row) => textOf(row).includes(wanted));
     const evolutions = found.filter((row) => row.kind === "evolution");
     const runs = found.filter((row) => row.kind === "eval");
+    const matrices = found.filter((row) => row.kind === "matrix");
     const page = Math.min(Number(at.page) || 1, pageCount(runs.length));
     shown.replaceChildren(...[
       evolutions.length ? el("h2", {}, "Evolutions") : null,
       evolutions.length ? table("Evolutions", ["Evolution", "Gate", { name: "Before → after", number: true }, { name: "Edits", number: true }, { name: "Records", number: true }, { name: "Tokens", number: true }, "Changed"], evolutions.map(evolutionRow)) : null,
+      matrices.length ? el("h2", {}, "Matrices") : null,
+      matrices.length ? table("Matrices", ["Matrix", "Name", { name: "Cells", number: true }, "Changed"], matrices.map(matrixRow)) : null,
       el("h2", {}, "Eval runs"),
       runs.length ? table("Eval runs", ["Run", "Suite", "Model", "Skill", "Pass rate", { name: "Samples", number: true }, "Invalid", { name: "Tokens", number: true }, "Changed"], runs.slice((page - 1) * SIZE, page * SIZE).map(runRow)) : el("p", { class: "note" }, rows.length ? "None that the search leaves." : `No runs in ${root} yet. “harness eval” writes some.`),
       pager(runs.length, page, (to) => frame.change({ page: to }, draw)),
@@ -31,7 +35,7 @@ export async function listView(at, frame) {
 
 function textOf(row) {
   const { suite, model, skill } = row.report || {};
-  return [row.name, suite, model, skill, row.result?.gate?.verdict].join(" ").toLowerCase();
+  return [row.name, suite, model, skill, row.result?.gate?.verdict, row.matrix?.title].join(" ").toLowerCase();
 }
 
 function linkTo(to, name) {

@@ -1,0 +1,217 @@
+"""A matrix of runs from one file: cells, budgets, going on, comparison, plot, copy to share."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli import cli
+from harness.core import BadInput, LimitReached
+from harness.core.rundir import RunReader
+from harness.evals.matrix import read_lock, read_matrix
+from harness.evals.matrix_report import matrix_report
+from harness.evals.matrix_run import MatrixRun, MatrixSettings
+from harness.evals.plot import Point, cost_plot, pareto
+from harness.evals.session import records
+from harness.evals.statistics import holm
+from tests.models.http_server import Answer, Served, completion, serve
+
+SECRET = "sk-" + "a1B2" * 8
+MATRIX = """
+name: sizes
+suites: [s.jsonl]
+models:
+  small: {{spec: openai/small, base_url: "{url}"}}
+  large: {{spec: openai/large, base_url: "{url}"}}
+contexts:
+  plain: {{}}
+  hot: {{sampling: {{temperature: 0.9}}}}
+base: {{model: small}}
+sandbox: none
+"""
+
+
+def answer(body: dict[str, Any]) -> Answer:
+    """The large model knows all answers; the small one those of even tasks."""
+    number = int(re.findall(r"task (\d+)", str(body["messages"]))[-1])
+    knows = body["model"] == "large" or number % 2 == 0
+    return completion("4" if knows else f"no idea {SECRET}")
+
+
+def written(folder: Path, url: str, tasks: int = 8, text: str = MATRIX) -> Path:
+    rows = [{"id": f"t{n}", "prompt": f"task {n}", "answer": "4"} for n in range(tasks)]
+    (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / "matrix.yaml"
+    path.write_text(text.format(url=url))
+    return path
+
+
+def told(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["eval", "matrix", *words])
+
+
+def test_cells_are_run_folders_compared_with_the_base(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        done = told(str(written(tmp_path, served.url)), "--out", str(tmp_path / "m"), "--json")
+        assert len(served.bodies) == 32
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    rows = {(one["cell"]["model"], one["cell"]["context"]): one for one in report["cells"]}
+    assert rows["small", "plain"]["base"]
+    assert rows["small", "plain"]["versus_base"] is None
+    assert rows["small", "hot"]["versus_base"]["difference"] == 0
+    large = rows["large", "plain"]
+    assert (large["report"]["score"], large["versus_base"]["difference"]) == (1.0, 0.5)
+    # Four of eight tasks are fixed: exact McNemar 2 / 16, two such comparisons of three.
+    assert large["versus_base"]["p"] == pytest.approx(0.125)
+    assert (report["comparisons"], large["p_holm"]) == (3, pytest.approx(0.375))
+    for one in report["cells"]:
+        assert RunReader(tmp_path / "m" / one["run"]).lock["kind"] == "eval"
+    again = told(str(tmp_path / "m"))
+    assert "+50.0%" in again.output
+    assert "corrected for 3 (Holm)" in again.output
+
+
+def test_a_matrix_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        path = written(tmp_path, served.url)
+        stopped = told(str(path), "--out", str(tmp_path / "m"), "--budget-calls", "12")
+        assert isinstance(stopped.exception, LimitReached)
+        assert "go on with:\n" in stopped.output
+        assert len(served.bodies) == 12
+        half = matrix_report(tmp_path / "m")
+        assert [one.report is None for one in half.cells] == [False, False, True, True]
+        spent = told(str(path), "--resume", str(tmp_path / "m"), "--budget-calls", "12")
+        assert isinstance(spent.exception, LimitReached)
+        assert len(served.bodies) == 12
+        assert told(str(path), "--resume", str(tmp_path / "m")).exit_code == 0
+        assert len(served.bodies) == 32
+    assert all(len(records(tmp_path / "m" / one.folder)) == 8 for one in cells(tmp_path / "m"))
+
+
+def cells(folder: Path) -> Any:
+    return read_lock(folder).cells
+
+
+def test_another_matrix_is_refused(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        path = written(tmp_path, served.url, tasks=2)
+        assert told(str(path), "--out", str(tmp_path / "m")).exit_code == 0
+        path.write_text(path.read_text() + "epochs: 2\n")
+        other = told(str(path), "--resume", str(tmp_path / "m"))
+    assert isinstance(other.exception, BadInput)
+    assert "holds another matrix" in str(other.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("suites: [s.jsonl]\nmodels: [openai/x]\n", "name: Field required"),
+        ("name: x\nsuites: []\nmodels: [openai/x]\n", "suites: Dictionary should have at least 1"),
+        ("name: x\nsuites: [a, a]\nmodels: [openai/x]\n", "names an entry twice"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\nbase: {{model: y}}\n", "base is no cell"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\nbase: {{suite: s}}\n", "got 'suite'"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncolour: red\n", "Extra inputs"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncontexts: {{a: {{b: 2}}}}\n", "Extra"),
+        ("a: [", "not YAML"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_refused_by_its_field(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read_matrix(written(tmp_path, "", text=text))
+
+
+@pytest.mark.parametrize("line", ["skills: [nowhere]", "models: [none/x]", "suites: [nowhere]"])
+def test_nothing_is_run_where_one_cell_cannot_be(tmp_path: Path, line: str) -> None:
+    axis = line.partition(":")[0]
+    rows = {"name": "name: x", "suites": "suites: [s.jsonl]", "models": "models: [openai/x]"}
+    text = "\n".join({**rows, axis: line.replace("[", "[s.jsonl, ") if axis == "suites" else line,
+                      "sandbox": "sandbox: none"}.values())  # fmt: skip
+    with pytest.raises(BadInput):
+        run_file(written(tmp_path, "", text=text), tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def run_file(path: Path, out: Path) -> None:
+    MatrixRun(read_matrix(path), path.parent, out, MatrixSettings()).run()
+
+
+def test_a_cell_that_cannot_be_reached_does_not_stop_the_others(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        path = written(tmp_path, served.url, tasks=2)
+        lost = 'small: {spec: openai/small, base_url: "http://127.0.0.1:9/v1"}'
+        path.write_text(re.sub(r"small: \{.*\}", lost, path.read_text(), count=1))
+        done = told(str(path), "--out", str(tmp_path / "m"))
+    assert done.exit_code == 0, done.output
+    found = {(one.cell.model, one.cell.context): one for one in matrix_report(tmp_path / "m").cells}
+    large, small = found["large", "plain"].report, found["small", "plain"].report
+    assert large is not None
+    assert small is not None
+    assert (large.passed, small.score, small.invalid) == (2, None, 2)
+
+
+def test_the_dry_run_costs_nothing_and_says_what_all_would(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        done = told(str(written(tmp_path, served.url)), "--dry-run", "--json")
+        assert served.bodies == []
+    found = json.loads(done.stdout)
+    assert [one["estimate"]["calls"] for one in found["cells"]] == [8] * 4
+    assert found["cost_usd"] is None
+
+
+def copied(folder: Path, served: Served) -> str:
+    path = written(folder, served.url, tasks=4)
+    words = [str(path), "--out", str(folder / "m"), "--html", str(folder / "m.html")]
+    assert told(*words).exit_code == 0
+    return (folder / "m.html").read_text()
+
+
+def test_the_copy_to_share_has_all_cells_and_tells_no_secret_and_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serve(answer) as served:
+        page = copied(tmp_path, served)
+    kept = json.loads(re.findall(r'id="kept">(.*)</script>', page)[0].replace("\\u003c", "<"))
+    matrix = kept["matrix\0."]
+    assert matrix["name"] == "sizes"
+    assert {f"run\0{one['run']}" for one in matrix["cells"]} <= kept.keys()
+    assert "no idea" in page
+    assert SECRET not in page
+    assert str(tmp_path) not in page
+    assert str(Path.home()) + "/" not in page
+
+
+def test_the_plot_is_labelled_and_joins_the_front() -> None:
+    rows = [("a & b", 1.0, 0.5), ("c", 2.0, 0.4), ("d", 3.0, 0.9), ("e", 3.0, 0.8)]
+    points = [Point(label=label, cost=cost, quality=rate, low=rate - 0.1, high=rate + 0.1)
+              for label, cost, rate in rows]  # fmt: skip
+    assert pareto(points) == [0, 2]
+    drawn = cost_plot(points, "title", "US dollars")
+    tree = ElementTree.fromstring(drawn)
+    name = "{http://www.w3.org/2000/svg}"
+    texts = [one.text for one in tree.iter(f"{name}text")]
+    assert {"a & b", "c", "d", "e", "title", "US dollars per attempt"} <= set(texts)
+    kinds = [one.get("class") for one in tree.iter(f"{name}circle")]
+    assert kinds == ["best", "dot", "best", "dot"]
+    line = next(tree.iter(f"{name}polyline")).get("points") or ""
+    assert len(line.split()) == 2
+
+
+@pytest.mark.parametrize("costs", [[0.0], [0.0, 0.0], [1e-6, 5.0], [7.0, 7.0], [0.0, 3.0]])
+def test_any_costs_can_be_drawn(costs: list[float]) -> None:
+    points = [Point(label="x", cost=cost, quality=0.5, low=0, high=1) for cost in costs]
+    for circle in ElementTree.fromstring(cost_plot(points, "t", "tokens")).iter():
+        if circle.tag.endswith("circle"):
+            assert 70 <= float(circle.get("cx") or -1) <= 736
+
+
+def test_holm_multiplies_the_least_by_the_number() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.5]) == [1.0, 1.0]
