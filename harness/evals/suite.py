@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationError
 
 from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
+from harness.evals.dividing import Split, SplitBy, divided
 from harness.models.limited import SampleLimits
 from harness.models.types import Sampling
 
 _SCORER = re.compile(r"[\w-]*")
 """Name of one of our scorers, or none."""
-Split = Literal["train", "selection", "test"]
 
 
 class Suite(Value):
@@ -27,6 +26,8 @@ class Suite(Value):
         name: shown in reports.
         tasks: a task file relative to the suite, or split -> task file. One file is halved
             into train and selection where a split is asked for.
+        split_by: how one task file is divided, in place of the halves: see
+            :mod:`harness.evals.dividing`.
         corpus: name of one of our generated corpora, instead of `tasks`.
         agent: agent spec; relative files start at the suite.
         skill_mode: preloaded or discovered.
@@ -39,6 +40,7 @@ class Suite(Value):
 
     name: str
     tasks: str | dict[Split, str] | None = None
+    split_by: SplitBy | None = None
     corpus: str | None = None
     agent: str = "graph:react"
     skill_mode: SkillMode = "preloaded"
@@ -78,7 +80,7 @@ class LoadedSuite(Value):
         """Digest of the settings, the tasks and the contents of their files."""
         files = {path: digest_file(self.base / path) for path in self.files}
         tasks = [task.model_dump(mode="json") for task in self.tasks]
-        return digest([self.suite.model_dump(mode="json"), tasks, files])
+        return digest([self.suite.model_dump(mode="json", exclude={"split_by"}), tasks, files])
 
 
 def _gold_file(task: Task, base: Path) -> tuple[str, ...]:
@@ -106,9 +108,19 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
     else:
         suite, root = _read(path), path.parent
     tasks_file, found_split = _tasks_file(suite, root, split)
-    tasks = tuple(read_models(tasks_file, Task))
+    if _is_spreadsheetbench(tasks_file):
+        from harness.tasks import load_spreadsheetbench
+
+        tasks = tuple(load_spreadsheetbench(tasks_file))
+    else:
+        tasks = tuple(read_models(tasks_file, Task))
     _check(tasks, tasks_file)
-    if split is not None and found_split is None:
+    if suite.split_by is not None:
+        if found_split is not None:
+            raise BadInput(f"suite {suite.name!r}: 'split_by' divides one task file, not splits")
+        found_split = split or "test"
+        tasks = divided(tasks, suite.split_by, found_split, suite.name)
+    elif split is not None and found_split is None:
         tasks, found_split = _half(tasks, suite, split), split
     return LoadedSuite(
         suite=suite, split=found_split, tasks=tasks, base=tasks_file.parent, root=root
