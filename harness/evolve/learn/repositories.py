@@ -111,6 +111,7 @@ def check_out(root: Path, commit: str, into: Path) -> None:
     Raises:
         NotRebuilt: if the repository cannot be cloned.
     """
+    into = into.resolve()  # git runs in the repository: a relative path would lie in there
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=".clone-") as folder:
         clone = Path(folder) / "tree"
