@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,31 +31,57 @@ pytestmark = pytest.mark.slow
 ACTOR = "ray::RayWorker"
 
 
-def test_a_killed_actor_and_a_lost_node_cost_their_calls_in_flight_alone(
-    tmp_path: Path, two_nodes: TwoNodes
-) -> None:
-    suite = suite_in(tmp_path / "suite", 24)
-    skill = tmp_path / "skill" / "doubling"
+@dataclass(frozen=True)
+class Doubling:
+    suite: Path
+    skill: Path
+    alone: tuple[dict[str, Any], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def doubling(tmp_path_factory: pytest.TempPathFactory) -> Doubling:
+    """A suite and a skill, and what a run in one process leaves of them."""
+    folder = tmp_path_factory.mktemp("doubling")
+    suite, skill = suite_in(folder / "suite", 12), folder / "skill" / "doubling"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(
         '---\nname: "doubling"\ndescription: "Doubles."\n---\nAdd the number to itself.\n'
     )
-    with serve(doubled) as served:
-        evaluated(suite, tmp_path / "alone", served, skill=skill)
+    with serve(doubled) as served, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "none")
+        report = evaluated(suite, folder / "alone", served, skill=skill)
+    assert (report.passed, report.failed, report.invalid) == (8, 4, 0)
+    return Doubling(suite, skill, left_behind(folder / "alone"))
+
+
+def begin_and_kill(doubling: Doubling, run: Path, served: Served, calls: int, *more: str) -> None:
+    """Begin a run from the command line and kill its driver after so many requests."""
+    command = [
+        sys.executable, "-m", "harness", "eval", str(doubling.suite), "--skill",
+        str(doubling.skill), "--out", str(run), "--sandbox", "none", "--model", "openai/served",
+        "--base-url", served.url, "--concurrency", "2", *more,
+    ]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
+        while len(served.bodies) < calls and driver.poll() is None:
+            time.sleep(0.01)
+        driver.send_signal(signal.SIGKILL)
+    assert 0 < len(left_behind(run)[0]) < 12
+
+
+def test_begun_here_finished_by_ray_which_loses_a_node(
+    tmp_path: Path, two_nodes: TwoNodes, doubling: Doubling
+) -> None:
+    run = tmp_path / "run"
     with serve(doubled, delay_s=0.3) as served:
-        killer = kill_after(served, 5, ACTOR, two_nodes.mark)
-        node = lose_node_after(served, 17, two_nodes)
-        report = evaluated(
-            suite, tmp_path / "ray", served, skill=skill, executor="ray", workers=2,
-            concurrency=4, worker_resources={"CPU": 0.5, "sandbox": 0.5},
+        begin_and_kill(doubling, run, served, 4)
+        lost = lose_node_after(served, len(served.bodies) + 3, two_nodes)
+        evaluated(
+            doubling.suite, run, served, skill=doubling.skill, resume=run, executor="ray",
+            workers=2, concurrency=2, worker_resources={"sandbox": 1},
         )  # fmt: skip
-        killer.join()
-        node.join()
-        again = repeated(served)
-    assert (report.passed, report.failed, report.invalid) == (16, 8, 0)
-    assert left_behind(tmp_path / "ray") == left_behind(tmp_path / "alone")
-    assert 1 <= again <= 2 + 4  # of the actor's two, and of two actors on the node at most
-    two_nodes.other = two_nodes.cluster.add_node(num_cpus=1, resources={"sandbox": 1})
+        lost.join()
+        assert repeated(served) <= 2 + 2  # in flight at the driver's kill, and on the node
+    assert left_behind(run) == doubling.alone
 
 
 def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading.Thread:
@@ -68,32 +96,17 @@ def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading
     return thread
 
 
-@pytest.mark.parametrize(("first", "then"), [("ray", "local"), ("local", "ray")])
-def test_a_run_begun_by_one_executor_is_finished_by_the_other(
-    tmp_path: Path, two_nodes: TwoNodes, first: str, then: str
+def test_begun_by_ray_with_an_actor_killed_finished_here(
+    tmp_path: Path, two_nodes: TwoNodes, doubling: Doubling
 ) -> None:
-    suite, run = suite_in(tmp_path / "suite", 12), tmp_path / "run"
+    run = tmp_path / "run"
     with serve(doubled, delay_s=0.3) as served:
-        command = [
-            sys.executable, "-m", "harness", "eval", str(suite), "--out", str(run), "--sandbox",
-            "none", "--model", "openai/served", "--base-url", served.url, "--concurrency", "2",
-            "--executor", first, *(["--workers", "1"] if first == "ray" else []),
-        ]  # fmt: skip
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
-            while len(served.bodies) < 6 and driver.poll() is None:
-                time.sleep(0.01)
-            driver.send_signal(signal.SIGKILL)
-        kept = len(left_behind(run)[0])
-        report = evaluated(
-            suite, run, served, resume=run, executor=then, workers=1 if then == "ray" else 0
-        )
-        again = repeated(served)
-    assert 0 < kept < 12
-    assert (report.items, report.passed, report.invalid) == (12, 8, 0)
-    assert again <= 2  # the calls in flight at the kill
-    with serve(doubled) as served:
-        evaluated(suite, tmp_path / "alone", served)
-    assert left_behind(run) == left_behind(tmp_path / "alone")
+        killer = kill_after(served, 3, ACTOR, two_nodes.mark)
+        begin_and_kill(doubling, run, served, 8, "--executor", "ray", "--workers", "1")
+        killer.join()
+        evaluated(doubling.suite, run, served, skill=doubling.skill, resume=run)
+        assert 1 <= repeated(served) <= 2 + 2  # in flight at the actor's kill, and the driver's
+    assert left_behind(run) == doubling.alone
 
 
 def test_no_worker_outlives_its_run(two_nodes: TwoNodes) -> None:
