@@ -27,7 +27,7 @@ from harness.evolve.audit.boundaries import boundaries, critical, per_unit
 from harness.evolve.audit.design import half_subsets
 from harness.evolve.audit.estimate import Data, Fit, fit
 from harness.evolve.audit.interactions import screen
-from harness.evolve.audit.looks import settled
+from harness.evolve.audit.looks import chances, settled
 from harness.evolve.audit.plan import LOOKS
 
 if TYPE_CHECKING:
@@ -84,20 +84,24 @@ def judge(world: World, true: Floats, fitted: Fit, value: float, used: int) -> S
     )
 
 
-def sequential(world: World, true: Floats, data: Data, width: float) -> Seen:
-    """Look at shares of the rollouts; stop when every unit is decided or narrow enough."""
+def sequential(world: World, true: Floats, data: Data, width: float, futility: float = 0.0) -> Seen:
+    """Look at shares of the rollouts; stop when every unit is decided or narrow enough, or without
+    this chance to be decided."""
     values = boundaries(LOOKS, ALPHA, world.units)
     total = len(data.tasks)
-    for share, value in zip(LOOKS, values, strict=True):
-        end = total if share == 1 else 2 * round(share * total / 2)
+    ends = [total if share == 1 else 2 * round(share * total / 2) for share in LOOKS]
+    for look, (end, value) in enumerate(zip(ends, values, strict=True)):
         fitted = fit(data.first(end))
         decided, narrow = settled(fitted, value, width)
-        if (decided | narrow).all() or share == 1:
+        hopeless = chances(ends, values, look, fitted) < futility
+        if (decided | narrow | hopeless).all() or end == total:
             return judge(world, true, fitted, value, end)
     raise AssertionError("the last look ends it")
 
 
-def cell(world: World, audits: int, seed: int, width: float | None = None) -> dict[str, Any]:
+def cell(
+    world: World, audits: int, seed: int, width: float | None = None, futility: float = 0.0
+) -> dict[str, Any]:
     """One row: many audits of one world, at once or (with `width`) in looks."""
     true = truth(world)
     rng = np.random.default_rng([seed, world.number])
@@ -108,7 +112,7 @@ def cell(world: World, audits: int, seed: int, width: float | None = None) -> di
         if width is None:
             seen.append(judge(world, true, fit(data), value, len(data.tasks)))
         else:
-            seen.append(sequential(world, true, data, width))
+            seen.append(sequential(world, true, data, width, futility))
     covered = 1 - np.mean([one.missed for one in seen])
     return {
         "world": world.name, "units": world.units, "tasks": world.tasks,
@@ -119,6 +123,7 @@ def cell(world: World, audits: int, seed: int, width: float | None = None) -> di
         "harm": float(100 * true[world.harmful].mean()) if len(world.harmful) else None,
         "half_width": float(np.mean([one.half for one in seen])),
         "rollouts_used": float(np.mean([one.used for one in seen])),
+        **({"futility": futility} if futility else {}),
     }  # fmt: skip
 
 
@@ -206,6 +211,10 @@ def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
     if part == "stopped":
         names = ("nothing", "planted", "interactions", "tasks differ")
         return [cell(every[n], audits // 2, seed, width) for n in names for width in (0.10, 0.0)]
+    if part == "futility":
+        sizes = [(every[n].with_units(u), f) for n in ("nothing", "planted") for u in (6, 24)
+                 for f in (0.0, 0.1, 0.2)]  # fmt: skip
+        return [cell(world, some, seed, 0.0, share) for world, share in sizes]
     if part == "power_by_rollouts":
         return [cell(planted.resized(tasks), some, seed) for tasks in (33, 67, 100, 167, 250)]
     if part == "power_by_harm":
@@ -220,7 +229,8 @@ def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
 
 
 PARTS = (
-    "fixed", "stopped", "power_by_rollouts", "power_by_harm", "leave_one_out", "interactions",
+    "fixed", "stopped", "futility", "power_by_rollouts", "power_by_harm", "leave_one_out",
+    "interactions",
 )  # fmt: skip
 
 

@@ -31,6 +31,12 @@ path_type = click.Path(path_type=Path)
     default=0.0,
     help="Stop once every interval is decided or within +-WIDTH points.",
 )
+@click.option(
+    "--futility",
+    type=click.FloatRange(0, 50),
+    default=0.0,
+    help="Stop once no open unit has a chance of PERCENT of a verdict any more.",
+)
 @click.option("--limit", type=int, help="Take the first tasks only.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
@@ -47,6 +53,7 @@ def audit_skill(
     dry_run: bool,
     prune: bool,
     width: float,
+    futility: float,
     resume: Path | None,
     **options: Any,
 ) -> None:
@@ -64,7 +71,14 @@ def audit_skill(
 
     run: Path = resume or options.pop("out") or Path("runs") / new_run_id("audit")
     options.pop("out", None)
-    settings = AuditSettings(skill=folder, width=width / 100, out=run, resume=resume, **options)
+    settings = AuditSettings(
+        skill=folder,
+        width=width / 100,
+        futility=futility / 100,
+        out=run,
+        resume=resume,
+        **options,
+    )
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{one['id']}  {one['kind']}  {one['tokens']} tokens" for one in plan["units"]]

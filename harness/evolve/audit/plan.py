@@ -26,6 +26,8 @@ class AuditPlan(Value):
         pairs: complementary pairs of rollouts in all.
         alpha: probability that any interval of any unit misses.
         width: half-width that is narrow enough to stop, in probability; 0 for never.
+        futility: stop when no unit that is open has this chance of a verdict any more; 0 for
+            never.
         power: wanted for `detectable`.
         variance: assumed, of a result within its task.
     """
@@ -35,6 +37,8 @@ class AuditPlan(Value):
     pairs: int = Field(ge=2)
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
     width: float = Field(default=0.0, ge=0, lt=1)
+    # Left out of records where it is 0: those of before are still what they were.
+    futility: float = Field(default=0.0, ge=0, lt=1, exclude_if=lambda value: value == 0)
     power: float = Field(default=0.8, gt=0, lt=1)
     variance: float = Field(default=VARIANCE, gt=0, le=0.25)
 
@@ -90,7 +94,13 @@ class AuditPlan(Value):
 
 
 def plan_audit(
-    units: int, tasks: int, rollouts: int, *, width: float = 0.0, alpha: float = 0.05
+    units: int,
+    tasks: int,
+    rollouts: int,
+    *,
+    width: float = 0.0,
+    alpha: float = 0.05,
+    futility: float = 0.0,
 ) -> AuditPlan:
     """Spread rollouts over tasks: as many tasks as possible, with two pairs each.
 
@@ -108,4 +118,6 @@ def plan_audit(
         raise BadInput(
             f"{rollouts} rollouts cannot tell {units} units apart: expected {needed} or more"
         )
-    return AuditPlan(units=units, tasks=chosen, pairs=pairs, alpha=alpha, width=width)
+    return AuditPlan(
+        units=units, tasks=chosen, pairs=pairs, alpha=alpha, width=width, futility=futility
+    )

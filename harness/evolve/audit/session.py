@@ -66,7 +66,13 @@ def prepare(settings: AuditSettings) -> Prepared:
     parsed = cut(load_skill(settings.skill))
     suite = load_suite(settings.suite, settings.split)
     tasks = list(suite.tasks[: settings.limit])
-    plan = plan_audit(len(parsed.units), len(tasks), settings.rollouts, width=settings.width)
+    plan = plan_audit(
+        len(parsed.units),
+        len(tasks),
+        settings.rollouts,
+        width=settings.width,
+        futility=settings.futility,
+    )
     random.Random(settings.seed).shuffle(tasks)
     chosen = suite.model_copy(update={"tasks": tuple(tasks[: plan.tasks])})
     return Prepared(parsed=parsed, suite=chosen, plan=plan)

@@ -17,11 +17,13 @@ class AuditSettings(SuiteSettings):
         rollouts: at most; rounded down to pairs.
         width: half-width of all intervals that is narrow enough to stop, in probability; 0 means
             that only a decision on every unit stops early.
+        futility: stop once no unit that is open has this chance of a verdict; 0 for never.
     """
 
     skill: Path
     rollouts: int = ROLLOUTS
     width: float = 0.0
+    futility: float = 0.0
 
     def evaluation(self) -> EvalSettings:
         """The same for an eval run, whose folder is its own."""

@@ -17,13 +17,14 @@ from harness.agents.recording import Recorder
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample
 from harness.core import BadInput, Step, Unreachable, assets
 from harness.core.prompts import render
+from harness.evolve.trigger.choosing import CHOOSE, Chooser
 from harness.evolve.trigger.detect import calls_of, loaded, matched, read_output
 from harness.models.limited import SampleLimitReached
 from harness.skills import Skill
 from harness.tools import Arguments, Bench, Tool
 from harness.tools.skill_file import READ_SKILL_FILE
 
-REACT, CHOOSE = "graph:react", "choose"
+REACT = "graph:react"
 STEPS = 40
 
 
@@ -50,7 +51,7 @@ def open_probe(
     if spec == REACT:
         return _Reader(library, folder)
     if spec == CHOOSE:
-        return _Chooser(library)
+        return Chooser(library)
     if spec.startswith("cmd:"):
         return _Client(open_agent(spec, trusted=True), library, folder, _compiled(pattern))
     raise BadInput(f"expected {REACT}, {CHOOSE} or cmd:COMMAND as the agent, got {spec!r}")
@@ -72,18 +73,14 @@ def _result(run: AgentRun, found: Sequence[str]) -> AgentRun:
     return replace(run, answer=json.dumps(list(found)))
 
 
-def catalogue(library: Sequence[Skill]) -> list[dict[str, str]]:
-    """What an agent sees of the skills before it opens one."""
-    return [{"name": one.name, "description": one.description} for one in library]
-
-
 class _Reader:
     """Our ReAct graph with the catalogue and `read_skill_file`; its first reading ends it."""
 
     def __init__(self, library: Sequence[Skill], folder: Path) -> None:
         self.spec = REACT
         self._names = [one.name for one in library]
-        self._block = render("skill_catalogue", skills=catalogue(library))
+        listed = [{"name": one.name, "description": one.description} for one in library]
+        self._block = render("skill_catalogue", skills=listed)
         self._folder = folder
         self._graph = assets.load_graph("react")
 
@@ -137,49 +134,6 @@ _ENDING = Tool(
     parameters=READ_SKILL_FILE.parameters,
     run=_read_and_end,
 )
-
-
-class _Chooser:
-    """One call whose reply must be the name of a skill, or none."""
-
-    def __init__(self, library: Sequence[Skill]) -> None:
-        self.spec = CHOOSE
-        self._skills = catalogue(library)
-        names = [one.name for one in library]
-        self._names = names
-        schema = {
-            "type": "object",
-            "properties": {"skill": {"type": "string", "enum": [*names, "none"]}},
-            "required": ["skill"],
-            "additionalProperties": False,
-        }
-        self._format: dict[str, Any] = {
-            "type": "json_schema",
-            "json_schema": {"name": "choice", "schema": schema, "strict": True},
-        }
-
-    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
-        """One query."""
-        recorder = Recorder(self.spec, sample, context)
-        text = render("skill_choose", skills=self._skills, query=sample.prompt)
-        recorder.message("user", text)
-        messages = [{"role": "user", "content": text}]
-        try:
-            reply = await context.model.complete(
-                messages, sampling=context.sampling, response_format=self._format
-            )
-        except SampleLimitReached as error:
-            return recorder.run(None, str(error))
-        except (Unreachable, BadInput) as error:
-            return recorder.run(None, f"{type(error).__name__}: {error}")
-        recorder.reply(reply)
-        try:
-            chosen = json.loads(reply.text)["skill"]
-        except (ValueError, KeyError, TypeError):
-            return recorder.run(None, f"expected a choice as JSON, found {reply.text!r:.100}")
-        if chosen not in (*self._names, "none"):
-            return recorder.run(None, f"chose {chosen!r:.60}, which is not among the skills")
-        return _result(recorder.run(None), [one for one in self._names if one == chosen])
 
 
 class _Client:
