@@ -21,6 +21,14 @@ from harness.trajectories.official_folder import is_log, log_files, read_logs, r
 from harness.trajectories.openai_messages import from_openai
 from harness.trajectories.recorded import is_recorded, read_recorded
 from harness.trajectories.sharegpt import from_sharegpt
+from harness.trajectories.traces import (
+    is_langfuse,
+    is_langsmith,
+    is_otel,
+    read_langfuse,
+    read_langsmith,
+    read_otel,
+)
 
 FORMATS = {
     "store": "folder with trajectories.seg: a store of ours, or a run folder",
@@ -32,6 +40,9 @@ FORMATS = {
     "claude-code": "sessions of Claude Code (.jsonl), or a folder of them",
     "codex": "sessions of Codex (rollout-*.jsonl), or a folder of them",
     "inspect": "logs of inspect (.eval, .json), or a folder of them",
+    "otel": "spans of the OpenTelemetry GenAI conventions, OTLP in JSON (.json, .jsonl)",
+    "langfuse": "traces or observations exported from Langfuse (.json, .jsonl)",
+    "langsmith": "runs exported from LangSmith (.json, .jsonl)",
 }
 EVALUATION = "eval_official_results.json"
 
@@ -99,7 +110,21 @@ def _detect_folder(path: Path) -> str | None:
     if next(path.rglob("*.eval"), None):
         return "inspect"
     found = (_detect_session(file) for file in sorted(path.rglob("*.jsonl")))
-    return next((name for name in found if name), None)
+    session = next((name for name in found if name), None)
+    traces = (_trace(_read_json(file)) for file in sorted(path.rglob("*.json")))
+    return session or next((name for name in traces if name), None)
+
+
+def _trace(document: Any) -> str | None:
+    """The tool whose traces a document, or a row, holds."""
+    row: Any = document
+    if isinstance(document, list):
+        row = cast("list[Any]", document)[0] if document else None
+    if not isinstance(row, dict):
+        return None
+    held = cast("dict[str, Any]", row)
+    kinds = (("otel", is_otel), ("langfuse", is_langfuse), ("langsmith", is_langsmith))
+    return next((name for name, known in kinds if known(held)), None)
 
 
 def _detect_session(path: Path) -> str | None:
@@ -109,6 +134,8 @@ def _detect_session(path: Path) -> str | None:
             return "codex"
         if is_claude_code(row):
             return "claude-code"
+        if (trace := _trace(row)) is not None:
+            return trace
     return None
 
 
@@ -121,7 +148,9 @@ def _detect_file(path: Path) -> str | None:
         return "inspect"
     if path.suffix == ".json":
         document = _read_json(path)
-        return "atif" if _is_atif(document) else "inspect" if is_inspect(document) else None
+        if _is_atif(document):
+            return "atif"
+        return "inspect" if is_inspect(document) else _trace(document)
     if path.suffix != ".jsonl":
         return None
     session = _detect_session(path)
@@ -230,4 +259,7 @@ _READERS: dict[str, Callable[[Path], Iterator[Trajectory]]] = {
     "claude-code": read_claude_code,
     "codex": read_codex,
     "inspect": read_inspect,
+    "otel": read_otel,
+    "langfuse": read_langfuse,
+    "langsmith": read_langsmith,
 }
