@@ -107,7 +107,9 @@ def compute_score(
 ) -> float:
     """Reward function in verl's form: the response against `extra_info["documents"]`, no model.
 
-    For `custom_reward_function.path`; verl's managers put the result on the last valid token.
+    For `reward.custom_reward_function` (path `pkg://harness.check.rewards`), whose `reward_kwargs`
+    are the settings; `evals/paper/verl/march.yaml` is a whole configuration. verl's managers put
+    the result on the last valid token.
 
     Args:
         data_source: not used.

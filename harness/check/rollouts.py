@@ -1,4 +1,7 @@
-"""What every role said, with its reward, in the parquet schema that verl reads and writes."""
+"""What every role said, with its reward, in the parquet schema that verl reads and writes.
+
+`python -m harness.check.rollouts ROLLOUTS OUT` writes the prompts that a trainer starts from.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 from harness.check.blind.session import solve_passages
 from harness.check.rewards import RewardName, reward
 from harness.check.types import Report
-from harness.core import BadInput, write_atomic
+from harness.core import BadInput, digest, write_atomic
 from harness.core.prompts import render
 from harness.models.types import Message
 from harness.retrieve.document import Document
@@ -141,6 +144,41 @@ def write_parquet(found: Sequence[dict[str, Any]], out: Path) -> None:
     write_atomic(out, written.getvalue())
 
 
+def write_prompts(rollouts: Path, out: Path) -> int:
+    """Write the rows that a trainer starts from: the Solvers', each prompt once.
+
+    The reward function needs a response's documents, which only a Solver's row has; a Proposer is
+    not trained, and a Checker's share of the reward is known after the Solver's only.
+
+    Args:
+        rollouts: parquet of :func:`write_parquet`, whose columns stay as they are.
+        out: parquet to write.
+
+    Returns:
+        How many rows there are.
+
+    Raises:
+        BadInput: if pyarrow is not installed, `rollouts` is no such file, or has no Solver.
+    """
+    try:
+        parquet: Any = import_module("pyarrow.parquet")  # ships no type information
+        kept: dict[str, dict[str, Any]] = {}
+        for row in parquet.read_table(rollouts).to_pylist():
+            if row["extra_info"]["role"] == "solver" and row["extra_info"]["documents"]:
+                kept.setdefault(digest(row["prompt"]), row)
+    except ModuleNotFoundError as error:
+        raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"expected the rollouts of a check in {str(rollouts)!r}: {error}") from error
+    if not kept:
+        raise BadInput(
+            f"{str(rollouts)!r} has no row of a Solver with documents: check answers "
+            "with their questions"
+        )
+    write_parquet(list(kept.values()), out)
+    return len(kept)
+
+
 def _schema(arrow: Any) -> Any:
     """verl's columns: those of its inputs, and `responses` of its generations; `rewards` beside."""
     text, texts = arrow.string(), arrow.list_(arrow.string())
@@ -159,3 +197,9 @@ def _schema(arrow: Any) -> Any:
         "extra_info": arrow.struct(info.items()),
     }
     return arrow.schema(columns.items())
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(write_prompts(Path(sys.argv[1]), Path(sys.argv[2])), "prompts")
