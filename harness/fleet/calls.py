@@ -2,14 +2,14 @@
 
 The driver is the only one that opens `calls.sqlite` and the only one that counts money; workers
 ask it over their connection, send their requests to the endpoint themselves, and report answers,
-which are on the driver's disk before a worker goes on. A request that one worker has claimed is
-waited for by the others, and freed when that worker gives up or dies.
+which are on the driver's disk before a worker goes on. Requests and answers are packed by the
+workers and stored as they come. A request that one worker has claimed is waited for by the others,
+and freed when that worker gives up or dies.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any, cast
@@ -17,6 +17,7 @@ from typing import Any, cast
 from harness.core import Usage
 from harness.fleet.channel import Channel, Methods
 from harness.models.budget import Budget, Reservation, Spend
+from harness.models.call_rows import pack, unpack
 from harness.models.calls import CallStore, StoredCall
 from harness.models.coalescing import Flights, coalesced
 from harness.models.types import Reply, Role
@@ -57,36 +58,33 @@ class _Desk:
             "reserve": self._reserve, "settle": self._settle,
         }  # fmt: skip
 
-    async def _claim(self, call_id: str) -> dict[str, Any] | None:
+    async def _claim(self, call_id: str) -> tuple[bytes, str] | None:
         """The stored answer, or None: then the worker is to ask, and the others wait for it."""
         while (claim := self._claims.get(call_id)) is not None:
             await asyncio.wait([claim])
         self._claims[call_id] = claim = asyncio.get_running_loop().create_future()
         self._own[call_id] = claim
         try:
-            found = await self._calls.find(call_id)
+            found = await self._calls.find_packed(call_id)
         except BaseException:
             self._free(call_id)
             raise
         if found is None and not self._gone:
             return None
         self._free(call_id)
-        if found is None:
-            return None
-        return {"response": found.response, "usage": found.usage.model_dump(mode="json")}
+        return found
 
     async def _release(self, call_id: str) -> None:
         self._free(call_id)
 
     async def _sent(self, value: dict[str, Any]) -> int:
         worst = Spend(**value["worst"])
-        return await self._calls.sent(
-            value["call_id"], value["role"], value["kind"], value["body"], worst
+        return await self._calls.sent_packed(
+            value["call_id"], value["role"], value["kind"], value["model"], value["request"], worst
         )
 
     async def _done(self, value: dict[str, Any]) -> None:
-        usage = Usage.model_validate(value["usage"])
-        await self._calls.done(value["attempt"], value["response"], usage)
+        await self._calls.done_packed(value["attempt"], value["response"], value["usage"])
 
     async def _failed(self, value: dict[str, Any]) -> None:
         await self._calls.failed(value["attempt"], value["error"], lost=value["lost"])
@@ -125,7 +123,7 @@ class SharedCalls:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._flights: Flights = {}
-        self._found: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._found: dict[str, tuple[bytes, str]] = {}
 
     async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
         """What `answer` gives; askers of one request, in any worker, share it."""
@@ -147,23 +145,27 @@ class SharedCalls:
         found = self._found.pop(call_id, None)
         if found is None:
             return None
-        usage = Usage.model_validate(found["usage"])
+        response, usage = found
         return StoredCall(
-            call_id=call_id, role="", kind="", body={}, response=found["response"], usage=usage
-        )
+            call_id=call_id, role="", kind="", body={}, response=unpack(response),
+            usage=Usage.model_validate_json(usage),
+        )  # fmt: skip
 
     async def sent(
         self, call_id: str, role: Role, kind: str, body: dict[str, Any], worst: Spend
     ) -> int:
         """Record that a request is about to be sent; returns the number of the attempt."""
         value = {
-            "call_id": call_id, "role": role, "kind": kind, "body": body, "worst": vars(worst),
+            "call_id": call_id, "role": role, "kind": kind, "model": str(body["model"]),
+            "request": pack(body), "worst": vars(worst),
         }  # fmt: skip
         return cast("int", await self._channel.ask("sent", value))
 
     async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
         """Store the response to an attempt; returns once it is on the driver's disk."""
-        value = {"attempt": attempt, "response": response, "usage": usage.model_dump(mode="json")}
+        value = {
+            "attempt": attempt, "response": pack(response), "usage": usage.model_dump_json(),
+        }  # fmt: skip
         await self._channel.ask("done", value)
 
     async def failed(self, attempt: int, error: str, *, lost: bool) -> None:

@@ -129,6 +129,12 @@ def select_done(db: sqlite3.Connection, call_id: str) -> StoredCall | None:
     return _stored(row) if row else None
 
 
+def select_packed(db: sqlite3.Connection, call_id: str) -> tuple[bytes, str] | None:
+    """The stored answer to a request as it lies in the file: packed response, usage as JSON."""
+    done = "SELECT response, usage FROM calls WHERE digest = ? AND state = 'done'"
+    return db.execute(done, (call_id,)).fetchone()
+
+
 def select_answered(db: sqlite3.Connection) -> list[StoredCall]:
     """All answered calls, in the order they were sent."""
     rows = db.execute(f"SELECT {_STORED} FROM calls WHERE state = 'done' ORDER BY id")
@@ -177,8 +183,8 @@ def _stored(row: tuple[Any, ...]) -> StoredCall:
         call_id=call_id,
         role=role,
         kind=kind,
-        body=_unpack(request),
-        response=_unpack(response),
+        body=unpack(request),
+        response=unpack(response),
         usage=Usage.model_validate_json(usage),
     )
 
@@ -188,5 +194,6 @@ def pack(value: dict[str, Any]) -> bytes:
     return zstandard.compress(json.dumps(value, ensure_ascii=False).encode(), 3)
 
 
-def _unpack(blob: bytes) -> dict[str, Any]:
+def unpack(blob: bytes) -> dict[str, Any]:
+    """What :func:`pack` was given."""
     return json.loads(zstandard.decompress(blob))

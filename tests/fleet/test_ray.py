@@ -8,18 +8,15 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.core import BadInput
+from harness.core import BadInput, LimitReached
 from tests.fleet.conftest import TwoNodes
 from tests.fleet.running import (
     doubled,
     evaluated,
-    kill_after,
     left_behind,
     processes,
     repeated,
@@ -31,57 +28,42 @@ pytestmark = pytest.mark.slow
 ACTOR = "ray::RayWorker"
 
 
-@dataclass(frozen=True)
-class Doubling:
-    suite: Path
-    skill: Path
-    alone: tuple[dict[str, Any], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def doubling(tmp_path_factory: pytest.TempPathFactory) -> Doubling:
-    """A suite and a skill, and what a run in one process leaves of them."""
-    folder = tmp_path_factory.mktemp("doubling")
-    suite, skill = suite_in(folder / "suite", 12), folder / "skill" / "doubling"
-    skill.mkdir(parents=True)
+def test_here_then_ray_then_here_again_whatever_dies(tmp_path: Path, two_nodes: TwoNodes) -> None:
+    """Eighteen calls: a budget ends the first run, a lost node and a kill -9 the second."""
+    suite, skill = suite_in(tmp_path / "suite", 18), tmp_path / "doubling"
+    skill.mkdir()
     (skill / "SKILL.md").write_text(
         '---\nname: "doubling"\ndescription: "Doubles."\n---\nAdd the number to itself.\n'
     )
-    with serve(doubled) as served, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "none")
-        report = evaluated(suite, folder / "alone", served, skill=skill)
-    assert (report.passed, report.failed, report.invalid) == (8, 4, 0)
-    return Doubling(suite, skill, left_behind(folder / "alone"))
-
-
-def begin_and_kill(doubling: Doubling, run: Path, served: Served, calls: int, *more: str) -> None:
-    """Begin a run from the command line and kill its driver after so many requests."""
-    command = [
-        sys.executable, "-m", "harness", "eval", str(doubling.suite), "--skill",
-        str(doubling.skill), "--out", str(run), "--sandbox", "none", "--model", "openai/served",
-        "--base-url", served.url, "--concurrency", "2", *more,
-    ]  # fmt: skip
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
-        while len(served.bodies) < calls and driver.poll() is None:
-            time.sleep(0.01)
-        driver.send_signal(signal.SIGKILL)
-    assert 0 < len(left_behind(run)[0]) < 12
-
-
-def test_begun_here_finished_by_ray_which_loses_a_node(
-    tmp_path: Path, two_nodes: TwoNodes, doubling: Doubling
-) -> None:
     run = tmp_path / "run"
     with serve(doubled, delay_s=0.3) as served:
-        begin_and_kill(doubling, run, served, 4)
-        lost = lose_node_after(served, len(served.bodies) + 3, two_nodes)
-        evaluated(
-            doubling.suite, run, served, skill=doubling.skill, resume=run, executor="ray",
-            workers=2, concurrency=2, worker_resources={"sandbox": 1},
-        )  # fmt: skip
+        with pytest.raises(LimitReached):
+            evaluated(suite, run, served, skill=skill, concurrency=4, budget_calls=4)
+        assert len(left_behind(run)[0]) == 4
+        lost = lose_node_after(served, 8, two_nodes)
+        with subprocess.Popen(by_ray(suite, skill, run, served), stderr=subprocess.PIPE) as driver:
+            while len(served.bodies) < 14 and driver.poll() is None:
+                time.sleep(0.01)
+            driver.send_signal(signal.SIGKILL)
+            _, said = driver.communicate()
         lost.join()
-        assert repeated(served) <= 2 + 2  # in flight at the driver's kill, and on the node
-    assert left_behind(run) == doubling.alone
+        assert 8 < len(left_behind(run)[0]) < 18, said.decode()
+        report = evaluated(suite, run, served, skill=skill, resume=run)
+        again = repeated(served)
+    assert (report.passed, report.failed, report.invalid) == (12, 6, 0)
+    assert again <= 2 + 2  # in flight on the node, and at the driver's kill
+    with serve(doubled) as served:
+        evaluated(suite, tmp_path / "alone", served, skill=skill)
+    assert left_behind(run) == left_behind(tmp_path / "alone")
+
+
+def by_ray(suite: Path, skill: Path, run: Path, served: Served) -> list[str]:
+    return [
+        sys.executable, "-m", "harness", "eval", str(suite), "--skill", str(skill),
+        "--resume", str(run), "--sandbox", "none", "--model", "openai/served",
+        "--base-url", served.url, "--concurrency", "2", "--executor", "ray", "--workers", "2",
+        "--worker-resource", "sandbox=1",
+    ]  # fmt: skip
 
 
 def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading.Thread:
@@ -94,19 +76,6 @@ def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading
     thread = threading.Thread(target=work)
     thread.start()
     return thread
-
-
-def test_begun_by_ray_with_an_actor_killed_finished_here(
-    tmp_path: Path, two_nodes: TwoNodes, doubling: Doubling
-) -> None:
-    run = tmp_path / "run"
-    with serve(doubled, delay_s=0.3) as served:
-        killer = kill_after(served, 3, ACTOR, two_nodes.mark)
-        begin_and_kill(doubling, run, served, 8, "--executor", "ray", "--workers", "1")
-        killer.join()
-        evaluated(doubling.suite, run, served, skill=doubling.skill, resume=run)
-        assert 1 <= repeated(served) <= 2 + 2  # in flight at the actor's kill, and the driver's
-    assert left_behind(run) == doubling.alone
 
 
 def test_no_worker_outlives_its_run(two_nodes: TwoNodes) -> None:
