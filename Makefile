@@ -41,7 +41,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 	touch $@
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,rag,vqa,ray,web,train,qdrant,lancedb,postgres,dev]"
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,rag,vqa,ray,math,otel,web,train,qdrant,lancedb,postgres,dev]"
 	touch $@ $(VENV)/.demo
 
 sbom: $(VENV)/.test
