@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from harness.agents.types import ToolProtocol
@@ -43,6 +44,10 @@ class ReactContext:
 
     def system_prompt(self) -> str:
         """The system prompt, rendered when a call is made: it is never part of the state."""
+        return self._rendered
+
+    @cached_property
+    def _rendered(self) -> str:
         tools = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in self.tools

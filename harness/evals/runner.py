@@ -17,12 +17,13 @@ from typing import Any
 from harness.core import Task, Usage, signals
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
-from harness.evals.control import controlled
+from harness.evals.control import Knobs, controlled
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Attempter, Pool
 from harness.evals.repeats import repeated
 from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
+from harness.models.budget import Budget
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
@@ -62,12 +63,14 @@ async def run_eval(
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
     resize: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
     elsewhere: AbstractAsyncContextManager[Attempter] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
     While it runs, :mod:`harness.evals.control` takes requests from other processes; `resize` sets
-    how many model calls may be in flight where `concurrency` is changed then. `elsewhere` makes the
+    how many model calls may be in flight where `concurrency` is changed then, and `budget` is what
+    they may change, too. `elsewhere` makes the
     attempts in place of this process.
 
     Raises:
@@ -79,10 +82,12 @@ async def run_eval(
     started = time.monotonic()
     async with AsyncExitStack() as stack:
         run = stack.enter_context(RunWriter(out, plan.lock(model)))
-        items = {item.id: item for item in finished_items(run) if item.outcome != "invalid"}
+        items: dict[str, ItemRecord] = {}
         tally = Tally(total=len(plan.attempts()))
-        for item in items.values():
-            tally.count(item)
+        for item in finished_items(run):
+            if item.outcome != "invalid":
+                tally.count(item)
+                items[item.id] = _slim(item)
         if elsewhere is None:
             gateway = await stack.enter_async_context(gateway_of(plan, model))
             chosen = family or builtin_family
@@ -93,10 +98,12 @@ async def run_eval(
         stack.enter_context(signals.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
-        await stack.enter_async_context(controlled(out, pool, tally, resize))
+        limits = runner.limits if isinstance(runner, Attempts) else None
+        knobs = Knobs(resize, budget, limits)
+        await stack.enter_async_context(controlled(out, pool, tally, knobs))
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started
-    return summarise(plan.lock(model), out.name, list(items.values()), seconds)
+    return summarise(plan.lock(model), out.name, list(items.values()), seconds, tally.usage)
 
 
 async def collect(
@@ -112,10 +119,19 @@ async def collect(
             if attempt is not None:
                 run.append_trajectory(attempt.trajectory.model_dump(mode="json", exclude_none=True))
             run.append_item(item.model_dump(mode="json"))
-            items[item.id] = item
+            items[item.id] = _slim(item)
             tally.count(item)
             if on_progress is not None:
                 on_progress(tally)
+
+
+_NOTHING = Usage()
+
+
+def _slim(item: ItemRecord) -> ItemRecord:
+    """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
+    rest = {"reason": "", "answer": None, "usage": _NOTHING, "detail": {}}
+    return item.model_copy(update=rest)
 
 
 def finished_items(run: RunReader) -> list[ItemRecord]:
@@ -128,12 +144,17 @@ def finished_items(run: RunReader) -> list[ItemRecord]:
 
 
 def summarise(
-    lock: dict[str, Any], run_id: str, items: list[ItemRecord], seconds: float
+    lock: dict[str, Any],
+    run_id: str,
+    items: list[ItemRecord],
+    seconds: float,
+    usage: Usage | None = None,
 ) -> EvalReport:
-    """The report of a run from its item records."""
+    """The report of a run from its item records; `usage` where those do not hold it."""
     valid = [item for item in items if item.outcome != "invalid"]
     passes = sum(item.outcome == "pass" for item in valid)
-    usage = sum((item.usage for item in items), Usage())
+    if usage is None:
+        usage = sum((item.usage for item in items), Usage())
     return EvalReport(
         run=run_id,
         items=len(items),
@@ -151,4 +172,5 @@ def summarise(
         simulated=lock["simulated"],
         suite=lock["suite"],
         skill=lock["skill_name"],
+        skill_mode=lock.get("skill_mode") if lock["skill_name"] else None,
     )

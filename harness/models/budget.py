@@ -39,6 +39,11 @@ class Reservation:
         self._close = close
         self._open = True
 
+    @property
+    def worst(self) -> Spend:
+        """What is held."""
+        return self._worst
+
     def settle(self, actual: Spend) -> None:
         """The call came back and used `actual`."""
         if self._open:
@@ -77,6 +82,15 @@ class Budget:
         """Whether a call needs a bound on its completion tokens."""
         return self.usd is not None or self.tokens is not None
 
+    def change(
+        self, usd: float | None = None, tokens: int | None = None, calls: int | None = None
+    ) -> None:
+        """Other limits from now on; those that are None stay. What waits looks again."""
+        self.usd = self.usd if usd is None else usd
+        self.tokens = self.tokens if tokens is None else tokens
+        self.calls = self.calls if calls is None else calls
+        self._wake_all()
+
     def adopt(self, source: str, spent: Spend) -> None:
         """Count what was spent before this process, once for each `source` (a call store)."""
         if source not in self._adopted:
@@ -102,6 +116,9 @@ class Budget:
     def _settle(self, worst: Spend, actual: Spend) -> None:
         self._reserved -= worst
         self.spent += actual
+        self._wake_all()
+
+    def _wake_all(self) -> None:
         waiting, self._waiting = self._waiting, []
         for loop, turn in waiting:
             if not loop.is_closed():

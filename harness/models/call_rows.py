@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS answered ON calls (digest) WHERE state = 'done
 CREATE INDEX IF NOT EXISTS states ON calls (state);
 """
 _VERSION = 1
+_local = threading.local()
 _STORED = "digest, role, kind, request, response, usage"
 
 
@@ -191,7 +193,14 @@ def _stored(row: tuple[Any, ...]) -> StoredCall:
 
 def pack(value: dict[str, Any]) -> bytes:
     """JSON, compressed."""
-    return zstandard.compress(json.dumps(value, ensure_ascii=False).encode(), 3)
+    return _compressor().compress(json.dumps(value, ensure_ascii=False).encode())
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """This thread's: making one takes longer than a small text does."""
+    if not hasattr(_local, "compressor"):
+        _local.compressor = zstandard.ZstdCompressor(level=3)
+    return _local.compressor
 
 
 def unpack(blob: bytes) -> dict[str, Any]:

@@ -183,7 +183,7 @@ class ChatModel:
         import openai
 
         kind = self._endpoint.kind
-        number = await self._calls.sent(call_id, self.role, kind, body, self._worst(body))
+        number = await self._calls.sent(call_id, self.role, kind, body, reservation.worst)
         started = time.monotonic()
         try:
             headers, content = await self._connections.post(index, body, timeout_s)
@@ -204,7 +204,7 @@ class ChatModel:
                 await self._calls.failed(number, late, lost=True)
             raise
         self._gate.answered()
-        self._connections.slots.answered()
+        self._connections.slots.answered(started)
         self._gate.pause(retry.quota_pause_s(headers))
         try:
             response = read_response(content, self._endpoint.urls[index])

@@ -100,14 +100,24 @@ def read_response(content: bytes, where: str) -> Body:
         finish = found["choices"][0]["finish_reason"]
         message = found["choices"][0]["message"]
         if isinstance(message, dict) and (finish is None or isinstance(finish, str)):
-            return found
-    except (ValueError, LookupError, TypeError):
+            return _readable(found, content)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     text = redact(content[:200].decode("utf-8", "replace"))
     raise Unreachable(
         f"{where}: expected a chat completion as JSON, got {text!r} ({len(content)} bytes); is "
         "this the base URL of an OpenAI-compatible server (it often ends in /v1)?"
     )
+
+
+def _readable(found: Body, content: bytes) -> Body:
+    """A response that can be stored and read again, or an error that says it cannot."""
+    message = found["choices"][0]["message"]
+    if not isinstance(message.get("content"), str) or message.get("tool_calls"):
+        read_reply("", found, Usage(), cached=False)
+    if b"\\ud" in content or b"\\uD" in content:  # half a character has no form in UTF-8
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
@@ -119,8 +129,8 @@ def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | Non
     prompt = _count(counts.get("prompt_tokens"))
     completion = _count(counts.get("completion_tokens"))
     details = counts.get("prompt_tokens_details")
-    cached = cast("dict[str, Any]", details).get("cached_tokens") if details else 0
-    cached = min(_count(cached), prompt)
+    given = cast("dict[str, Any]", details) if isinstance(details, dict) else {}
+    cached = min(_count(given.get("cached_tokens")), prompt)
     return Usage(
         calls=1,
         prompt_tokens=prompt,
