@@ -49,7 +49,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
             ),
             "ctl": (
                 "harness.cli.eval_control:control",
-                "list | pause | resume | cancel | requeue | concurrency",
+                "list | pause | resume | cancel | requeue | concurrency | limits | budget",
             ),
         }
     },
@@ -76,6 +76,11 @@ def evaluate() -> None:
 @click.option("--token-limit", type=click.IntRange(1), help="Tokens that an attempt may use.")
 @click.option("--cost-limit", type=_POSITIVE, help="US dollars that an attempt may cost.")
 @click.option("--time-limit", type=_POSITIVE, help="Seconds that an attempt may take.")
+@click.option(
+    "--working-limit",
+    type=_POSITIVE,
+    help="The same without waiting for a slot, a rate limit or another try.",
+)
 @click.option("--sample", help="Run this task only, and print its events as they happen.")
 @click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
@@ -209,8 +214,10 @@ def report_text(report: EvalReport) -> str:
     rate = "no valid attempt" if report.score is None else f"{report.score:.1%}"
     interval = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
     cost = dollars(report.cost_usd)
+    mode = f" ({report.skill_mode})" if report.skill_mode else ""
+    skill = f"{report.skill or 'none'}{mode}"
     lines += [
-        f"{report.suite} with {report.model}, skill {report.skill or 'none'}: {rate}{interval}",
+        f"{report.suite} with {report.model}, skill {skill}: {rate}{interval}",
         f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",
         *(f"{name}: {_figure(one)}" for name, one in report.repeated.items()),
         f"{report.tokens:,} tokens, cost {cost}, {report.seconds:.1f} s",

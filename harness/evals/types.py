@@ -54,7 +54,9 @@ class EvalReport(Value):
 
     `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
     attempts at one task being one cluster; all None if no item was valid. `repeated` has pass@k,
-    pass^k and "at least k" where every task was attempted more than once.
+    pass^k and "at least k" where every task was attempted more than once. `skill_mode` tells a
+    skill whose text stood in the prompt (preloaded) from one that the agent had to open
+    (discovered); None without a skill.
     """
 
     run: str
@@ -73,3 +75,4 @@ class EvalReport(Value):
     simulated: bool = False
     suite: str = ""
     skill: str | None = None
+    skill_mode: str | None = None

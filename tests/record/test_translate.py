@@ -19,7 +19,7 @@ from harness.record.translate import Translating
 from harness.record.wires import wire_of
 from harness.trajectories import open_trajectories
 from tests.record import clients
-from tests.record.provider import Answer, Json, Provider, Said, Seen, provide
+from tests.record.provider import Answer, Json, Provider, Said, Script, Seen, provide
 from tests.record.running import KEYS, PYTHON, running
 from tests.record.speaking import speaking
 from tests.record.test_clients import assert_no_key, assert_two_turns, looking_up
@@ -131,7 +131,7 @@ def test_a_conversation_of_messages_reaches_the_server_whole() -> None:
 
 
 def test_items_of_one_answer_are_one_message() -> None:
-    body = {
+    body: Json = {
         "model": "m", "instructions": "Be brief.", "max_output_tokens": 9,
         "text": {"format": {"type": "json_schema", "name": "n", "schema": {}, "strict": True}},
         "input": [
@@ -149,7 +149,7 @@ def test_items_of_one_answer_are_one_message() -> None:
     roles = [message["role"] for message in seen.body["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "tool"]
     assert [call["id"] for call in seen.body["messages"][2]["tool_calls"]] == ["a", "b"]
-    schema = {"name": "n", "schema": {}, "strict": True}
+    schema: Json = {"name": "n", "schema": {}, "strict": True}
     assert seen.body["response_format"] == {"type": "json_schema", "json_schema": schema}
     assert seen.body["max_tokens"] == 9
 
@@ -170,16 +170,25 @@ def test_what_chat_cannot_say_is_refused_by_its_name(path: str, field: Json, nam
     assert named in got.json()["error"]["message"]
 
 
+def always(answer: Answer) -> Script:
+    """A script that says the same to everything."""
+
+    def script(provider: Provider, seen: Seen) -> Answer:
+        return answer
+
+    return script
+
+
 @pytest.mark.parametrize("path", [MESSAGES, RESPONSES])
 def test_errors_reach_the_client_in_its_form(path: str) -> None:
     limited = Answer({"error": {"message": "slow down"}}, status=429)
-    got, _ = posted(path, ASKED[path], lambda *_: limited)
+    got, _ = posted(path, ASKED[path], always(limited))
     assert (got.status_code, got.json()["error"]["message"]) == (429, "slow down")
     assert got.json().get("type") == ("error" if path == MESSAGES else None)
-    empty, _ = posted(path, ASKED[path], lambda *_: Answer({"choices": []}))
+    empty, _ = posted(path, ASKED[path], always(Answer({"choices": []})))
     assert empty.status_code == 502
     streamed = Answer([{"error": {"message": "out of memory"}}])
-    stream, _ = posted(path, {**ASKED[path], "stream": True}, lambda *_: streamed)
+    stream, _ = posted(path, {**ASKED[path], "stream": True}, always(streamed))
     [event] = objects(stream.content.split(b"\n\n"))
     assert event["type"] == "error"
     assert "out of memory" in json.dumps(event)

@@ -65,7 +65,7 @@ def read_output(text: str) -> Output:
     --verbose` and `codex exec --json` print; or one JSON document of such events."""
     events = [one for one in _events(text) if isinstance(one.get("type"), str)]
     calls = [call for event in events for call in _calls(event)]
-    failure = next(filter(None, map(_failure, events)), "")
+    failure = next((said for event in events if (said := _failure(event))), "")
     return Output(len(events), tuple(dict.fromkeys(calls)), failure)
 
 
@@ -120,7 +120,7 @@ def _calls(value: Any) -> Iterator[Call]:
         return
     item = cast("dict[str, Any]", value)
     if item.get("type") in _CALL_TYPES:
-        given = next((item[key] for key in _INPUTS if key in item), {})
+        given: Any = next((item[key] for key in _INPUTS if key in item), None)
         arguments = given if isinstance(given, str) and _is_json(given) else json.dumps(given)
         yield Call(str(item.get("name") or item.get("tool") or item["type"]), arguments)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -93,15 +93,16 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
         loaded: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from error
-    rows = loaded.get("queries") if isinstance(loaded, dict) else loaded  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # parsed YAML
+    named = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {"queries": loaded}
+    rows = named.get("queries")
     if not isinstance(rows, list):
-        raise BadInput(f"{path}: expected a list of queries, got {type(loaded).__name__}")
+        raise BadInput(f"{path}: expected a list of queries, got {type(rows).__name__}")
     checked: list[tuple[str, dict[str, Any]]] = []
-    for number, row in enumerate(rows, start=1):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # parsed YAML
+    for number, row in enumerate(cast("list[Any]", rows), start=1):
         where = f"{path}: query {number}"
         if not isinstance(row, dict):
             raise BadInput(f"{where}: expected {{query, expect}}, got {row!r:.60}")
-        checked.append((where, row))  # pyright: ignore[reportUnknownArgumentType]  # parsed YAML
+        checked.append((where, cast("dict[str, Any]", row)))
     return checked
 
 

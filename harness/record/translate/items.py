@@ -89,7 +89,7 @@ class Answer:
         closing = self._close()
         self._open = place
         self._items.append(item)
-        shown = {**item, "content": []} if "content" in item else dict(item)
+        shown: Body = {**item, "content": []} if "content" in item else dict(item)
         added = {"type": "response.output_item.added", "output_index": self._at, "item": shown}
         return [*closing, added]
 

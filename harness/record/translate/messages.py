@@ -178,7 +178,7 @@ class Answer:
         if piece.kind == "call":
             name, number = piece.text, piece.call
             shown = piece.id or f"call_{self.head.id}_{number}"
-            block = {"type": "tool_use", "id": shown, "name": name, "input": {}}
+            block: Body = {"type": "tool_use", "id": shown, "name": name, "input": {}}
             begun = self._at("tool_use", number, block)
             if begun:
                 self._blocks[-1]["input"] = ""

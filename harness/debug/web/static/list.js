@@ -68,7 +68,8 @@ function runRow(row) {
   const { report } = row;
   return el("tr", {},
     el("th", { scope: "row" }, linkTo({ run: row.name }, row.name === "." ? report.run : row.name), simulated(report.simulated)),
-    el("td", {}, report.suite), el("td", {}, report.model), el("td", {}, report.skill || "none"),
+    el("td", {}, report.suite), el("td", {}, report.model),
+    el("td", {}, [report.skill || "none", report.skill_mode && `(${report.skill_mode})`].filter(Boolean).join(" ")),
     el("td", {}, rate(report)),
     el("td", { class: "number" }, count(report.items)),
     el("td", {}, report.invalid ? el("span", { class: "outcome invalid" }, plural(report.invalid, "sample")) : "–"),
