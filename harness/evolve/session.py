@@ -77,21 +77,26 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     held_out = tasks.tasks[: settings.limit] if tasks else ()
     analyst, merger = open_models(settings, purse)
     made = settings.suite is not None
-    result = await evolve(
-        EvolveOptions.model_validate(fields),
-        model=analyst,
-        merger=merger,
-        read=reader(settings, analyst),
-        rollouts=rollouts(settings, purse, progress) if made else None,
-        trial=trials(settings, purse, progress) if settings.select != "all" else None,
-        evaluate=evaluator(settings, tasks, purse, progress) if tasks else None,
-        gate_tasks=tuple(task.id for task in held_out),
-        execute=sandboxed(settings),
-        compare=comparison(settings, tasks, purse, merger or analyst, progress),
-        transfer=transfer(settings, tasks, purse, progress),
-        inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
-        progress=progress,
-    )
+    try:
+        result = await evolve(
+            EvolveOptions.model_validate(fields),
+            model=analyst,
+            merger=merger,
+            read=reader(settings, analyst),
+            rollouts=rollouts(settings, purse, progress) if made else None,
+            trial=trials(settings, purse, progress) if settings.select != "all" else None,
+            evaluate=evaluator(settings, tasks, purse, progress) if tasks else None,
+            gate_tasks=tuple(task.id for task in held_out),
+            execute=sandboxed(settings),
+            compare=comparison(settings, tasks, purse, merger or analyst, progress),
+            transfer=transfer(settings, tasks, purse, progress),
+            inputs={name: getattr(settings, name) for name in ROLLOUTS} if made else None,
+            progress=progress,
+        )
+    finally:
+        for model in (analyst, merger):
+            if model is not None:
+                await model.aclose()
     lost = interrupted_calls(settings.out)
     if lost:
         write_atomic(settings.out / INTERRUPTED, json.dumps(lost, indent=1) + "\n")

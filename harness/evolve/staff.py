@@ -14,6 +14,7 @@ from harness.evolve.seed import seed_skill
 from harness.evolve.settings import EvolveSettings
 from harness.models import CallStore, open_model, parse_roles
 from harness.models.budget import Budget
+from harness.models.client import ChatModel
 from harness.models.types import Model, Role, Sampling
 from harness.skills import Execute
 
@@ -21,7 +22,9 @@ LOCAL_REPLY = 768
 """Tokens of one reply of an embedded analyst or merger: three lessons and their quotes."""
 
 
-def open_models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, Model | None]:
+def open_models(
+    settings: EvolveSettings, purse: Budget
+) -> tuple[ChatModel | None, ChatModel | None]:
     """Models of analysts and merger; None where the evolution needs none."""
     analysts, merges = asked(settings)
     if not (analysts or merges):
@@ -30,7 +33,7 @@ def open_models(settings: EvolveSettings, purse: Budget) -> tuple[Model | None, 
     roles = parse_roles(list(settings.models))
     calls = CallStore(settings.out / "calls.sqlite")
 
-    def opened(role: Role) -> Model:
+    def opened(role: Role) -> ChatModel:
         # A small embedded model that starts to repeat itself would go on to the end of its context.
         bound = LOCAL_REPLY if roles[role].kind == "local" else None
         return open_model(
