@@ -109,6 +109,40 @@ def concurrency(run: Path, number: int, as_json: bool) -> None:
     _ask(run, as_json, action="concurrency", value=number)
 
 
+_positive = click.FloatRange(0, min_open=True)
+
+
+@control.command()
+@_run
+@click.option("--tokens", type=click.IntRange(1), help="Tokens that an attempt may use.")
+@click.option("--usd", type=_positive, help="US dollars that an attempt may cost.")
+@click.option("--seconds", type=_positive, help="Seconds that an attempt may take.")
+@click.option("--working", type=_positive, help="Seconds without waiting for the endpoint.")
+@json_option
+def limits(run: Path, as_json: bool, **change: Any) -> None:
+    """Other limits for every attempt from its next call on; those not named stay.
+
+    Attempts that began when there was no limit at all go on without.
+
+    Example: harness eval ctl limits runs/eval-20261121-045501-9f3a --tokens 8000
+    """
+    _ask(run, as_json, action="limits", change=change)
+
+
+@control.command()
+@_run
+@click.option("--usd", type=_positive, help="US dollars that the run may cost.")
+@click.option("--tokens", type=click.IntRange(1), help="Tokens that the run may use.")
+@click.option("--calls", type=click.IntRange(1), help="Calls that the run may send.")
+@json_option
+def budget(run: Path, as_json: bool, **change: Any) -> None:
+    """Another budget of the run from its next call on; what is not named stays.
+
+    Example: harness eval ctl budget runs/eval-20261121-045501-9f3a --usd 20
+    """
+    _ask(run, as_json, action="budget", change=change)
+
+
 def _ask(run: Path, as_json: bool, **fields: Any) -> None:
     from harness.core import BadInput
     from harness.evals.control import Command, ask

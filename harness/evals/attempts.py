@@ -17,7 +17,7 @@ from harness.core import Score, Task, digest, invalid, signals
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
-from harness.models.limited import LimitedModel
+from harness.models.limited import LimitedModel, LiveLimits
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
@@ -30,7 +30,11 @@ SPREADSHEET_OUTPUT = "output.xlsx"
 
 
 class Attempts:
-    """Runs single attempts; holds what they share."""
+    """Runs single attempts; holds what they share.
+
+    Attributes:
+        limits: of every attempt; an attempt that began without any goes on without.
+    """
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class Attempts:
         self._plan, self._model, self._gateway = plan, model, gateway
         self._out = out.absolute()  # agents run in their work folder: a relative path would lie
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
-        self._limits = plan.limits
+        self.limits = LiveLimits(plan.limits)
 
     async def run(self, task: Task, epoch: int) -> tuple[ItemRecord, AgentRun | None]:
         """One attempt in a fresh work folder, which is removed when it was scored."""
@@ -82,7 +86,7 @@ class Attempts:
     ) -> tuple[AgentRun, Score]:
         base = self._plan.suite.base
         family = self._family(task)
-        model = LimitedModel(self._model, self._limits) if self._limits else self._model
+        model = LimitedModel(self._model, self.limits) if self.limits.now else self._model
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         context = attempt_context(

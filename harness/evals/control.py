@@ -1,7 +1,8 @@
 """Control of a run from another terminal: files in its folder, so that nothing has to listen.
 
 `status.json` says every second what the run does. A file in `control/` asks for something and is
-answered by another beside it. Whoever may write the run folder may control the run.
+answered by another beside it; `control.jsonl` keeps what was done. Whoever may write the run folder
+may control the run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,8 +26,10 @@ from harness.evals.pool import POLL_S, Pool
 
 if TYPE_CHECKING:
     from harness.evals.runner import Tally
+    from harness.models.budget import Budget
+    from harness.models.limited import LiveLimits
 
-STATUS, FOLDER = "status.json", "control"
+STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
 STALE_S, ANSWERED_WITHIN_S = 10.0, 10.0
 
 
@@ -58,12 +62,42 @@ class RunStatus(Value):
     cost_usd: float | None
 
 
-class Command(Value):
-    """What is asked of a run; `item` belongs to cancel and requeue, `value` to concurrency."""
+class Change(Value):
+    """Limits of every attempt, or of the run, that are to be others; None stays as it is."""
 
-    action: Literal["pause", "resume", "cancel", "requeue", "concurrency"]
+    usd: float | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    calls: int | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0)
+    working: float | None = Field(default=None, gt=0)
+
+
+class Command(Value):
+    """What is asked of a run.
+
+    `item` belongs to cancel and requeue, `value` to concurrency, `change` to limits (usd, tokens,
+    seconds, working; of every attempt) and budget (usd, tokens, calls; of the run).
+    """
+
+    action: Literal["pause", "resume", "cancel", "requeue", "concurrency", "limits", "budget"]
     item: str = ""
     value: int = Field(default=1, ge=1)
+    change: Change = Change()
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """What can be changed while a run goes on, besides its attempts; None where it cannot.
+
+    Attributes:
+        resize: sets how many model calls may be in flight.
+        budget: of the run.
+        limits: of its attempts.
+    """
+
+    resize: Callable[[int], None] | None = None
+    budget: Budget | None = None
+    limits: LiveLimits | None = None
 
 
 class Answer(Value):
@@ -117,21 +151,19 @@ def ask(run: Path, command: Command) -> Answer:
 
 
 @asynccontextmanager
-async def controlled(
-    run: Path, pool: Pool, tally: Tally, resize: Callable[[int], None] | None
-) -> AsyncGenerator[None]:
+async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> AsyncGenerator[None]:
     """Write the status of a run and do what is asked of it, until the block ends.
 
     Args:
         run: its folder.
         pool: its attempts.
         tally: what is finished.
-        resize: sets how many model calls may be in flight.
+        knobs: what else can be changed.
     """
     shutil.rmtree(run / FOLDER, ignore_errors=True)  # what a killed run was asked
     (run / FOLDER).mkdir()
     _write(run, pool, tally)
-    work = asyncio.create_task(_serve(run, pool, tally, resize))
+    work = asyncio.create_task(_serve(run, pool, tally, knobs))
     try:
         yield
     finally:
@@ -142,11 +174,12 @@ async def controlled(
         shutil.rmtree(run / FOLDER, ignore_errors=True)
 
 
-async def _serve(run: Path, pool: Pool, tally: Tally, resize: Callable[[int], None] | None) -> None:
+async def _serve(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> None:
     written = 0.0
     while True:
         for asked in sorted((run / FOLDER).glob("*.json")):
-            answer = _answered(asked, pool, resize)
+            answer = _answered(asked, pool, knobs)
+            _kept(run, asked, answer)
             asked.unlink(missing_ok=True)
             write_atomic(asked.with_suffix(".answer"), answer.model_dump_json())
             written = 0.0
@@ -156,15 +189,15 @@ async def _serve(run: Path, pool: Pool, tally: Tally, resize: Callable[[int], No
         await asyncio.sleep(POLL_S)
 
 
-def _answered(asked: Path, pool: Pool, resize: Callable[[int], None] | None) -> Answer:
+def _answered(asked: Path, pool: Pool, knobs: Knobs) -> Answer:
     try:
         command = Command.model_validate_json(asked.read_text("utf-8"))
     except (ValidationError, OSError, UnicodeDecodeError) as error:
         return Answer(done=False, message=f"expected a command, got something else: {error}")
-    return _do(command, pool, resize)
+    return _do(command, pool, knobs)
 
 
-def _do(command: Command, pool: Pool, resize: Callable[[int], None] | None) -> Answer:
+def _do(command: Command, pool: Pool, knobs: Knobs) -> Answer:
     action, item = command.action, command.item
     if action in ("pause", "resume"):
         pool.paused = action == "pause"
@@ -172,13 +205,49 @@ def _do(command: Command, pool: Pool, resize: Callable[[int], None] | None) -> A
         return Answer(done=True, message=f"{action}d: {going}")
     if action == "concurrency":
         pool.concurrency = command.value
-        if resize is not None:
-            resize(command.value)
+        if knobs.resize is not None:
+            knobs.resize(command.value)
         return Answer(done=True, message=f"at most {command.value} attempts at a time")
+    if action == "limits":
+        return _limits(command.change, knobs.limits)
+    if action == "budget":
+        return _budget(command.change, knobs.budget)
     done = pool.cancel(item) if action == "cancel" else pool.requeue(item)
     where = "waiting or under way" if action == "cancel" else "under way"
     text = f"{item}: {action}{'led' if action == 'cancel' else 'd'}"
     return Answer(done=done, message=text if done else f"no attempt {item!r} is {where}")
+
+
+def _limits(change: Change, limits: LiveLimits | None) -> Answer:
+    asked = change.model_dump(exclude_none=True)
+    if limits is None or not asked or "calls" in asked:
+        what = "the run's workers hold their own limits" if asked else "no limit was named"
+        return Answer(done=False, message=f"limits stay: {what}")
+    limits.now = limits.now.model_copy(update=asked)
+    return Answer(done=True, message=f"limits of an attempt: {_named(limits.now.model_dump())}")
+
+
+def _budget(change: Change, budget: Budget | None) -> Answer:
+    asked = change.model_dump(exclude_none=True)
+    if budget is None or not asked or not asked.keys() <= {"usd", "tokens", "calls"}:
+        return Answer(done=False, message="the budget stays: expected usd, tokens or calls")
+    budget.change(**asked)
+    spent = f"${budget.spent.usd:.4f}, {budget.spent.tokens} tokens, {budget.spent.calls} calls"
+    limits = {"usd": budget.usd, "tokens": budget.tokens, "calls": budget.calls}
+    return Answer(done=True, message=f"budget of the run: {_named(limits)}; spent {spent}")
+
+
+def _named(limits: dict[str, float | None]) -> str:
+    return ", ".join(f"{value:g} {name}" for name, value in limits.items() if value is not None)
+
+
+def _kept(run: Path, asked: Path, answer: Answer) -> None:
+    """What was changed while a run went on belongs to its records."""
+    if answer.done:
+        with suppress(OSError, ValueError), (run / LOG).open("a", encoding="utf-8") as log:
+            command = Command.model_validate_json(asked.read_text("utf-8"))
+            row = {"at": time.time(), **command.model_dump(exclude_defaults=True)}
+            log.write(json.dumps({**row, "answer": answer.message}) + "\n")
 
 
 def _write(run: Path, pool: Pool, tally: Tally) -> None:

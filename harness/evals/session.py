@@ -117,7 +117,10 @@ class Evaluator:
             seed=settings.seed,
             limit=settings.limit,
             sample_limits=SampleLimits(
-                tokens=settings.token_limit, usd=settings.cost_limit, seconds=settings.time_limit
+                tokens=settings.token_limit,
+                usd=settings.cost_limit,
+                seconds=settings.time_limit,
+                working=settings.working_limit,
             ),
         )
 
@@ -155,6 +158,7 @@ class Evaluator:
                 on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
                 on_event=on_event,
                 resize=model.resize,
+                budget=budget,
                 elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
             )
         finally:

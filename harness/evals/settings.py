@@ -60,8 +60,8 @@ class EvalSettings(SuiteSettings):
         sample: run this one task only.
         earlier: run whose attempts are taken over where all that they depend on is as it was.
         accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
-        token_limit: tokens of one attempt; with `cost_limit` (US dollars) and `time_limit`
-            (seconds) in place of the suite's `limits`.
+        token_limit: tokens of one attempt; with `cost_limit` (US dollars), `time_limit` and
+            `working_limit` (seconds) in place of the suite's `limits`.
     """
 
     skill: Path | None = None
@@ -73,6 +73,7 @@ class EvalSettings(SuiteSettings):
     token_limit: int | None = None
     cost_limit: float | None = None
     time_limit: float | None = None
+    working_limit: float | None = None
 
 
 def agent_model_spec(models: tuple[str, ...]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import nullcontext
 
 from pydantic import Field, JsonValue
 
 from harness.core import HarnessError, Usage, Value
 from harness.models.types import Message, Model, Reply, Sampling
+from harness.models.waiting import WorkClock
 
 
 class SampleLimits(Value):
@@ -22,14 +24,24 @@ class SampleLimits(Value):
         tokens: of all calls, prompts included.
         usd: of all calls.
         seconds: since the attempt began; a call under way is cut off.
+        working: the same without the time in which it waited for its turn at the endpoint, for the
+            end of a rate limit, or for another try.
     """
 
     tokens: int | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
+    working: float | None = Field(default=None, gt=0)
 
     def __bool__(self) -> bool:
-        return any(limit is not None for limit in (self.tokens, self.usd, self.seconds))
+        return any(limit is not None for limit in self.model_dump().values())
+
+
+class LiveLimits:
+    """Limits that may be changed while attempts are under way."""
+
+    def __init__(self, now: SampleLimits) -> None:
+        self.now = now
 
 
 class SampleLimitReached(HarnessError):
@@ -41,14 +53,21 @@ class LimitedModel:
 
     Args:
         model: answers.
-        limits: of the attempt, which begins now.
+        limits: of the attempt, which begins now; live ones hold as they are at every call.
     """
 
-    def __init__(self, model: Model, limits: SampleLimits) -> None:
+    def __init__(self, model: Model, limits: SampleLimits | LiveLimits) -> None:
         self.spec, self.simulated = model.spec, model.simulated
-        self._model, self._limits = model, limits
+        self._model = model
+        self._live = limits if isinstance(limits, LiveLimits) else LiveLimits(limits)
         self._began = time.monotonic()
+        self._granted = self._limits.working
+        self._work = WorkClock(self._granted or 0.0)
         self._usage = Usage()
+
+    @property
+    def _limits(self) -> SampleLimits:
+        return self._live.now
 
     async def complete(
         self,
@@ -67,13 +86,16 @@ class LimitedModel:
         call = self._model.complete(
             messages, tools=tools, sampling=sampling, response_format=response_format
         )
-        clock = asyncio.timeout(left)
+        clock, work = asyncio.timeout(left), asyncio.timeout(None)
         try:
-            async with clock:
-                reply = await call
+            async with clock, work:
+                with self._work.during(work) if self._limits.working else nullcontext():
+                    reply = await call
         except TimeoutError:
             if clock.expired():
                 raise SampleLimitReached(self._over("time", "seconds")) from None
+            if work.expired():
+                raise SampleLimitReached(self._over("working", "working")) from None
             raise
         self._usage += reply.usage
         return reply
@@ -87,6 +109,11 @@ class LimitedModel:
             raise SampleLimitReached(f"a cost limit needs the price of {self.spec}: it is unknown")
         if limits.usd is not None and (used.cost_usd or 0.0) >= limits.usd:
             raise SampleLimitReached(self._over("cost", "usd"))
+        if limits.working is not None:
+            self._work.credit(limits.working - (self._granted or 0.0))  # it may have been changed
+            self._granted = limits.working
+            if self._work.left <= 0:
+                raise SampleLimitReached(self._over("working", "working"))
         if limits.seconds is None:
             return None
         left = limits.seconds - (time.monotonic() - self._began)
@@ -96,7 +123,8 @@ class LimitedModel:
 
     def _over(self, option: str, name: str) -> str:
         limit = getattr(self._limits, name)
+        what = "seconds of work" if name == "working" else name
         return (
-            f"the attempt reached its limit of {limit:g} {name} after {self._usage.calls} calls "
+            f"the attempt reached its limit of {limit:g} {what} after {self._usage.calls} calls "
             f"(--{option}-limit)"
         )

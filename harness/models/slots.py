@@ -3,7 +3,8 @@
 Additive increase, multiplicative decrease (Chiu and Jain 1989), as TCP finds its window: an answer
 opens 1 / limit of a slot while all are in use, so that a full round of answers opens one; a server
 that turns a request down as too many, or lets it time out, halves the limit. Refusals of requests
-that were sent before the last cut say nothing about the new limit and do not cut again.
+that were sent before the last cut say nothing about the new limit and do not cut again. Answers
+that have become slow without more of them coming through lower it, too (:mod:`.latency`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import asyncio
 import time
 from collections import deque
 from types import TracebackType
+
+from harness.models.latency import LatencyWatch
+from harness.models.waiting import waiting
 
 SHARE_LEFT = 0.5
 
@@ -26,6 +30,7 @@ class Slots:
     def __init__(self, most: int) -> None:
         self.most = most
         self._limit = float(most)
+        self._watch = LatencyWatch()
         self._used = 0
         self._cut_at = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -44,11 +49,21 @@ class Slots:
         """Whether the next request would wait."""
         return self._used >= self.limit
 
-    def answered(self) -> None:
-        """A request got its answer."""
-        if self.locked():
-            self._limit = min(float(self.most), self._limit + 1 / self._limit)
-            self._wake()
+    def answered(self, sent_at: float | None = None) -> None:
+        """A request got its answer.
+
+        Args:
+            sent_at: when it was sent, seconds of `time.monotonic`; None says nothing of how long.
+        """
+        if not self.locked():
+            self._watch.idle()
+            return
+        limit = self._limit + 1 / self._limit
+        if sent_at is not None:
+            now = time.monotonic()
+            limit = self._watch.answered(now, now - sent_at, limit)
+        self._limit = min(float(self.most), limit)
+        self._wake()
 
     def refused(self, sent_at: float) -> None:
         """The server did not take a request, or was too slow.
@@ -65,7 +80,8 @@ class Slots:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
-                await turn
+                with waiting():
+                    await turn
             except asyncio.CancelledError:
                 if turn.done() and not turn.cancelled():
                     self._used -= 1  # the turn had come: it goes to the next

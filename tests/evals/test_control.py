@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from harness.api import EvalSettings, run_evaluation
 from harness.cli import cli
-from harness.core import BadInput, Unreachable
-from harness.evals.control import Command, RunStatus, ask, read_status
+from harness.core import BadInput, LimitReached, Unreachable
+from harness.evals.control import Change, Command, RunStatus, ask, read_status
 from harness.evals.session import records
 from harness.evals.types import EvalReport
 from tests.models.http_server import Answer, completion, serve
@@ -33,10 +33,14 @@ class Run:
             models=("openai/x",), base_url=url, concurrency=concurrency,
         )  # fmt: skip
         self.report: EvalReport | None = None
+        self.error: LimitReached | None = None
         self._thread = threading.Thread(target=self._work)
 
     def _work(self) -> None:
-        self.report = run_evaluation(self.settings)[0]
+        try:
+            self.report = run_evaluation(self.settings)[0]
+        except LimitReached as error:
+            self.error = error
 
     def __enter__(self) -> Run:
         self._thread.start()
@@ -111,6 +115,34 @@ def test_an_attempt_that_hangs_is_begun_again(tmp_path: Path) -> None:
     assert run.report is not None
     assert (run.report.passed, run.report.invalid) == (2, 0)
     assert sum("task 0" in one for one in seen) == 2
+
+
+def test_limits_and_budget_are_changed_on_the_way(tmp_path: Path) -> None:
+    free = threading.Event()
+
+    def answer(body: dict[str, Any]) -> Answer:
+        if "task 0" in str(body["messages"]):
+            free.wait(30)
+        return completion("4")
+
+    with serve(answer) as served:
+        run = Run(tmp_path, served.url, tasks=6, concurrency=1)
+        run.settings = run.settings.model_copy(update={"token_limit": 9000, "budget_calls": 50})
+        with run:
+            run.status(lambda now: "t0" in now.running)
+            words = ["eval", "ctl", "limits", str(run.folder), "--tokens", "1", "--working", "60"]
+            assert "1 tokens, 60 working" in CliRunner().invoke(cli, words).output
+            words = ["eval", "ctl", "budget", str(run.folder), "--calls", "3"]
+            assert "budget of the run: 3 calls; spent" in CliRunner().invoke(cli, words).output
+            nothing = CliRunner().invoke(cli, ["eval", "ctl", "budget", str(run.folder)])
+            assert isinstance(nothing.exception, BadInput)
+            assert not ask(run.folder, Command(action="limits", change=Change(calls=1))).done
+            free.set()
+    assert isinstance(run.error, LimitReached)
+    assert len(served.bodies) == 3
+    kept = [json.loads(line) for line in (run.folder / "control.jsonl").read_text().splitlines()]
+    assert [one["action"] for one in kept] == ["limits", "budget"]
+    assert kept[1]["change"] == {"calls": 3}
 
 
 def test_what_does_not_run_cannot_be_steered(tmp_path: Path) -> None:
