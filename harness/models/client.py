@@ -21,6 +21,7 @@ from harness.models.ports import Allowance, Calls
 from harness.models.prices import PRICES_VARIABLE, Price, price_of
 from harness.models.specs import ModelSpec, parse_spec
 from harness.models.types import Message, Reply, Role, Sampling
+from harness.models.waiting import tried_in_vain, waiting
 from harness.models.watching import answered, chatting
 from harness.models.wire import (
     Body,
@@ -150,14 +151,17 @@ class ChatModel:
         route = self._endpoint.route(body)
         attempt = 1
         while True:
-            await self._gate.wait()
+            with waiting():
+                await self._gate.wait()
             reservation = await self._budget.reserve(worst)
+            started = time.monotonic()
             try:
                 outcome = await self._attempt(route.next(), call_id, body, timeout_s, reservation)
             finally:
                 reservation.forfeit()  # does nothing once it is settled
             if isinstance(outcome, Reply):
                 return outcome
+            tried_in_vain(time.monotonic() - started)
             await self._pause(outcome, attempt)
             attempt += 1
 
@@ -174,7 +178,8 @@ class ChatModel:
         if asked_s:
             self._gate.refused(asked_s)
         signals.note("retry", attempt=attempt, error=type(fault.error).__name__, spec=self.spec)
-        await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
+        with waiting():
+            await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
 
     async def _attempt(
         self, index: int, call_id: str, body: Body, timeout_s: float, reservation: Reservation

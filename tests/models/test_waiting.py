@@ -1,0 +1,123 @@
+"""Working time stands still while an attempt waits for the endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from harness.core import Usage
+from harness.models import open_model
+from harness.models.limited import LimitedModel, LiveLimits, SampleLimitReached, SampleLimits
+from harness.models.slots import Slots
+from harness.models.types import Message, Reply
+from harness.models.waiting import waiting
+from tests.models.http_server import Answer, completion, error, serve
+
+ASKED: list[Message] = [{"role": "user", "content": "hi"}]
+
+
+class Scripted:
+    """Answers after waiting and working for given times."""
+
+    spec, simulated = "simulated/scripted", True
+
+    def __init__(self, waits: float, works: float) -> None:
+        self._waits, self._works = waits, works
+
+    async def complete(self, messages: list[Message], **_: object) -> Reply:
+        with waiting():
+            await asyncio.sleep(self._waits)
+        await asyncio.sleep(self._works)
+        return replied(messages)
+
+
+def replied(messages: list[Message]) -> Reply:
+    text = str(messages[0]["content"])
+    return Reply(text=text, call_id="x", finish_reason="stop", model="m", usage=Usage(calls=1))
+
+
+async def asked(model: LimitedModel, times: int = 1) -> None:
+    for _ in range(times):
+        await model.complete(ASKED)
+
+
+def test_waiting_is_no_work() -> None:
+    model = LimitedModel(Scripted(0.3, 0.02), SampleLimits(working=0.25))
+    asyncio.run(asked(model, 3))
+    hard = LimitedModel(Scripted(0.3, 0.02), SampleLimits(seconds=0.25))
+    with pytest.raises(SampleLimitReached, match=r"0.25 seconds after 0 calls"):
+        asyncio.run(asked(hard))
+
+
+def test_work_is_cut_off_in_the_middle_of_a_call() -> None:
+    model = LimitedModel(Scripted(0.1, 5), SampleLimits(working=0.2))
+    began = time.monotonic()
+    with pytest.raises(SampleLimitReached, match=r"0.2 seconds of work after 0 calls \(--working-"):
+        asyncio.run(asked(model))
+    assert 0.25 < time.monotonic() - began < 3
+
+
+def test_what_the_agent_does_between_calls_is_work() -> None:
+    async def works() -> None:
+        model = LimitedModel(Scripted(0, 0), SampleLimits(working=0.2))
+        await asked(model)
+        await asyncio.sleep(0.25)
+        await asked(model)
+
+    with pytest.raises(SampleLimitReached, match="after 1 calls"):
+        asyncio.run(works())
+
+
+def test_the_limit_may_be_raised_while_the_attempt_goes_on() -> None:
+    async def works() -> None:
+        limits = LiveLimits(SampleLimits(working=0.1))
+        model = LimitedModel(Scripted(0, 0.05), limits)
+        await asked(model)
+        limits.now = SampleLimits(working=5)
+        await asked(model, 3)
+        limits.now = SampleLimits(tokens=10, working=0.1)
+        await asked(model)
+
+    with pytest.raises(SampleLimitReached, match=r"0.1 seconds of work after 4 calls"):
+        asyncio.run(works())
+
+
+def test_another_try_is_waited_for() -> None:
+    """A server that is busy asks for a second, which is more than there is to work."""
+    seen: list[object] = []
+
+    def answer(body: dict[str, object]) -> Answer:
+        seen.append(body)
+        return error(429, **{"retry-after": "1"}) if len(seen) == 2 else completion("4")
+
+    async def calls(url: str) -> None:
+        model = open_model("openai/x", base_url=url)
+        try:
+            await model.complete([{"role": "user", "content": "what is loaded at first"}])
+            await LimitedModel(model, SampleLimits(working=0.9)).complete(ASKED)
+        finally:
+            await model.aclose()
+
+    with serve(answer) as served:
+        began = time.monotonic()
+        asyncio.run(calls(served.url))
+        assert time.monotonic() - began > 0.9
+    assert len(seen) == 3
+
+
+def test_waiting_for_a_slot_stops_the_clock() -> None:
+    async def works() -> None:
+        slots = Slots(1)
+
+        class Slotted(Scripted):
+            async def complete(self, messages: list[Message], **_: object) -> Reply:
+                async with slots:
+                    await asyncio.sleep(0.15)
+                    return replied(messages)
+
+        models = [LimitedModel(Slotted(0, 0), SampleLimits(working=0.4)) for _ in range(4)]
+        await asyncio.gather(*map(asked, models))
+
+    asyncio.run(works())
