@@ -116,8 +116,7 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
         f"{counts['pass']} pass, {counts['fail']} fail, {counts['unknown']} unknown",
     ]
     decided = [one for one in gathered.sessions if one.outcome.claims and one.teaches]
-    for one in decided[:SHOWN]:
-        lines.append(f"  {one.outcome.claims[-1]}")
+    lines += [f"  {one.outcome.claims[-1]}" for one in decided[:SHOWN]]
     if len(decided) > SHOWN:
         lines.append(f"  and {len(decided) - SHOWN} more: {settings.out / 'learn.json'}")
     lines += [f"skipped {one}" for one in gathered.skipped if one.line]

@@ -62,9 +62,9 @@ class Analyst(ChatServer):
         kind = "error" if '"analyst_type": "error"' in prompt else "success"
         item = {"title": "Test after the edit", "lesson": LESSON, "generalization": "always"}
         quote = "apply_patch" if "apply_patch" in prompt else "old_string"
-        item |= {"evidence": [quote]}  # pyright: ignore[reportOperatorIssue]  # a list among texts
+        found = {**item, "evidence": [quote]}
         reason = "root_cause" if kind == "error" else "summary"
-        return json.dumps({"analyst_type": kind, reason: "as quoted", "memory_items": [item]})
+        return json.dumps({"analyst_type": kind, reason: "as quoted", "memory_items": [found]})
 
 
 def _logs(home: Path) -> None:
@@ -147,7 +147,7 @@ def _claims_stand_in_their_files(gathered: dict[str, Any]) -> None:
     claims = [claim for one in gathered["sessions"] for claim in one["outcome"]["claims"]]
     assert len(claims) >= 6
     for claim in claims:
-        line = Path(claim["file"]).read_text().splitlines()[claim["line"] - 1]
+        line: str = Path(claim["file"]).read_text().splitlines()[claim["line"] - 1]
         assert claim["quote"] in line
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,9 +20,10 @@ def _value(value: Any) -> Row:
     if isinstance(value, int):
         return {"intValue": str(value)}
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_value(one) for one in value]}}
+        return {"arrayValue": {"values": [_value(one) for one in cast("list[Any]", value)]}}
     if isinstance(value, dict):
-        pairs = [{"key": key, "value": _value(one)} for key, one in value.items()]
+        items = cast("Row", value).items()
+        pairs = [{"key": key, "value": _value(one)} for key, one in items]
         return {"kvlistValue": {"values": pairs}}
     return {"stringValue": value}
 

@@ -32,6 +32,7 @@ _EXIT = re.compile(
 )
 _WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./~$-]+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
+_ELSEWHERE = ("/dev/", "/tmp/", "$")  # named in logs, never written to
 _APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
 
 

@@ -24,7 +24,7 @@ from harness.evolve.learn.spans import Spans
 from harness.evolve.learn.types import Outcome, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
-from harness.trajectories.lenient import string
+from harness.trajectories.lenient import listing, mapping, string
 
 SESSIONS, SENT = "sessions", "sent"
 PROMPT = 200
@@ -151,9 +151,9 @@ def _unwanted(
 ) -> str | None:
     """Why a session is left out: "" where a filter says so, None where it is wanted."""
     source = string(trajectory.harness.get("source"))
-    if settings.client != "all" and source in _CLIENTS.values():
-        if source != _CLIENTS[settings.client]:
-            return ""
+    others = {name for client, name in _CLIENTS.items() if client != settings.client}
+    if settings.client != "all" and source in others:
+        return ""
     if settings.project is not None:
         cwd = string(trajectory.harness.get("cwd"))
         project = settings.project.expanduser().resolve()
@@ -260,7 +260,7 @@ def _stamped(read: Read, taken: set[str]) -> Trajectory:
     document = dump(read.trajectory)
     document.pop("subagent_trajectories", None)
     for step in document["steps"]:
-        for result in (step.get("observation") or {}).get("results", ()):
-            result.pop("subagent_trajectory_ref", None)
+        for result in listing(mapping(step.get("observation")).get("results")):
+            mapping(result).pop("subagent_trajectory_ref", None)
     document |= {"trajectory_id": name, "extra": {"harness": facts}}
     return Trajectory.model_validate(document)

@@ -7,41 +7,19 @@ in the file is no sign.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from harness.core import Trajectory
 from harness.evolve.learn.acts import Act, acts
 from harness.evolve.learn.redaction import speakable
 from harness.evolve.learn.reverting import takes_back, takes_on
-from harness.evolve.learn.sayings import Saying, saying
+from harness.evolve.learn.sayings import saying
 from harness.evolve.learn.spans import Spans
 from harness.evolve.learn.testing import TestRun, test_run
 from harness.evolve.learn.types import Claim, Outcome, Sign
 
 _PROSE = {".md", ".rst", ".txt", ".log", ".adoc"}
 """Edits of such files leave a verdict of the tests as it is."""
-_SIGNS: dict[Saying, Sign] = {
-    "undo": "undo",
-    "correction": "correction",
-    "thanks": "thanks",
-    "approval": "approval",
-}
-
-
-@dataclass
-class _Found:
-    """What was seen behind the last edit, in order."""
-
-    for_it: list[Claim] = field(default_factory=list[Claim])
-    against: list[Claim] = field(default_factory=list[Claim])
-    tests: list[tuple[TestRun, Claim | None]] = field(
-        default_factory=list[tuple[TestRun, Claim | None]]
-    )
-
-    @property
-    def said(self) -> list[Claim]:
-        return [*self.for_it, *self.against]
 
 
 def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
@@ -57,12 +35,7 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
     if undone := _undone(done, edits, spans):
         return undone
     start = (real or edits or [-1])[-1] + 1
-    found = _signs(done, start, spans, edited=bool(edits))
-    return _judged(found, edited=bool(real), later=bool(_last(edits) >= start))
-
-
-def _last(edits: list[int]) -> int:
-    return edits[-1] if edits else -1
+    return _judged(_Signs(done, start, spans), edited=bool(real))
 
 
 def _prose(act: Act) -> bool:
@@ -84,48 +57,77 @@ def _undone(done: list[Act], edits: list[int], spans: Spans) -> Outcome | None:
     return Outcome(verdict="fail", reason="the user had the work taken back", claims=(claim,))
 
 
-def _signs(done: list[Act], start: int, spans: Spans, *, edited: bool) -> _Found:
-    found = _Found()
-    edited_files = [path for act in done[:start] if act.kind == "edit" for path in act.paths]
-    worked = any(act.kind in ("say", "command", "edit") and not act.by_user for act in done[:start])
-    approval: Claim | None = None
-    spoke = False
-    for at, act in enumerate(done[start:], start=start):
-        if act.kind in ("say", "command", "edit") and not act.by_user:
-            worked = True
-        if act.kind == "user":
-            said = saying(act.text) if worked else None
-            spoke = spoke or worked
-            if said is None:
-                continue
-            sign = _SIGNS[said.saying]
-            good = said.saying in ("thanks", "approval")
-            claim = _claim(sign, "pass" if good else "fail", said.quote, act, spans)
-            if said.saying == "approval":
-                approval = claim  # counts once it was carried out
-            elif claim is not None:
-                (found.for_it if good else found.against).append(claim)
-        elif act.kind == "interrupt" and not _goes_on(done[at + 1 :]):
-            quote = act.text if act.text.startswith("[") else "turn_aborted"
-            _add(found.against, _claim("interrupt", "fail", quote, act, spans))
-        elif act.kind == "command":
-            if edited and takes_on(act.text) and act.exit_code in (0, None):
-                own = _claim("approval", "pass", act.text, act, spans) if act.by_user else approval
-                _add(found.for_it, own)
-                approval = None
-            if edited and (spoke or act.by_user) and takes_back(act.text, edited_files):
-                if act.exit_code in (0, None):
-                    _add(found.against, _claim("revert", "fail", act.text, act, spans))
-            elif run := test_run(act):
-                verdict = "pass" if run.verdict == "pass" else "fail"
-                claim = _claim("tests", verdict, run.quote, act, spans)
-                found.tests.append((run, claim if run.verdict != "unclear" else None))
-    return found
+class _Signs:
+    """What was seen behind the last edit, in order.
+
+    Args:
+        done: everything that was done.
+        start: of what stands behind the last edit.
+        spans: of the log.
+    """
+
+    def __init__(self, done: list[Act], start: int, spans: Spans) -> None:
+        self.for_it: list[Claim] = []
+        self.against: list[Claim] = []
+        self.tests: list[tuple[TestRun, Claim | None]] = []
+        self._spans = spans
+        before = done[:start]
+        self._files = [path for act in before if act.kind == "edit" for path in act.paths]
+        self._edited = any(act.kind == "edit" for act in before)
+        self._worked = any(_works(act) for act in before)
+        self._spoke = False
+        self._asked = next((a.text[-1:] == "?" for a in reversed(before) if a.kind == "say"), False)
+        self._approval: Claim | None = None
+        for at, act in enumerate(done[start:], start=start):
+            self._worked = self._worked or _works(act)
+            if act.kind == "say":
+                self._asked = act.text.endswith("?")
+            elif act.kind == "user":
+                self._said(act)
+            elif act.kind == "command":
+                self._ran(act)
+            elif act.kind == "interrupt" and not _goes_on(done[at + 1 :]):
+                quote = act.text if act.text.startswith("[") else "turn_aborted"
+                self._add(self.against, _claim("interrupt", "fail", quote, act, spans))
+
+    def _said(self, act: Act) -> None:
+        said = saying(act.text, self._asked) if self._worked else None
+        self._spoke = self._spoke or self._worked
+        if said is None or said.saying in ("thanks", "approval"):
+            # Who goes on without a word of it may have seen that nothing was wrong.
+            withdrawn = [one for one in self.against if one.sign == "correction"]
+            self.against = [one for one in self.against if one not in withdrawn]
+            if said is None or withdrawn:
+                return
+        good = said.saying in ("thanks", "approval")
+        claim = _claim(said.saying, "pass" if good else "fail", said.quote, act, self._spans)
+        if said.saying == "approval":
+            self._approval = claim  # counts once it was carried out
+        else:
+            self._add(self.for_it if good else self.against, claim)
+
+    def _ran(self, act: Act) -> None:
+        went_well = act.exit_code in (0, None)
+        if self._edited and went_well and takes_on(act.text):
+            own = _claim("approval", "pass", act.text, act, self._spans) if act.by_user else None
+            self._add(self.for_it, own or self._approval)
+            self._approval = None
+        asked = self._spoke or act.by_user
+        if self._edited and asked and went_well and takes_back(act.text, self._files):
+            self._add(self.against, _claim("revert", "fail", act.text, act, self._spans))
+        elif run := test_run(act):
+            verdict = "pass" if run.verdict == "pass" else "fail"
+            claim = _claim("tests", verdict, run.quote, act, self._spans)
+            self.tests.append((run, None if run.verdict == "unclear" else claim))
+
+    def _add(self, claims: list[Claim], claim: Claim | None) -> None:
+        if claim is not None:
+            claims.append(claim)
 
 
-def _add(claims: list[Claim], claim: Claim | None) -> None:
-    if claim is not None:
-        claims.append(claim)
+def _works(act: Act) -> bool:
+    """Whether the agent did something, so that there is work to speak of."""
+    return act.kind in ("say", "command", "edit") and not act.by_user
 
 
 def _goes_on(rest: list[Act]) -> bool:
@@ -149,9 +151,10 @@ def _claim(sign: Sign, verdict: str, quote: str, act: Act, spans: Spans) -> Clai
     )
 
 
-def _judged(found: _Found, *, edited: bool, later: bool) -> Outcome:
+def _judged(found: _Signs, *, edited: bool) -> Outcome:
     tested = _tested(found.tests) if edited else None
-    claims = tuple([*found.said, *([tested] if tested else [])])
+    claims = (*found.for_it, *found.against)
+    claims = (*claims, tested) if tested is not None else claims
     verdicts = {claim.verdict for claim in claims}
     if len(verdicts) > 1:
         return Outcome(verdict="unknown", reason="the signs contradict each other", claims=claims)
@@ -161,8 +164,7 @@ def _judged(found: _Found, *, edited: bool, later: bool) -> Outcome:
         return Outcome(verdict="pass", reason=_reason(found.for_it[-1]), claims=claims)
     if tested is not None:
         what = "passed" if tested.verdict == "pass" else "failed"
-        since = " but for prose" if later else ""
-        reason = f"the tests {what} behind the last edit{since}"
+        reason = f"the tests {what} behind the last edit"
         return Outcome(verdict=tested.verdict, reason=reason, claims=claims)
     if found.tests:
         reason = "the tests behind the last edit decide nothing"

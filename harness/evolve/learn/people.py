@@ -14,7 +14,8 @@ _TOLD = (
     "<system-reminder>", "<task-notification>", "<user-prompt-submit-hook>", "Stop hook feedback",
     "This session is being continued from a previous conversation", "<environment_context>",
     "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<permissions",
-    "<collaboration_mode>", "<skill>", "<user_shell_command>", "<subagent_notification>", "<model_switch>",
+    "<collaboration_mode>", "<skill>", "<user_shell_command>", "<subagent_notification>",
+    "<model_switch>",
 )  # fmt: skip
 _REMINDER = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.S)
 _INPUT = re.compile(r"<bash-input>(.*?)</bash-input>", re.S)

@@ -9,6 +9,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from harness.core import Task, Trajectory, digest
 from harness.evolve.learn.acts import acts
 from harness.evolve.learn.people import prompts
@@ -90,8 +92,13 @@ def rebuild(
         for path in sorted(tree.rglob("*"))
         if path.is_file() and not path.is_symlink()
     }
-    meta = {"commit": commit, "repository": root.name, "verified": verified}
-    meta |= {"check_seconds": SECONDS, "session": trajectory.trajectory_id}
+    meta: dict[str, JsonValue] = {
+        "commit": commit,
+        "repository": root.name,
+        "verified": verified,
+        "check_seconds": SECONDS,
+        "session": trajectory.trajectory_id,
+    }
     task = Task(id=task_id, prompt=prompt, files=files, check=check, meta=meta)
     return Made(task=task, commit=commit, command=command, verified=verified)
 

@@ -11,32 +11,36 @@ LOOKED_AT = 400
 
 _POLITE = r"(?:please|pls|ok(?:ay)?|hm+|sorry|actually|can you|could you|now|just|then|and|no)"
 _UNDO = re.compile(
-    rf"^(?:{_POLITE}[,.!]?\s+)*(?:undo|revert|roll\s?back|discard|put (?:it|that|this) back)\b[^.\n]*"
+    rf"^(?:{_POLITE}[,.!]?\s+)*"
+    r"(?:undo|revert|roll\s?back|discard|put (?:it|that|this) back)\b[^.\n]*"
     r"|\b(?:please|pls)\s+(?:undo|revert|roll\s?back|discard)\b[^.\n]*",
     re.I,
 )
 _CORRECTION = re.compile(
-    r"^(?:no|nope|nah)[,.!:]?\s+(?:that|this|it|you|i (?:said|meant|asked|want)|not|wrong|still|don'?t)\b"
+    r"^(?:no|nope|nah)[,.!:]?\s+"
+    r"(?:that|this|it|you|i (?:said|meant|asked|want)|not|wrong|still|don'?t (?!worry|bother|need))"
     r"[^.\n]*"
     r"|^wrong\b[^.\n]*"
-    r"|\b(?:that|this|it|which)(?:'s| is| was)\s+(?:still |just |completely |simply |all |totally )?"
+    r"|\b(?:that|this|it|which)(?:'s| is| was)\s+"
+    r"(?:still |just |completely |simply |all |totally )?"
     r"(?:wrong|incorrect|broken|not (?:right|correct|working|what i))\b[^.\n]*"
     r"|\b(?:is|are|'s) still (?:wrong|broken|failing|off|missing|crashing|happening|not)\b[^.\n]*"
     r"|\bnot what i (?:asked|wanted|meant|said)\b[^.\n]*"
     r"|^(?:it|this|that)?\s*(?:still )?(?:doesn'?t|does not|didn'?t|did not|isn'?t)\s+"
     r"(?:work|help|fix|compile|build|run|pass)\w*[^.\n]*"
-    r"|\b(?:it|this|that) still (?:doesn'?t|does not|fails|crashes|breaks|throws|shows|isn'?t)\b[^.\n]*"
+    r"|\b(?:it|this|that) still "
+    r"(?:doesn'?t|does not|fails|crashes|breaks|throws|shows|isn'?t)\b[^.\n]*"
     r"|^still (?:not|fail\w*|broken|wrong|the same|gett?ing|get|see\w*|an? error|crash\w*)\b[^.\n]*"
     r"|\b(?:the )?same (?:error|problem|issue|bug|failure)\b[^.\n]*"
-    r"|\byou (?:broke|misunderstood|ignored|forgot|missed|deleted the wrong|changed the wrong)\b[^.\n]*"
+    r"|\byou (?:broke|misunderstood|ignored|forgot|missed|(?:deleted|changed) the wrong)\b[^.\n]*"
     r"|^(?:now )?i(?:'m| am)? (?:still |now )?(?:get|getting|see|seeing|got) "
     r"(?:this|that|the same|errors?|an? (?:\w+ )?(?:error|exception|traceback))\b[^.\n]*"
     r"|\b(?:worse than before|even worse|now it'?s worse)\b[^.\n]*",
     re.I,
 )
 _THANKS = re.compile(
-    r"\b(?:thanks|thank you|thx|ty|cheers|perfect(?:ly)?|great|awesome|excellent|nice|lovely|brilliant"
-    r"|wonderful|amazing|fantastic|superb|lgtm|looks (?:good|great|right|perfect)"
+    r"\b(?:thanks|thank you|thx|ty|cheers|perfect(?:ly)?|great|awesome|excellent|nice|lovely"
+    r"|brilliant|wonderful|amazing|fantastic|superb|lgtm|looks (?:good|great|right|perfect)"
     r"|(?:that|it|this|everything|all)(?: all)? works?|works(?: now| great| perfectly)?"
     r"|that(?:'s| is) (?:it|right|correct|better|perfect|great)"
     r"|(?:good|great|nice) (?:job|work)|well done|exactly what i (?:wanted|needed|meant))\b"
@@ -44,7 +48,8 @@ _THANKS = re.compile(
     re.I,
 )
 _APPROVAL = re.compile(
-    r"\b(?:commit|merge|ship|push)\s+(?:it|this|that|these|them|everything|all|the changes?|your changes?)\b"
+    r"\b(?:commit|merge|ship|push)\s+"
+    r"(?:it|this|that|these|them|everything|all|the changes?|your changes?)\b"
     r"|^(?:please |ok(?:ay)?,? |now )*(?:commit|merge|push|ship it)\b"
     r"|\b(?:open|create|make) (?:a|the) (?:pr|pull request)\b",
     re.I,
@@ -55,8 +60,8 @@ _RESERVE = re.compile(
     re.I,
 )
 _FILLER = re.compile(
-    r"\b(?:so|very|much|a lot|lot|you|for|your|the|all|that|this|it|its|is|and|really|again|now|help"
-    r"|claude|codex|job|work|yes|yep|yeah|ok|okay|cool|good|man|mate|many|everyone|guys|done|fine"
+    r"\b(?:so|very|much|a lot|lot|you|for|your|the|all|that|this|it|its|is|and|really|again|now"
+    r"|help|claude|codex|job|work|yes|yep|yeah|ok|okay|cool|good|man|mate|many|everyone|guys|done|fine"
     r"|indeed|just|absolutely|super|quick|fix|fixed)\b|[^\w]+",
     re.I,
 )
@@ -69,13 +74,21 @@ class Said(NamedTuple):
     quote: str
 
 
-def saying(message: str) -> Said | None:
-    """What a message says about the work before it; None where it is not plain."""
+def saying(message: str, asked: bool = False) -> Said | None:
+    """What a message says about the work before it; None where it is not plain.
+
+    Args:
+        message: of the user.
+        asked: whether the agent had just asked something: `no` and `great` are answers then.
+    """
     text = message.strip()[:LOOKED_AT].replace("\u2019", "'")
     if found := _UNDO.search(text):
         return Said("undo", _verbatim(message, found))
-    if found := _CORRECTION.search(text):
-        return Said("correction", _verbatim(message, found))
+    if (found := _CORRECTION.search(text)) and not found.group().rstrip().endswith("?"):
+        answer = asked and re.match(r"(?:no|nope|nah)\b", found.group(), re.I)
+        return None if answer else Said("correction", _verbatim(message, found))
+    if asked and not re.search(r"\bthank", text, re.I):
+        return None
     if _RESERVE.search(text):
         return None
     if (found := _APPROVAL.search(text)) and len(text.split()) <= 12:

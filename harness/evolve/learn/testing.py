@@ -11,8 +11,9 @@ _SPLIT = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _REDIRECT = re.compile(r"\s*(?:\d?>{1,2}|&>)\s*\S+")
 _WRAPPERS = re.compile(
     r"^(?:(?:\w+=\S*|env|sudo|time|command|exec|npx|bunx|pnpm exec|pnpm dlx|yarn run|yarn exec"
-    r"|poetry run|pipenv run|pdm run|hatch run|rye run|uv run(?:\s+--?\S+)*|uvx|bundle exec|xvfb-run"
-    r"|timeout(?:\s+-\S+)*\s+\d+[smh]?|nice(?:\s+-n\s*\d+)?|coverage run(?:\s+-[a-z]+)*(?= -m))\s+)+"
+    r"|poetry run|pipenv run|pdm run|hatch run|rye run|uv run(?:\s+--?\S+)*|uvx|bundle exec"
+    r"|xvfb-run|timeout(?:\s+-\S+)*\s+\d+[smh]?|nice(?:\s+-n\s*\d+)?"
+    r"|coverage run(?:\s+-[a-z]+)*(?= -m))\s+)+"
 )
 _TESTS = re.compile(
     r"(?:\S*/)?(?:"
@@ -29,7 +30,7 @@ _TESTS = re.compile(
     r")(?=\s|$)"
 )
 _NO_RUN = re.compile(
-    r"--(?:collect-only|co|version|help|list\w*|no-run|fixtures|setup-plan|dry-run|watch\w*)\b"
+    r"--(?:collect-only|co|version|help|list\w*|no-run|fixtures|setup-plan|dry-run|watch\w*(?!=false))\b"
     r"|\s-(?:h|V|list)\b|\s-DskipTests|--if-present"
 )
 _FAIL = re.compile(
@@ -37,11 +38,12 @@ _FAIL = re.compile(
     r"=*\s*(?:[^\n]*, )?[1-9]\d* (?:failed|errors?)\b[^\n]* in [\d.:]+s[^\n]*"  # pytest
     r"|\s*(?:Tests|Test Suites|Test Files):?\s+[^\n]*\b[1-9]\d* failed\b[^\n]*"  # jest, vitest
     r"|test result: FAILED\.[^\n]*|error: could not compile[^\n]*"  # cargo
-    r"|--- FAIL: [^\n]*|FAIL(?:\s[^\n]*)?"  # go
+    r"|--- FAIL: [^\n]*|FAIL(?:\s+[^\s:]+)?(?:\s+(?:\(?[\d.]+ ?m?s\)?|\[[^\]\n]*\]))?"  # go
     r"|FAILED \((?:failures|errors)=[^\n]*"  # unittest
     r"|\s*[1-9]\d* failing\b[^\n]*"  # mocha
     r"|\d+ examples?, [1-9]\d* failures?[^\n]*"  # rspec
-    r"|\d+ (?:runs|tests), \d+ assertions, (?:[1-9]\d* failures|\d+ failures, [1-9]\d* errors)[^\n]*"
+    r"|\d+ (?:runs|tests), \d+ assertions, "  # minitest
+    r"(?:[1-9]\d* failures|\d+ failures, [1-9]\d* errors)[^\n]*"
     r"|[^\n]*Tests run: \d+, (?:Failures: [1-9]|Failures: \d+, Errors: [1-9])[^\n]*"  # maven
     r"|[^\n]*BUILD FAIL(?:URE|ED)[^\n]*|\s*Failed!\s+-[^\n]*"  # maven, gradle, dotnet
     r"|FAILURES!|ERRORS!|Tests: \d+, Assertions: \d+, (?:Failures|Errors): [1-9][^\n]*"  # phpunit

@@ -84,9 +84,7 @@ def _trajectory(trace: Trace, source: str, file: str) -> Trajectory | None:
     return Trajectory(
         session_id=trace.id,
         trajectory_id=trace.id,
-        agent=AgentInfo(
-            name=trace.name or source, version="unknown", model_name=model or None
-        ),
+        agent=AgentInfo(name=trace.name or source, version="unknown", model_name=model or None),
         steps=steps,
         extra={"harness": {**facts, **notes.facts()}},
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.core import Trajectory
 from harness.core.trajectory import Metrics
-from harness.trajectories.lenient import count, mapping, string
+from harness.trajectories.lenient import count, listing, mapping, string
 from harness.trajectories.traces.conversation import (
     ModelCall,
     ToolRun,
@@ -26,8 +26,8 @@ from harness.trajectories.traces.messages import messages_of, unpacked
 
 def is_langsmith(row: dict[str, Any]) -> bool:
     """Whether a row is a run, or holds runs."""
-    held: Any = row.get("runs")
-    if isinstance(held, list):
+    if isinstance(row.get("runs"), list):
+        held = listing(row["runs"])
         return bool(held) and is_langsmith(mapping(held[0]))
     return isinstance(row.get("run_type"), str) and ("trace_id" in row or "dotted_order" in row)
 

@@ -96,7 +96,7 @@ def _take(traces: dict[str, Trace], span: dict[str, Any]) -> None:
 def _instructions(raw: Any) -> Any:
     """Parts of the system's instructions as one message."""
     value = unpacked(raw)
-    return {"role": "system", "parts": value} if isinstance(value, list) else value
+    return {"role": "system", "parts": listing(value)} if isinstance(value, list) else value
 
 
 def _metrics(held: dict[str, Any]) -> Metrics | None:

@@ -60,12 +60,12 @@ TUNING: tuple[Case, ...] = (
     Case(
         "cargo-passes", "codex-1", "pass",
         (ASK, ("edit", "src/lib.rs"),
-         ("sh", "cargo test", "running 3 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored", 0)),
+         ("sh", "cargo test", "running 3 tests\ntest result: ok. 3 passed; 0 failed", 0)),
     ),
     Case(
         "go-fails", "codex-2", "fail",
         (ASK, ("edit", "sum.go"),
-         ("sh", "go test ./...", "--- FAIL: TestSum (0.00s)\nFAIL\nFAIL\texample.com/sum\t0.003s", 1),
+         ("sh", "go test ./...", "--- FAIL: TestSum (0.00s)\nFAIL\nFAIL\texample.com/sum\t0.0s", 1),
          DONE),
     ),
     Case("pytest-unified", "codex-3", "pass", (ASK, EDIT, GREEN, DONE)),
@@ -90,14 +90,18 @@ HELD_OUT: tuple[Case, ...] = (
     Case(
         "vitest-passes", "claude", "pass",
         (ASK, EDIT,
-         ("sh", "npx vitest run", " Test Files  3 passed (3)\n      Tests  12 passed (12)", 0), DONE),
+         ("sh", "npx vitest run", " Test Files  3 passed (3)\n      Tests  12 passed (12)", 0),
+         DONE),
     ),
     Case("tests-before-only", "claude", "unknown", (ASK, GREEN, EDIT, DONE)),
     Case(
         "still-broken", "claude", "fail",
         (ASK, EDIT, DONE, ("user", "still not working, same error as before")),
     ),
-    Case("thanked", "claude", "pass", (ASK, EDIT, DONE, ("user", "That works, thank you so much!"))),
+    Case(
+        "thanked", "claude", "pass",
+        (ASK, EDIT, DONE, ("user", "That works, thank you so much!")),
+    ),
     Case(
         "thanks-but", "claude", "fail",
         (ASK, EDIT, DONE, ("user", "Thanks, but the total is still wrong for two items.")),
@@ -160,7 +164,8 @@ HELD_OUT: tuple[Case, ...] = (
     ),
     Case(
         "go-passes", "codex-3", "pass",
-        (ASK, ("edit", "sum.go"), ("sh", "go test ./...", "ok  \texample.com/sum\t0.004s", 0), DONE),
+        (ASK, ("edit", "sum.go"), ("sh", "go test ./...", "ok  \texample.com/sum\t0.004s", 0),
+         DONE),
     ),
     Case(
         "reverted-on-request", "codex-2", "fail",
@@ -175,7 +180,8 @@ HELD_OUT: tuple[Case, ...] = (
     ),
     Case(
         "make-test-fails", "codex-2", "fail",
-        (ASK, ("edit", "sum.c"), ("sh", "make test", "make: *** [Makefile:9: test] Error 1", 2), DONE),
+        (ASK, ("edit", "sum.c"), ("sh", "make test", "make: *** [Makefile:9: test] Error 1", 2),
+         DONE),
     ),
     Case(
         "phpunit-passes", "codex-1", "pass",

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from harness.evolve.learn.acts import plain
 from harness.evolve.learn.outcomes import infer_outcome
+from harness.evolve.learn.reverting import takes_back, takes_on
 from harness.evolve.learn.spans import Spans
+from harness.evolve.learn.testing import test_command as tests_in
 from harness.evolve.learn.types import Outcome
 from harness.trajectories import open_trajectories
-from tests.evolve.learn.cases import TUNING, Case
+from tests.evolve.learn.cases import HELD_OUT, TUNING, Case
 from tests.evolve.learn.clients import write_claude, write_codex
+from tests.evolve.learn.fresh import FRESH
+from tests.evolve.learn.traps import TRAPS
+
+CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH)
 
 
 def written(case: Case, home: Path) -> Path:
@@ -22,10 +29,93 @@ def written(case: Case, home: Path) -> Path:
 
 
 def outcome_of(path: Path) -> Outcome:
+    """What the rules say of one session."""
     (trajectory,) = open_trajectories(path)
     return infer_outcome(trajectory, Spans(path))
 
 
-@pytest.mark.parametrize("case", TUNING, ids=[case.name for case in TUNING])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_outcome_is_what_a_reader_says(case: Case, tmp_path: Path) -> None:
-    assert outcome_of(written(case, tmp_path)).verdict == case.expected
+    path = written(case, tmp_path)
+    outcome = outcome_of(path)
+    assert outcome.verdict == case.expected
+    if outcome.verdict != "unknown":
+        assert {claim.verdict for claim in outcome.claims} == {outcome.verdict}
+    lines = path.read_text().split("\n")
+    for claim in outcome.claims:
+        assert claim.file == str(path)
+        (line,) = [text for text in [lines[claim.line - 1]] if text]
+        assert claim.quote in plain(line.encode().decode("unicode_escape"))
+
+
+def test_a_quote_that_the_file_does_not_hold_is_no_claim(tmp_path: Path) -> None:
+    path = written(TUNING[0], tmp_path)
+    (trajectory,) = open_trajectories(path)
+    assert infer_outcome(trajectory, Spans(path)).verdict == "pass"
+    other = tmp_path / "other.jsonl"
+    other.write_text(path.read_text().replace("5 passed", "6 passed"))
+    assert infer_outcome(trajectory, Spans(other)).verdict == "unknown"
+
+
+def test_of_two_lines_the_one_of_the_call_is_named(tmp_path: Path) -> None:
+    path = written(next(case for case in HELD_OUT if case.name == "tests-before-only"), tmp_path)
+    spans = Spans(path)
+    text = path.read_text().replace("tests-before-only_1", "tests-before-only_9")
+    path.with_name("twice.jsonl").write_text(path.read_text() + text)
+    twice = Spans(path.with_name("twice.jsonl"))
+    line = spans.line_of("5 passed in 0.12s", ["toolu_tests-before-only_1"])
+    assert line is not None
+    assert twice.line_of("5 passed in 0.12s", ["toolu_tests-before-only_1"]) == line
+    assert twice.line_of("5 passed in 0.12s") == line + len(path.read_text().splitlines())
+    assert spans.line_of("nowhere") is None
+    assert spans.line_of("  ") is None
+
+
+def test_a_document_over_many_lines_has_lines_too(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text('{\n "a": "one",\n "b": "{\\"c\\": \\"5 passed\\\\nin 1s\\"}"\n}\n')
+    assert Spans(path).line_of("5 passed\nin 1s") == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("cd api && PYTHONPATH=. uv run --frozen pytest -q 2>&1 | tail -5", "pytest -q"),
+        ("timeout 60 python3.11 -m pytest tests", "python3.11 -m pytest tests"),
+        ("yarn test", "yarn test"),
+        ("echo pytest", None),
+        ("pytest --version", None),
+        ("npm install", None),
+        ("git stash; pytest", None),
+        ("cat test.log", None),
+        ("make", None),
+    ],
+)
+def test_commands_that_run_tests(command: str, found: str | None) -> None:
+    assert tests_in(command) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "back"),
+    [
+        ("git checkout -- a.py src/b.py", True),
+        ("git restore .", True),
+        ("cd x && git reset --hard HEAD~1", True),
+        ("git revert HEAD --no-edit", True),
+        ("git checkout -- a.py", False),
+        ("git checkout -b a.py", False),
+        ("git restore --staged .", False),
+        ("git checkout main", False),
+        ("git reset HEAD", False),
+        ("git 'unclosed", False),
+    ],
+)
+def test_commands_that_take_work_back(command: str, back: bool) -> None:
+    assert takes_back(command, ["/w/a.py", "/w/src/b.py"]) is back
+
+
+def test_commands_that_take_work_on() -> None:
+    assert takes_on("git add . && git commit -m x")
+    assert takes_on("gh pr merge 3")
+    assert not takes_on("git commit --dry-run")
+    assert not takes_on("git log")
