@@ -47,13 +47,17 @@ _POSITIVE = click.FloatRange(0, min_open=True)
                 "harness.cli.eval_regrade:regrade_run",
                 "Judge a finished run again, without running it.",
             ),
+            "paper": (
+                "harness.cli.eval_paper:show_papers",
+                "The figures of the papers beside ours.",
+            ),
             "ctl": (
                 "harness.cli.eval_control:control",
                 "list | pause | resume | cancel | requeue | concurrency | limits | budget",
             ),
         }
     },
-    subcommand_metavar="[run] [OPTIONS] SUITE | matrix | regrade | ctl",
+    subcommand_metavar="[run] [OPTIONS] SUITE | matrix | regrade | paper | ctl",
 )
 def evaluate() -> None:
     """Run an agent over a suite and score it, or steer a run from another terminal.
