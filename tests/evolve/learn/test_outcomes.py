@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.evolve.learn import testing
 from harness.evolve.learn.acts import plain
 from harness.evolve.learn.outcomes import infer_outcome
 from harness.evolve.learn.reverting import takes_back, takes_on
 from harness.evolve.learn.spans import Spans
-from harness.evolve.learn.testing import test_command as tests_in
 from harness.evolve.learn.types import Outcome
 from harness.trajectories import open_trajectories
 from tests.evolve.learn.cases import HELD_OUT, TUNING, Case
@@ -92,7 +92,7 @@ def test_a_document_over_many_lines_has_lines_too(tmp_path: Path) -> None:
     ],
 )
 def test_commands_that_run_tests(command: str, found: str | None) -> None:
-    assert tests_in(command) == found
+    assert testing.test_command(command) == found
 
 
 @pytest.mark.parametrize(
