@@ -39,6 +39,7 @@ def vllm_options(command: CommandT) -> CommandT:
         click.option("--tensor-parallel", type=number, help="GPUs that share one copy."),
         click.option("--data-parallel", type=number, help="Copies behind one address."),
         click.option("--max-model-len", type=number, help="Tokens of prompt and answer."),
+        click.option("--images", type=number, help="Most images of a request; takes memory."),
         click.option("--lora", multiple=True, metavar="NAME=DIR", help="An adapter; may repeat."),
         click.option(
             "--warm",
@@ -77,8 +78,11 @@ def _launch(model: str, port: int, extra: tuple[str, ...], options: dict[str, An
     from harness.models.vllm import Launch, find_profile
 
     profile = find_profile(model, options["profile"])
-    if options["max_model_len"]:
-        profile = profile.model_copy(update={"max_model_len": options["max_model_len"]})
+    for name in ("max_model_len", "images"):
+        if options[name]:
+            profile = profile.model_copy(update={name: options[name]})
+    if options["images"] and options["images"] > (most := find_profile(model).images):
+        raise BadInput(f"--images: {model!r} takes {most} at most, found {options['images']!r}")
     pairs = [one.partition("=") for one in options["lora"]]
     for name, _, folder in pairs:
         if not name or not folder:

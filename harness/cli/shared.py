@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
+
+def _joined(
+    context: click.Context, parameter: click.Parameter, urls: tuple[str, ...]
+) -> str | None:
+    """Several base URLs as one string, in the form of the environment variables."""
+    return ",".join(urls) or None
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 seed_option = click.option("--seed", type=int, default=41, show_default=True, help="Random seed.")
 base_url_option = click.option(
     "--base-url",
     multiple=True,
-    callback=lambda context, parameter, urls: ",".join(urls) or None,
+    callback=_joined,
     help="Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the load.",
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Plan and estimate; call no model.")

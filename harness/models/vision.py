@@ -1,4 +1,4 @@
-"""What models that see can take: image limits, context, thinking delimiters, how vLLM serves them.
+"""What models that see can take: image limits, context, thinking delimiters.
 
 Figures are those of the published preprocessor configurations and model cards. A side of an image
 is cut into patches that are merged two by two, so one token is a square of `multiple` pixels.
@@ -6,13 +6,12 @@ is cut into patches that are merged two by two, so one token is a square of `mul
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from harness.core import BadInput, Value
+from harness.core import Value
 
 
 class ImageLimits(Value):
@@ -61,9 +60,6 @@ class VisionProfile(Value):
         images: image limits.
         thinking: opening and closing delimiter of reasoning inside the text, or None.
         temperature: as the model card recommends; None where it names none.
-        launch: further arguments of `vllm serve`.
-        served: tokens of context that the launch recipe asks for, less than `context` where the
-            whole would not fit on one common GPU.
     """
 
     name: str
@@ -71,8 +67,6 @@ class VisionProfile(Value):
     images: ImageLimits
     thinking: tuple[str, str] | None = None
     temperature: float | None = None
-    launch: tuple[str, ...] = ()
-    served: int = Field(default=32_768, ge=1)
 
 
 _THINK = ("<think>", "</think>")
@@ -82,7 +76,6 @@ _QWEN3 = ImageLimits(
     images=16, least_pixels=65_536, most_pixels=1280 * 32 * 32, multiple=32, aspect=200
 )
 _KIMI = ImageLimits(images=256, most_pixels=4096 * 14 * 14)
-_PIXEL_FLAGS = ("--mm-processor-kwargs", '{"min_pixels": 3136, "max_pixels": 1003520}')
 
 _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
     (
@@ -94,7 +87,6 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
             images=_KIMI.model_copy(update={"most_pixels": 16_384 * 14 * 14}),
             thinking=_KIMI_THINK,
             temperature=0.8,
-            launch=("--trust-remote-code",),
         ),
     ),
     (
@@ -104,7 +96,6 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
             context=131_072,
             images=_KIMI,
             temperature=0.2,
-            launch=("--trust-remote-code",),
         ),
     ),
     (
@@ -116,8 +107,12 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
         VisionProfile(name="qwen3-vl-instruct", context=262_144, images=_QWEN3, temperature=0.7),
     ),
     (
+        r"qwen3\.5",
+        VisionProfile(name="qwen3.5", context=262_144, images=_QWEN3, thinking=_THINK),
+    ),
+    (
         r"qwen2(?:\.5)?-?vl",
-        VisionProfile(name="qwen2.5-vl", context=32_768, images=_QWEN2, launch=_PIXEL_FLAGS),
+        VisionProfile(name="qwen2.5-vl", context=32_768, images=_QWEN2),
     ),
 )
 _OTHER = VisionProfile(name="other", context=32_768, images=ImageLimits())
@@ -129,30 +124,6 @@ def vision_profile(model: str) -> VisionProfile:
         if re.search(pattern, model, re.IGNORECASE):
             return profile
     return _OTHER
-
-
-def launch_command(model: str, images: int | None = None) -> list[str]:
-    """The arguments of `vllm serve` for a model that sees.
-
-    Args:
-        model: name on the model hub, or a folder.
-        images: most images of one request; None takes the profile's.
-
-    Raises:
-        BadInput: if `images` is below 1 or above what the model takes.
-    """
-    profile = vision_profile(model)
-    most = profile.images.images
-    count = most if images is None else images
-    if not 1 <= count <= most:
-        raise BadInput(f"expected 1 to {most} images a request for {model!r}, found {images!r}")
-    limit = json.dumps({"image": count, "video": 0})
-    return [
-        "vllm", "serve", model,
-        "--max-model-len", str(min(profile.served, profile.context)),
-        "--limit-mm-per-prompt", limit,
-        *profile.launch,
-    ]  # fmt: skip
 
 
 def split_thinking(text: str, thinking: tuple[str, str] | None) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from harness.core import BadInput
 from harness.models.vision import vision_profile
@@ -156,3 +157,32 @@ def test_a_recording_is_warmed_by_its_instructions_and_tools(tmp_path: Path) -> 
     (tmp_path / "bad.json").write_text("[]")
     with pytest.raises(BadInput, match="expected a request with messages"):
         warm_bodies(tmp_path / "bad.json")
+
+
+def test_the_chat_template_shows_tools_and_their_calls() -> None:
+    template = find_profile("smollm2").chat_template
+    assert template is not None
+    # As transformers renders them.
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    call = {"function": {"name": "read_cell", "arguments": '{"cell": "B2"}'}}
+    text = environment.from_string(template.read_text("utf-8")).render(
+        tools=[{"type": "function", "function": {"name": "read_cell"}}],
+        messages=[
+            {"role": "system", "content": "A skill."},
+            {"role": "user", "content": "Read."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "content": "7"},
+        ],
+        add_generation_prompt=True,
+    )
+    assert text == (
+        "<|im_start|>system\nA skill.\n\nFunctions that you may call, one JSON signature a line:\n"
+        '<tools>\n{"function": {"name": "read_cell"}, "type": "function"}\n</tools>\n'
+        "To call one, answer with\n<tool_call>\n"
+        '{"name": NAME, "arguments": ARGUMENTS}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\nRead.<|im_end|>\n"
+        '<|im_start|>assistant\n\n<tool_call>\n{"name": "read_cell", "arguments": {"cell": "B2"}}\n'
+        "</tool_call><|im_end|>\n"
+        "<|im_start|>user\n<tool_response>\n7\n</tool_response><|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )

@@ -34,6 +34,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not PYTHON, reason="HARNESS_VLLM_PYTHON is not set: no vLLM to test"),
 ]
+PLAIN = ("--enforce-eager", "--dtype", "float32")
+"""Without compiling, and in numbers that every CPU computes with."""
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
 CONVERT = Path(__file__).parents[2] / "benchmarks" / "serving_weights.py"
 SKILL = "Answer in one short sentence. " + " ".join(
@@ -73,13 +75,13 @@ class Running:
 
 @contextmanager
 def served(folder: str, tmp: Path, *options: str) -> Generator[Running]:
-    """Serve the small model on a free port, without compiling it."""
+    """Serve the small model on a free port."""
     command = [*HARNESS, "models", "serve", folder, "--name", "small", "--port", "0"]
     errors = tmp / "said.txt"
     with (
         errors.open("w") as said,
         subprocess.Popen(
-            [*command, "--logs", str(tmp), *options, "--", "--enforce-eager"],
+            [*command, "--logs", str(tmp), *options, "--", *PLAIN],
             stdout=subprocess.PIPE,
             stderr=said,
             text=True,
@@ -101,13 +103,14 @@ def served(folder: str, tmp: Path, *options: str) -> Generator[Running]:
 @pytest.fixture(scope="module")
 def server(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     """One server for the tests that do not stop it."""
-    with served(folder, tmp_path_factory.mktemp("served")) as running:
+    with served(folder, tmp_path_factory.mktemp("served"), "--drain", "120") as running:
         yield running
 
 
 def chat(running: Running, text: str, **parameters: Any) -> Any:
     """One greedy answer under the skill."""
-    return running.client.chat.completions.create(
+    create: Any = running.client.chat.completions.create
+    return create(
         model="small",
         messages=[{"role": "system", "content": SKILL}, {"role": "user", "content": text}],
         temperature=0,
@@ -171,33 +174,6 @@ def test_the_harness_evaluates_with_it(server: Running) -> None:
     assert reply.usage.prompt_tokens > 0 and reply.text
 
 
-def test_requests_under_way_are_answered_before_it_ends(folder: str, tmp_path: Path) -> None:
-    texts: list[str] = []
-    with served(folder, tmp_path, "--drain", "120") as running:
-
-        def ask() -> None:
-            stream = chat(
-                running,
-                "Tell a story.",
-                stream=True,
-                max_tokens=200,
-                extra_body={"min_tokens": 200},
-            )
-            for chunk in stream:
-                texts.append(chunk.choices[0].delta.content or "")
-                begun.set()
-
-        begun = threading.Event()
-        slow = threading.Thread(target=ask)
-        slow.start()
-        assert begun.wait(60)
-        running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(150) == 0
-        slow.join(30)
-    assert len(texts) > 150, "the stream went on to its end"
-    assert "draining 1 requests under way; the prefix cache held" in running.errors.read_text()
-
-
 def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
     texts = ["Seals wear out.", "The bank raised its interest rate.", "Orbits decay."]
     with served(folder, tmp_path, "--profile", "embedding") as running:
@@ -210,25 +186,48 @@ def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
     assert np.allclose(scores, rows @ rows[1], atol=0.02), "the cosine of the same vectors"
 
 
-def test_an_engine_that_is_killed_comes_back(folder: str, tmp_path: Path) -> None:
-    with served(folder, tmp_path) as running:
-        listing = subprocess.run(
-            ["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+def test_an_engine_that_is_killed_comes_back(server: Running) -> None:
+    listing = subprocess.run(
+        ["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(maxsplit=2) for line in listing.stdout.splitlines()]
+    port = server.url.rpartition(":")[2].removesuffix("/v1")
+    leader = next(pid for pid, _, args in rows if f"--port {port}" in args and "-m vllm" in args)
+    engine = next(pid for pid, parent, args in rows if parent == leader and "Engine" in args)
+    os.kill(int(engine), signal.SIGKILL)
+    assert _well(server.url) is False
+    for _ in range(240):
+        if _well(server.url):
+            break
+        threading.Event().wait(1)
+    assert chat(server, "Hello").choices[0].message.content
+    assert "starting it again (1 of 3)" in server.errors.read_text()
+
+
+def test_at_last_requests_under_way_are_answered_before_it_ends(server: Running) -> None:
+    texts: list[str] = []
+
+    def ask() -> None:
+        stream = chat(
+            server,
+            "Tell a story.",
+            stream=True,
+            max_tokens=200,
+            extra_body={"min_tokens": 200},
         )
-        rows = [line.split(maxsplit=2) for line in listing.stdout.splitlines()]
-        port = running.url.rpartition(":")[2].removesuffix("/v1")
-        leader = next(
-            pid for pid, _, args in rows if f"--port {port}" in args and "-m vllm" in args
-        )
-        engine = next(pid for pid, parent, args in rows if parent == leader and "Engine" in args)
-        os.kill(int(engine), signal.SIGKILL)
-        assert _well(running.url) is False
-        for _ in range(240):
-            if _well(running.url):
-                break
-            threading.Event().wait(1)
-        assert chat(running, "Hello").choices[0].message.content
-    assert "starting it again (1 of 3)" in running.errors.read_text()
+        for chunk in stream:
+            texts.append(chunk.choices[0].delta.content or "")
+            begun.set()
+
+    begun = threading.Event()
+    slow = threading.Thread(target=ask)
+    slow.start()
+    assert begun.wait(60)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(150) == 0
+    slow.join(30)
+    assert len(texts) > 150, "the stream went on to its end"
+    assert "draining 1 requests under way; the prefix cache held" in server.errors.read_text()
 
 
 def _well(url: str) -> bool:

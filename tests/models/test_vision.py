@@ -1,15 +1,12 @@
-"""Profiles of vision models: limits, launch recipes, and reasoning inside the text."""
+"""Profiles of vision models: limits, and reasoning inside the text."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core import BadInput
-from harness.models.vision import ImageLimits, launch_command, split_thinking, vision_profile
+from harness.models.vision import ImageLimits, split_thinking, vision_profile
 
 KIMI = ("◁think▷", "◁/think▷")
 
@@ -41,22 +38,6 @@ def test_the_limits_are_those_of_the_model_cards() -> None:
     assert vision_profile("Kimi-VL-A3B-Instruct").temperature == 0.2
     assert vision_profile("Kimi-VL-A3B-Instruct").images.tokens(896, 896) == 1024
     assert vision_profile("Qwen3-VL-8B").images.multiple == 32
-
-
-def test_launch_recipes() -> None:
-    command = launch_command("moonshotai/Kimi-VL-A3B-Thinking-2506")
-    assert command[:3] == ["vllm", "serve", "moonshotai/Kimi-VL-A3B-Thinking-2506"]
-    assert command[command.index("--max-model-len") + 1] == "32768"
-    assert "--trust-remote-code" in command
-    limit = json.loads(command[command.index("--limit-mm-per-prompt") + 1])
-    assert limit == {"image": 256, "video": 0}
-    qwen = launch_command("Qwen/Qwen2.5-VL-7B-Instruct", images=2)
-    pixels = json.loads(qwen[qwen.index("--mm-processor-kwargs") + 1])
-    limits = vision_profile("Qwen/Qwen2.5-VL-7B-Instruct").images
-    assert pixels == {"min_pixels": limits.least_pixels, "max_pixels": limits.most_pixels}
-    for images in (0, 17):
-        with pytest.raises(BadInput, match="1 to 16 images"):
-            launch_command("Qwen/Qwen2.5-VL-7B-Instruct", images=images)
 
 
 @pytest.mark.parametrize(
