@@ -1,4 +1,4 @@
-"""The configuration for verl: what was checked against verl is what lies there, and it runs ours."""
+"""The configuration for verl: what was checked is what lies there, and it runs ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_configuration_is_the_one_that_was_checked() -> None:
 def test_the_reward_function_that_it_names() -> None:
     chosen = yaml.safe_load(CONFIG.read_text("utf-8"))["reward"]["custom_reward_function"]
     function = getattr(import_module(chosen["path"].removeprefix("pkg://")), chosen["name"])
-    info = {"documents": DOCUMENTS, "num_turns": None, "rollout_reward_scores": {}}
+    info: dict[str, Any] = {"documents": DOCUMENTS, "num_turns": None, "rollout_reward_scores": {}}
     given: dict[str, Any] = {"data_source": "harness_check", "ground_truth": "", "extra_info": info}
     right = function(solution_str="It made 4,120 cars.", **given, **chosen["reward_kwargs"])
     wrong = function(solution_str="It made 9,999 cars.", **given, **chosen["reward_kwargs"])

@@ -89,5 +89,5 @@ def test_a_folder_of_spreadsheetbench_is_divided(shared: Path, tmp_path: Path) -
     suite.write_text(json.dumps({"name": "sb", "tasks": str(rows), "split_by": "stratified"}))
     parts = [load_suite(str(suite), split).tasks for split in SPLITS]
     assert sum(map(len, parts)) == len(rows.read_text("utf-8").splitlines())
-    kinds = {task.meta["stratum"] for task in parts[2]}
+    kinds = {str(task.meta["stratum"]) for task in parts[2]}
     assert len(kinds) > 1

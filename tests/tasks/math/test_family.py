@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import time
 from pathlib import Path
 
@@ -104,3 +106,32 @@ def test_the_end_of_a_long_reply_is_read() -> None:
     assert judge_math(["3"], f"{long} so the answer is 3").outcome == "pass"
     assert judge_math(["3"], rf"\boxed{{3}} because {long}").outcome == "pass"
     assert len(tail(long)) == MOST_TEXT
+
+
+def test_published_solutions_equal_their_own_answers(shared: Path) -> None:
+    rows = (shared / "data" / "dev" / "math500.jsonl").read_text("utf-8").splitlines()
+    drawn = random.Random(41).sample([json.loads(row) for row in rows], 40)
+    missed = [
+        row["answer"]
+        for row in drawn
+        if judge_math([row["answer"]], row["solution"]).outcome != "pass"
+    ]
+    assert missed == []
+
+
+def test_recorded_solutions_are_judged_as_their_authors_judged_them(shared: Path) -> None:
+    rows = (shared / "data" / "dev" / "gsm8k_test_recorded.jsonl").read_text("utf-8").splitlines()
+    drawn = random.Random(41).sample([json.loads(row) for row in rows], 60)
+    apart = [
+        (row["ground_truth"][-20:], row[name]["solution"][-40:])
+        for row in drawn
+        for name in ("6b_finetuning", "175b_verification")
+        if row[name]["is_correct"]
+        is not (
+            judge_math(
+                [row["ground_truth"].rsplit("A:", 1)[1].strip()], row[name]["solution"]
+            ).outcome
+            == "pass"
+        )
+    ]
+    assert apart == []

@@ -20,7 +20,7 @@ from harness.tasks.tableqa import item_of, judge_items, normalised, same_denotat
 from harness.tasks.tableqa.denotation import uncited
 
 HERE = Path()
-DENOTED = [
+DENOTED: list[tuple[list[str], list[str], bool]] = [
     # numbers: within 1e-6, whatever they look like
     (["1974"], ["1974.0"], True), (["1974"], ["1975"], False), (["0.5"], [".5"], True),
     (["3"], ["3.0000004"], True), (["3"], ["3.00001"], False), (["-2"], ["\u22122"], True),
