@@ -35,7 +35,8 @@ class SegmentWriter:
         end = _intact_length(path)
         size = path.stat().st_size if path.exists() else 0
         self.dropped_bytes = size - end
-        self._handle = path.open("r+b" if path.exists() else "w+b")
+        # Unbuffered: a buffer would try again to write what did not fit on the disk.
+        self._handle = path.open("r+b" if path.exists() else "w+b", buffering=0)
         self._handle.truncate(end)
         self._handle.seek(end)
         self._end = end
@@ -50,25 +51,18 @@ class SegmentWriter:
         payload = self._compressor.compress(json.dumps(record, ensure_ascii=False).encode())
         frame = _HEADER.pack(len(payload), zlib.crc32(payload)) + payload
         try:
-            self._handle.write(frame)
-            self._handle.flush()
+            rest = memoryview(frame)
+            while rest:  # a disk that gets full takes a part
+                rest = rest[self._handle.write(rest) :]
             os.fsync(self._handle.fileno())
         except OSError as error:
-            self._cut_back()
+            os.ftruncate(self._handle.fileno(), self._end)
+            self._handle.seek(self._end)
             raise BadInput(
                 f"cannot write {self._handle.name!r}: {error.strerror}; free space, then resume"
             ) from error
         offset, self._end = self._end, self._end + len(frame)
         return offset
-
-    def _cut_back(self) -> None:
-        # The buffered writer still holds the frame that did not fit: start a fresh one.
-        name = self._handle.name
-        raw = self._handle.detach()
-        os.ftruncate(raw.fileno(), self._end)
-        raw.close()
-        self._handle = Path(name).open("r+b")  # noqa: SIM115  # closed by close()
-        self._handle.seek(self._end)
 
     def close(self) -> None:
         """Close the file."""

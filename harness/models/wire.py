@@ -115,6 +115,9 @@ def _readable(found: Body, content: bytes) -> Body:
     message = found["choices"][0]["message"]
     if not isinstance(message.get("content"), str) or message.get("tool_calls"):
         read_reply("", found, Usage(), cached=False)
+        for call in message.get("tool_calls") or ():
+            if not call["function"]["name"]:
+                raise ValueError("a tool call without a name")
     if b"\\ud" in content or b"\\uD" in content:  # half a character has no form in UTF-8
         json.dumps(found, ensure_ascii=False).encode()
     return found
