@@ -10,7 +10,7 @@ import click
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
-class _Amount(click.ParamType):
+class _Amount(click.ParamType[tuple[str, float]]):
     """`NAME=AMOUNT`."""
 
     name = "name=amount"

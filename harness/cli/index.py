@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from harness.cli.fleet_options import fleet_options
 from harness.cli.lazy import LazyGroup
 from harness.cli.shared import emit, json_option
 
@@ -88,6 +89,7 @@ def index() -> None:
 @click.option("--chunk-overlap", type=int, default=30, show_default=True)
 @click.option("--parent-tokens", type=int, default=800, show_default=True)
 @click.option("--reindex", is_flag=True, help="Make an index anew, with these options, and switch.")
+@fleet_options
 @reading_options
 @json_option
 def build(
@@ -99,6 +101,9 @@ def build(
     chunk_overlap: int,
     parent_tokens: int,
     reindex: bool,
+    executor: str,
+    workers: int,
+    worker_resources: dict[str, float],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -119,6 +124,13 @@ def build(
         raise BadInput("expected files or folders to index, such as `harness index build docs/`")
     parsed = parse_paths(paths, reading(**options)) if paths else None
     opened = open_encoder(encoder, base_url)
+    if executor == "ray":
+        from harness.fleet.actors import open_ray
+        from harness.retrieve.spread import spread
+
+        opened = spread(opened, base_url, open_ray(workers, worker_resources))
+    elif workers or worker_resources:
+        raise BadInput("--workers and --worker-resource of an index need --executor ray")
     if reindex:
         found = open_index(folder)
         done = found.reindex(opened, cut, base_url=base_url, progress=_progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -46,6 +46,7 @@ class Encoder:
         dimension: length of a vector.
         spec: what :func:`open_encoder` takes to open it again.
         languages: ISO 639-1 codes of the languages that it was trained on; None if not known.
+        encode_elsewhere: makes many batches in other processes (:mod:`harness.retrieve.spread`).
     """
 
     name: str
@@ -54,10 +55,18 @@ class Encoder:
     spec: str = ""
     languages: frozenset[str] | None = None
     _encode_queries: Callable[[list[str]], Vectors] | None = None
+    encode_elsewhere: Callable[[Sequence[list[str]]], Iterator[tuple[int, Vectors]]] | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (n, dimension), of length one (zero for a text without content)."""
         return self._rows(self._encode, texts)
+
+    def encode_batches(self, batches: Sequence[list[str]]) -> Iterator[tuple[int, Vectors]]:
+        """Vectors of each batch with its number, in the order in which they are ready."""
+        if self.encode_elsewhere is not None and len(batches) > 1:
+            yield from self.encode_elsewhere(batches)
+        else:
+            yield from ((number, self.encode(batch)) for number, batch in enumerate(batches))
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """As :meth:`encode`, with the prompt that the model wants before a query."""

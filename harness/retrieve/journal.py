@@ -44,16 +44,17 @@ class VectorJournal:
         order = sorted(missing, key=lambda key: len(missing[key]))
         done = len(texts) - len(order)
         with self._path.open("ab") as stream:
-            for at in range(0, len(order), BATCH):
-                batch = order[at : at + BATCH]
-                rows = self._encoder.encode([missing[key] for key in batch])
-                for key, row in zip(batch, rows, strict=True):
+            batches = [order[at : at + BATCH] for at in range(0, len(order), BATCH)]
+            wanted = [[missing[key] for key in batch] for batch in batches]
+            for number, rows in self._encoder.encode_batches(wanted):
+                for key, row in zip(batches[number], rows, strict=True):
                     self._known[key] = len(self._known)
                     record = key + row.tobytes()
                     stream.write(record + zlib.crc32(record).to_bytes(_CRC, "little"))
                 stream.flush()
+                done += len(batches[number])
                 if progress is not None:
-                    progress(done + at + len(batch), len(texts))
+                    progress(done, len(texts))
         if not texts:
             return np.zeros((0, self._encoder.dimension), dtype=np.float32)
         records = np.memmap(self._path, np.uint8, "r").reshape(-1, self._size)

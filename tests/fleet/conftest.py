@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Generator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -45,8 +46,7 @@ def two_nodes() -> Generator[TwoNodes]:
             patch.setenv("RAY_ADDRESS", cluster.address)
             yield TwoNodes(cluster, cluster.head_node, other, f"{MARK}={folder}")
         finally:
-            import ray
-
-            ray.shutdown()
+            library: Any = import_module("ray")
+            library.shutdown()
             cluster.shutdown()
     assert os.environ.get(MARK) is None

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.api import EvalSettings, run_evaluation
 from harness.core.rundir import RunReader
@@ -59,7 +59,7 @@ def left_behind(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def timeless(value: Any) -> Any:
     """A JSON value without its seconds and timestamps."""
     if isinstance(value, dict):
-        found: dict[str, Any] = value
+        found = cast("dict[str, Any]", value)
         return {
             key: timeless(one)
             for key, one in found.items()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,8 +50,12 @@ async def workers(
         await asyncio.sleep(0.05)
 
 
+def answered(_: dict[str, Any]) -> Answer:
+    return completion()
+
+
 def with_workers(
-    answer: Callable[..., Answer],
+    answer: Callable[[dict[str, Any]], Answer],
     count: int,
     script: Callable[[list[tuple[Model, Channel]], Served, CallStore], Awaitable[None]],
     budget: Budget | None = None,
@@ -78,11 +83,13 @@ def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> N
         assert store.usage().calls == 1
 
     path = tmp_path / "calls.sqlite"
-    assert len(with_workers(lambda _: completion(), 3, ask, path=path).bodies) == 1
+    assert len(with_workers(answered, 3, ask, path=path).bodies) == 1
+
     # A later run of any executor finds it.
-    assert not with_workers(
-        lambda _: completion(), 1, lambda found, *_: found[0][0].complete(ASKED), path=path
-    ).bodies  # pyright: ignore[reportArgumentType]  # the reply is not looked at
+    async def again(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+        assert (await found[0][0].complete(ASKED)).cached
+
+    assert not with_workers(answered, 1, again, path=path).bodies
 
 
 def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
@@ -96,7 +103,7 @@ def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
         assert "at last" in texts
         assert any("not this time" in text for text in texts)
 
-    assert len(with_workers(lambda _: next(answers), 2, ask).bodies) == 2
+    assert len(with_workers(lambda _body: next(answers), 2, ask).bodies) == 2
 
 
 def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
@@ -114,7 +121,7 @@ def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
         # The answer that nobody could store is the only one that may have been paid twice.
         assert [call.repeated for call in store.in_flight()] == [True]
 
-    assert len(with_workers(lambda _: completion(), 2, ask).bodies) == 2
+    assert len(with_workers(answered, 2, ask).bodies) == 2
 
 
 def test_a_budget_is_one_budget() -> None:
@@ -131,7 +138,7 @@ def test_a_budget_is_one_budget() -> None:
         assert len(refused) == 5
         assert "budget of 3 calls reached" in str(refused[0])
 
-    assert len(with_workers(lambda _: completion(), 2, ask, budget).bodies) == 3
+    assert len(with_workers(answered, 2, ask, budget).bodies) == 3
 
 
 def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:
@@ -149,4 +156,4 @@ def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:
         assert isinstance(asked.exception(), ConnectionError)
         (await budget.reserve(Spend(calls=2))).release()
 
-    with_workers(lambda _: completion(), 2, ask, budget)
+    with_workers(answered, 2, ask, budget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput, LimitReached
+from harness.core import BadInput, LimitReached, digest_tree
+from harness.fleet.actors import open_ray
+from harness.retrieve import create_index, open_encoder, parse_paths
+from harness.retrieve.spread import spread
 from tests.fleet.conftest import TwoNodes
 from tests.fleet.running import (
     doubled,
@@ -83,6 +87,26 @@ def test_no_worker_outlives_its_run(two_nodes: TwoNodes) -> None:
     while processes(ACTOR, two_nodes.mark) and time.monotonic() < until:
         time.sleep(0.1)
     assert not processes(ACTOR, two_nodes.mark)
+
+
+def test_an_index_is_the_same_wherever_its_chunks_are_embedded(
+    tmp_path: Path, two_nodes: TwoNodes
+) -> None:
+    rng = random.Random(5)
+    words = ["".join(rng.choices("etaoinshr", k=rng.randint(2, 8))) for _ in range(400)]
+    for number in range(90):
+        text = " ".join(rng.choices(words, k=rng.randint(5, 40)))
+        (tmp_path / f"{number}.txt").write_text(f"Document {number}. {text}.")
+    here = open_encoder("lexical")
+    there = spread(here, None, open_ray(1, {"CPU": 0.5}))
+    for name, encoder in (("here", here), ("there", there)):
+        parsed = parse_paths([tmp_path / f"{number}.txt" for number in range(90)])
+        assert create_index(tmp_path / name, encoder).add(parsed.documents).chunks == 90
+    assert segments(tmp_path / "here") == segments(tmp_path / "there")
+
+
+def segments(index: Path) -> list[str]:
+    return [digest_tree(folder) for folder in sorted((index / "segments").iterdir())]
 
 
 def test_a_resource_that_no_node_has_is_refused(tmp_path: Path, two_nodes: TwoNodes) -> None:
