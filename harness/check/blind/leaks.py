@@ -81,14 +81,11 @@ def holds_value(text: str, value: str) -> bool:
 
 
 def _same_digits(value: str, text: str) -> bool:
-    """Whether all digits of a value stand in a text, in a range, a fuller date or a name as well:
-    1987 in "1983-1987", August 1966 in "August 23, 1966". One digit alone says nothing,
-    and several as little where they do not stand in one line: passage 6 in one question, passage 9
-    in another."""
+    """Whether all digits of a value stand in a line, in a range, a fuller date or a name as well:
+    1987 in "1983-1987", August 1966 in "August 23, 1966". One digit alone says nothing, and as
+    little do those of several questions: passage 6 in one, passage 9 in another."""
     wanted = _digits(value)
-    if any(len(one) > 1 for one in wanted):
-        return wanted <= _digits(text)
-    return len(wanted) > 1 and any(wanted <= _digits(line) for line in text.splitlines())
+    return sum(map(len, wanted)) > 1 and any(wanted <= _digits(line) for line in text.splitlines())
 
 
 @lru_cache(maxsize=4096)
