@@ -6,6 +6,7 @@ is spent, unless a watcher is there (:mod:`harness.telemetry` has them).
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -69,7 +70,7 @@ class Told(Protocol):
 
 
 class Watcher(Protocol):
-    """Is told of operations, in the task that they happen in. It must not raise."""
+    """Is told of operations, in the task that they happen in; once it fails, no more."""
 
     def began(self, operation: Operation) -> None:
         """An operation begins."""
@@ -84,6 +85,7 @@ class Watcher(Protocol):
         ...
 
 
+_log = logging.getLogger("harness.signals")
 _watchers: list[Watcher] = []
 _current: ContextVar[Operation | None] = ContextVar("operation", default=None)
 
@@ -115,7 +117,8 @@ class _Watched:
         self._watchers = tuple(_watchers)
         self._started = time.monotonic()
         for watcher in self._watchers:
-            watcher.began(self._operation)
+            with _guarded(watcher):
+                watcher.began(self._operation)
         return self._operation
 
     def __exit__(
@@ -127,7 +130,8 @@ class _Watched:
         self._operation.seconds = time.monotonic() - self._started
         self._operation.error = error
         for watcher in reversed(self._watchers):
-            watcher.ended(self._operation)
+            with _guarded(watcher):
+                watcher.ended(self._operation)
         _current.reset(self._token)
 
 
@@ -149,7 +153,20 @@ def operation(kind: Kind, name: str, **facts: Any) -> AbstractContextManager[Tol
 def note(name: str, **facts: Any) -> None:
     """Something happened within the operation under way."""
     for watcher in tuple(_watchers):
-        watcher.noted(name, _current.get(), facts)
+        with _guarded(watcher):
+            watcher.noted(name, _current.get(), facts)
+
+
+@contextmanager
+def _guarded(watcher: Watcher) -> Generator[None]:
+    """A watcher that fails is told nothing more: a run is worth more than what watches it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # whatever fails in it
+        if watcher in _watchers:
+            _watchers.remove(watcher)
+            name = type(watcher).__name__
+            _log.warning("%s failed and watches no more: %s: %s", name, type(error).__name__, error)
 
 
 @contextmanager
@@ -159,4 +176,5 @@ def watching(watcher: Watcher) -> Generator[None]:
     try:
         yield
     finally:
-        _watchers.remove(watcher)
+        if watcher in _watchers:
+            _watchers.remove(watcher)

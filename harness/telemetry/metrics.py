@@ -75,7 +75,7 @@ class MetricsWatcher:
         if operation.kind == "invoke_agent":
             self._attempts_now.dec()
             if operation.error is None:
-                self._attempts.labels(operation.facts["outcome"]).inc()
+                self._attempts.labels(operation.facts.get("outcome", "invalid")).inc()
                 self._attempt_seconds.observe(operation.seconds)
         elif operation.kind == "chat":
             self._calls_now.dec()

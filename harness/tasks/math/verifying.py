@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ MEMORY = 2 << 30
 """Address space of a worker, bytes."""
 HANGING_S = 300.0
 """On the wall, after which a worker is given up that uses no processor time either."""
-MOST_WORKERS = 4
+MOST_WORKERS = max(1, min(4, os.cpu_count() or 1))
 MOST_TEXT = 4000
 """Characters of a reply that are looked at: from its last box on, or else its end."""
 _WORKER = Path(__file__).with_name("worker.py")

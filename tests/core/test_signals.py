@@ -1,0 +1,86 @@
+"""Operations and who watches them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from harness.core import signals
+from harness.core.signals import Operation
+
+
+class Listed:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def began(self, operation: Operation) -> None:
+        self.told.append(f"+{operation.name}")
+
+    def ended(self, operation: Operation) -> None:
+        error = f" {type(operation.error).__name__}" if operation.error else ""
+        self.told.append(f"-{operation.name}{error}")
+
+    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+        self.told.append(f"!{name} in {operation.name if operation else 'nothing'}")
+
+
+class Failing(Listed):
+    def ended(self, operation: Operation) -> None:
+        super().ended(operation)
+        raise KeyError("a bug")
+
+
+def test_operations_nest_in_tasks_side_by_side() -> None:
+    parents: dict[str, str] = {}
+
+    async def attempt(name: str) -> None:
+        with signals.operation("invoke_agent", name):
+            await asyncio.sleep(0)
+            with signals.operation("chat", f"{name}-call") as call:
+                await asyncio.sleep(0)
+                assert isinstance(call, Operation)
+                found = call.within("invoke_agent")
+                assert found is not None
+                parents[call.name] = found.name
+
+    async def run() -> None:
+        with signals.operation("run", "r"):
+            await asyncio.gather(*(attempt(name) for name in ("a", "b", "c")))
+
+    with signals.watching(Listed()):
+        asyncio.run(run())
+    assert parents == {"a-call": "a", "b-call": "b", "c-call": "c"}
+
+
+def test_errors_pass_through_and_are_told() -> None:
+    listed = Listed()
+    with signals.watching(listed), pytest.raises(ValueError, match="x"), _chat():
+        signals.note("retry")
+        raise ValueError("x")
+    signals.note("nobody hears this")
+    assert listed.told == ["+m", "!retry in m", "-m ValueError"]
+
+
+@contextmanager
+def _chat() -> Generator[None]:
+    with signals.operation("chat", "m"):
+        yield
+
+
+def test_a_watcher_that_fails_is_told_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    failing, listed = Failing(), Listed()
+    with caplog.at_level(logging.WARNING), signals.watching(failing), signals.watching(listed):
+        for name in ("a", "b"):
+            with signals.operation("chat", name):
+                pass
+    assert failing.told == ["+a", "-a"]
+    assert listed.told == ["+a", "-a", "+b", "-b"]
+    assert "Failing failed and watches no more" in caplog.text
+    assert not signals.watched()
