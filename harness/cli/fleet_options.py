@@ -10,26 +10,18 @@ import click
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
-class _Amount(click.ParamType[tuple[str, float]]):
-    """`NAME=AMOUNT`."""
-
-    name = "name=amount"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, float]:
-        name, equals, amount = str(value).partition("=")
+def _amounts(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """`NAME=AMOUNT`, several times."""
+    found: dict[str, float] = {}
+    for text in values:
+        name, _equals, amount = text.partition("=")
         try:
-            found = float(amount)
+            found[name] = float(amount)
         except ValueError:
-            found = -1.0
-        if not name or not equals or not 0 <= found < float("inf"):
-            self.fail(f"expected NAME=AMOUNT such as GPU=0.5, got {value!r}", param, ctx)
-        return name, found
-
-
-def _as_dict(_: click.Context, __: click.Parameter, value: Any) -> dict[str, float]:
-    return dict(value)
+            found[name] = -1.0
+        if not name or not 0 <= found[name] < float("inf"):
+            raise click.BadParameter(f"expected NAME=AMOUNT such as GPU=0.5, got {text!r}")
+    return found
 
 
 def fleet_options(command: CommandT) -> CommandT:
@@ -51,9 +43,8 @@ def fleet_options(command: CommandT) -> CommandT:
         click.option(
             "--worker-resource",
             "worker_resources",
-            type=_Amount(),
             multiple=True,
-            callback=_as_dict,
+            callback=_amounts,
             metavar="NAME=AMOUNT",
             help="That each worker asks Ray for: CPU, GPU, memory (bytes) or a node's own tag.",
         ),

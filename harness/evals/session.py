@@ -177,7 +177,7 @@ class Evaluator:
     ) -> AbstractAsyncContextManager[Attempter] | None:
         """Attempts in workers, where the settings ask for it."""
         settings = self._settings
-        if settings.executor == "local" and not settings.workers:
+        if settings.executor == "local" and not (settings.workers or settings.worker_resources):
             return None
         from harness.evals.elsewhere import Elsewhere
         from harness.fleet import open_executor
