@@ -19,7 +19,7 @@ SECRETS: dict[str, re.Pattern[str]] = {
     # A key that was cut off has no end mark: its lines are taken as far as they go.
     "private key": re.compile(
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
-        r"(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|(?:\\n|\s|[A-Za-z0-9+/=]){24,})"
+        r"(?:[\s\S]{0,20000}?-----END [A-Z ]*PRIVATE KEY-----|(?:\\n|\s|[A-Za-z0-9+/=]){24,})"
     ),
     "Google API key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}"),
     "JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),

@@ -14,6 +14,8 @@ from harness.core import Trajectory
 from harness.core.redaction import REDACTED, SECRETS
 from harness.trajectories import dump
 
+LEAST_TEXT = 6
+"""Characters of a text that is looked at."""
 LEAST = 8
 """Characters of a secret that is looked for elsewhere in its session."""
 _WORDS = (
@@ -32,16 +34,37 @@ LOCAL: dict[str, re.Pattern[str]] = {
         r"(?P<value>[^\s\"'`$<>{}]{6,})(?P=mark)"
     ),
     "password": re.compile(
-        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=]\s*|\s+is\s+|\s+)(?P<value>(?=[^\s]*[A-Za-z])"
-        rf"(?=[^\s]*[0-9!#%^&*?~])(?![\w./]*[(\[]){_PLAIN}{{8,}})"
+        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=]\s*|\s+is\s+|\s+)(?P<value>(?=\S{{0,99}}[A-Za-z])"
+        rf"(?=\S{{0,99}}[0-9!#%^&*?~])(?![\w./]{{0,99}}[(\[]){_PLAIN}{{8,}})"
     ),
-    "login": re.compile(r"(?<!\w)(?:-u|--user)[= ]+[\"']?[^\s:\"']+:(?P<value>[^\s\"']{4,})"),
+    "login": re.compile(r"(?<!\w)(?:-u|--user)[= ]+[\"']?[^\s:\"']{1,99}:(?P<value>[^\s\"']{4,})"),
     "email address": re.compile(
-        r"(?P<value>\b[A-Za-z0-9][A-Za-z0-9._%+-]*@(?!github\.com|users\.noreply)"
+        r"(?<![A-Za-z0-9._%+-])(?P<value>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?!github\.com|users\.noreply)"
         r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"
     ),
 }
 """Beside those of `harness.core.redaction`: too eager for every text, right for what is sent."""
+_WORD_HINTS = ("pass", "secret", "key", "token", "credential", "pwd")
+_HINTS: dict[str, tuple[str, ...]] = {
+    "API key": ("sk-", "pk-", "rk-"),
+    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    "AWS key id": ("akia", "asia"),
+    "Slack token": ("xox", "hooks.slack"),
+    "bearer token": ("bearer", "authorization"),
+    "private key": ("private key-----",),
+    "Google API key": ("aiza",),
+    "JSON web token": ("eyj",),
+    "Stripe key": ("_live_", "_test_", "whsec_"),
+    "password in a URL": ("://",),
+    "variable": _WORD_HINTS,
+    "quoted secret": _WORD_HINTS,
+    "password": _WORD_HINTS,
+    "login": ("-u", "--user"),
+    "email address": ("@",),
+}
+"""What a text holds, in lower case, if it can hold that kind: most texts hold none of it."""
+_EVERY_HINT = tuple({hint for hints in _HINTS.values() for hint in hints})
+_ALL = [*SECRETS.items(), *LOCAL.items()]
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|none|null|true|false|your[_-]?\w*|example\w*|changeme"
     r"|[\w.]*(?:environ|getenv|config|settings|process\.env)[\w.]*|string|optional\w*|secret|token"
@@ -106,9 +129,7 @@ class Redactor:
         return value
 
     def _text(self, text: str, known: list[str], found: Counter[str]) -> str:
-        for kind, pattern in SECRETS.items():
-            text = _replaced(text, kind, pattern, found)
-        for kind, pattern in LOCAL.items():
+        for kind, pattern in _possible(text):
             text = _replaced(text, kind, pattern, found)
         for value in known:
             if value in text:
@@ -129,9 +150,18 @@ def _replaced(text: str, kind: str, pattern: re.Pattern[str], found: Counter[str
     return pattern.sub(replace, text)
 
 
+def _possible(text: str) -> list[tuple[str, re.Pattern[str]]]:
+    """The kinds that a text can hold, with their forms."""
+    if len(text) < LEAST_TEXT:
+        return []
+    folded = text.lower()
+    held = {hint for hint in _EVERY_HINT if hint in folded}
+    return [pair for pair in _ALL if pair[0] not in _HINTS or not held.isdisjoint(_HINTS[pair[0]])]
+
+
 def secrets_in(text: str) -> Iterator[tuple[str, str]]:
     """(secret, kind) of everything in a text that must not leave."""
-    for kind, pattern in {**SECRETS, **LOCAL}.items():
+    for kind, pattern in _possible(text):
         for match in pattern.finditer(text):
             value = _secret(match)
             if not _PLACEHOLDER.match(value):
