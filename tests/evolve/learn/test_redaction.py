@@ -64,3 +64,8 @@ def test_a_quote_ends_before_a_secret() -> None:
     secret = PLANTED["OpenAI key"]
     assert speakable(f"still wrong with {secret} set") == "still wrong with"
     assert speakable("still wrong") == "still wrong"
+
+
+def test_a_secret_behind_a_written_out_line_end_goes_everywhere() -> None:
+    assert PLANTED["AWS key id"] not in redact("a\\n" + PLANTED["AWS key id"])
+    assert redact("C:\\new_folder\\task") == "C:\\new_folder\\task"
