@@ -51,6 +51,10 @@ _POSITIVE = click.FloatRange(0, min_open=True)
                 "harness.cli.eval_paper:show_papers",
                 "The figures of the papers beside ours.",
             ),
+            "import": (
+                "harness.cli.eval_import:import_log",
+                "Read a log of inspect as a run.",
+            ),
             "ctl": (
                 "harness.cli.eval_control:control",
                 "list | pause | resume | cancel | requeue | concurrency | limits | budget",

@@ -36,7 +36,7 @@ def archive(path: Path) -> Generator[zipfile.ZipFile]:
 
 
 def read_entry(opened: zipfile.ZipFile, name: str) -> Any:
-    """The JSON of an entry; None if it is none.
+    """The JSON of an entry; None if it is none. Scores that inspect writes as NaN are null.
 
     Raises:
         BadInput: if the entry is absent or too large, or zstd is needed and not installed.
@@ -47,10 +47,10 @@ def read_entry(opened: zipfile.ZipFile, name: str) -> Any:
         raise BadInput(f"{opened.filename}: expected {name!r} in the archive") from error
     where = f"{opened.filename}: {name}"
     if info.compress_type == _ZSTD:
-        return load(_unzstd(opened, info, where))
+        return load(_unzstd(opened, info, where), lacking=True)
     with opened.open(info) as handle:
         raw = handle.read(MAX_ENTRY + 1)
-    return load(_bounded(raw, where))
+    return load(_bounded(raw, where), lacking=True)
 
 
 def _bounded(raw: bytes, where: str) -> bytes:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from pydantic import JsonValue
 
 from harness.core import AgentInfo, BadInput, Trajectory
-from harness.core.trajectory import Metrics
+from harness.core.trajectory import FinalMetrics, Metrics
 from harness.trajectories.building import Builder, Draft
 from harness.trajectories.inspect_archive import MAX_ENTRY, archive, read_entry
 from harness.trajectories.lenient import Notes, count, listing, load, mapping, string
@@ -23,6 +24,24 @@ def is_inspect(document: Any) -> bool:
     """Whether a JSON document is such a log."""
     found = mapping(document)
     return isinstance(found.get("eval"), dict) and "status" in found and "version" in found
+
+
+def header_of(path: Path) -> dict[str, Any]:
+    """What stands before the samples of an `.eval` log: `eval`, `results`, `status`, ...
+
+    Raises:
+        BadInput: if it is no such log.
+    """
+    with archive(path) as opened:
+        found = read_entry(opened, _head(opened))
+    if not is_inspect({"status": "started", **mapping(found)}):
+        raise BadInput(f"{str(path)!r}: expected the header of an inspect log")
+    return mapping(found)
+
+
+def _head(opened: ZipFile) -> str:
+    # A log that is still being written has no header yet.
+    return "header.json" if "header.json" in opened.namelist() else "_journal/start.json"
 
 
 def read_inspect(path: Path) -> Iterator[Trajectory]:
@@ -41,9 +60,7 @@ def read_inspect(path: Path) -> Iterator[Trajectory]:
 def _read_archive(path: Path) -> Iterator[Trajectory]:
     with archive(path) as opened:
         names = opened.namelist()
-        # A log that is still being written has no header yet.
-        head = "header.json" if "header.json" in names else "_journal/start.json"
-        header = mapping(read_entry(opened, head))
+        header = mapping(read_entry(opened, _head(opened)))
         for name in names:
             if name.startswith("samples/") and name.endswith(".json"):
                 sample = mapping(read_entry(opened, name))
@@ -84,7 +101,22 @@ def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Tr
             model_name=string(about.get("model")) or None,
         ),
         steps=steps,
+        final_metrics=_used(sample),
         extra={"harness": {**_facts(sample, about, task_id, epoch), **notes.facts()}},
+    )
+
+
+def _used(sample: dict[str, Any]) -> FinalMetrics | None:
+    """Tokens of all models; inspect counts what came from a prompt cache apart."""
+    found = [mapping(one) for one in mapping(sample.get("model_usage")).values()]
+    if not found:
+        return None
+    read = sum(count(one.get("input_tokens_cache_read")) for one in found)
+    written = sum(count(one.get("input_tokens_cache_write")) for one in found)
+    return FinalMetrics(
+        total_prompt_tokens=sum(count(one.get("input_tokens")) for one in found) + read + written,
+        total_completion_tokens=sum(count(one.get("output_tokens")) for one in found),
+        total_cached_tokens=read,
     )
 
 
@@ -98,13 +130,20 @@ def _facts(
         "target": sample.get("target"),
         "scores": mapping(sample.get("scores")),
         "metadata": mapping(sample.get("metadata")),
+        "total_time": sample.get("total_time"),
     }
+    # A log that we exported has our own facts in it, which say more than its scores.
+    facts |= mapping(mapping(sample.get("metadata")).get("harness"))
     if sample.get("error"):
-        return {**facts, "outcome": "invalid"}
-    for score in mapping(sample.get("scores")).values():
-        outcome, value = _graded(mapping(score).get("value"))
+        reason = string(mapping(sample["error"]).get("message"))
+        return {**facts, "outcome": "invalid", "reason": reason}
+    for score in map(mapping, mapping(sample.get("scores")).values()):
+        outcome, value = _graded(score.get("value"))
         facts |= {"outcome": outcome} if outcome else {}
-        facts |= {"score": value} if value is not None else {}
+        if value is not None and facts.get("score") is None:
+            facts["score"] = value
+        told = {"answer": score.get("answer"), "reason": score.get("explanation")}
+        facts |= {name: text for name, text in told.items() if isinstance(text, str)}
         break  # the first scorer is the task's own
     return facts
 

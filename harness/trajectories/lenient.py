@@ -67,14 +67,15 @@ def read_lines(path: Path, notes: Notes, limit: int = MAX_LINE) -> Iterator[dict
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
 
-def load(raw: bytes) -> Any:
+def load(raw: bytes, *, lacking: bool = False) -> Any:
     """JSON from foreign bytes; None if it is none, has numbers that JSON lacks, or is too deep.
 
-    Broken UTF-8 and lone surrogates become the replacement character.
+    With `lacking`, numbers that JSON lacks (NaN, infinities) are null, not a fault. Broken UTF-8
+    and lone surrogates become the replacement character.
     """
     text = raw.decode("utf-8", "replace")
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_nothing if lacking else _refuse)
     except (ValueError, RecursionError):
         return None
     if _depth_over(value, MAX_DEPTH):
@@ -84,6 +85,10 @@ def load(raw: bytes) -> Any:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def _nothing(_name: str) -> None:
+    return None
 
 
 def _depth_over(value: Any, left: int) -> bool:
