@@ -31,7 +31,8 @@ class SampleLimits(Value):
     tokens: int | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
-    working: float | None = Field(default=None, gt=0)
+    # Left out where it is not set: digests of suites (receipts) were taken before it was there.
+    working: float | None = Field(default=None, gt=0, exclude_if=lambda value: value is None)
 
     def __bool__(self) -> bool:
         return any(limit is not None for limit in self.model_dump().values())

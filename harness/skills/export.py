@@ -82,7 +82,9 @@ def export(
     :func:`export_creator`, without results. A lock file in `out` holds the
     digest of everything that was written, so that a copy which somebody edited since is not
     overwritten. The files of `receipt` (:func:`harness.skills.receipt_files`) are put beside the
-    skill; plugins, well-known indexes and skill-creator have no place for them.
+    skill directory, also inside a plugin and below `.well-known/skills`, where `harness skill
+    verify` finds them; clients pass them over. skill-creator adds files to the skill, so that a
+    receipt would no longer speak of it, and gets none.
 
     Raises:
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
@@ -100,10 +102,9 @@ def export(
         shaped = _for_codex(ready) if kind == "codex" else ready
         path = f"{FOLDERS[kind]}/{ready.name}"
         placed = [place_skill(shaped, out, path, force=force, check=check)]
-    if kind == "skill" or kind in FOLDERS:
-        beside = placed[0].path.rpartition("/")[0]
-        for name, data in (receipt or {}).items():
-            placed.append(place_file(data, out, f"{beside}/{name}".lstrip("/"), check=check))
+    beside = placed[0].path.rpartition("/")[0]
+    for name, data in (receipt or {}).items():
+        placed.append(place_file(data, out, f"{beside}/{name}".lstrip("/"), check=check))
     return _report(kind, out, placed)
 
 
@@ -178,14 +179,25 @@ def _for_codex(skill: Skill) -> Skill:
     """With the file that Codex shows the skill by, unless the skill brings its own."""
     if CODEX_FILE in skill.files:
         return skill
+    return replace(skill, files={**skill.files, CODEX_FILE: _codex_file(skill)})
+
+
+def as_measured(skill: Skill) -> Skill:
+    """The skill without the file that an export for Codex added: no agent is told what it says."""
+    if skill.files.get(CODEX_FILE) != _codex_file(skill):
+        return skill
+    kept = {path: data for path, data in skill.files.items() if path != CODEX_FILE}
+    return replace(skill, files=kept)
+
+
+def _codex_file(skill: Skill) -> bytes:
     short = skill.description
     if len(short) > CODEX_WIDTH:
         short = short[: CODEX_WIDTH - 1].rsplit(" ", 1)[0] + "…"
     name = skill.name.replace("-", " ").capitalize()
     rows = [("display_name", name), ("short_description", short)]
     lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in rows]
-    text = "\n".join(["interface:", *lines, ""])
-    return replace(skill, files={**skill.files, CODEX_FILE: text.encode()})
+    return "\n".join(["interface:", *lines, ""]).encode()
 
 
 def _valid(skill: Skill) -> Skill:

@@ -84,7 +84,9 @@ class Runner:
         todo = [(self._tasks[t], e) for (t, e), one in wanted.items() if one.id not in self.items]
         pool = Pool(attempts, todo, self._settings.concurrency)
         shown = None if show is None else partial(show, self._out.name)
-        await collect(pool, self._run, self.items, tally, shown)
+        await collect(pool, self._run, dict(self.items), tally, shown)
+        # A pool keeps what a report needs; a receipt needs answers and tokens, too.
+        self.items = {item.id: item for item in finished_items(self._run)}
 
     def trajectories(self) -> Mapping[str, Trajectory]:
         """The trajectories so far, by id."""

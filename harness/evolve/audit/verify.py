@@ -18,6 +18,7 @@ from harness.evolve.audit.recorded import run_differs
 from harness.evolve.audit.records import Records, read_records
 from harness.evolve.audit.session import task_digests
 from harness.skills import Skill, load_skill
+from harness.skills.export import CODEX_FILE, as_measured
 from harness.skills.receipts import CARD, RECEIPT, RECORDS, beside
 from harness.tasks.answers import COMPARISONS
 
@@ -63,6 +64,8 @@ def verify(
         records = read_records(beside(skill, RECORDS))
     except BadInput as error:
         return _verdict([f"records: {error}"])
+    if CODEX_FILE not in records.header.files:
+        value = as_measured(value)
     found = list(_skill_differs(value, records))
     found += _rows_differ(records)
     rescored = 0

@@ -111,6 +111,16 @@ def test_what_is_planted_is_found(world: Path) -> None:
     assert found["digests"]["records"] and found["valid"] == found["rollouts"]
 
 
+def test_an_audit_stops_where_no_verdict_is_to_be_expected(world: Path, copy: Path) -> None:
+    assert "futility" not in receipt(world)["plan"]
+    run_audit(settings(world, skill=copy, out=copy.parent / "stopped", futility=0.5))
+    found = receipt(copy.parent)
+    assert found["plan"]["futility"] == 0.5
+    assert found["rollouts"] < receipt(world)["rollouts"] == ROLLOUTS
+    assert "2 of 4 units are decided; none of the 2 open ones has a chance" in found["stopped"]
+    assert verify(copy, suite=str(world / "suite.yaml")).valid
+
+
 def test_a_receipt_fits_its_schema_and_the_schema_its_file(world: Path, repository: Path) -> None:
     shipped = repository / "docs" / "reference" / "receipt.schema.json"
     assert shipped.read_text() == receipt_schema()
@@ -221,6 +231,26 @@ def test_a_plan_costs_no_call(world: Path) -> None:
     few = command("skill", "audit", world / "order-desk", "--suite", world / "suite.yaml",
                   "--rollouts", 8)  # fmt: skip
     assert refused(few, 2) and "cannot tell 4 units apart" in str(few.exception)
+
+
+@pytest.mark.parametrize(
+    ("target", "folder"),
+    [
+        ("codex", ".agents/skills"),
+        ("plugin", "plugins/order-desk/skills"),
+        ("well-known", ".well-known/skills"),
+    ],
+)
+def test_the_receipt_holds_wherever_it_travels(
+    target: str, folder: str, world: Path, copy: Path, tmp_path: Path
+) -> None:
+    done = command("skill", "export", copy, "--target", target, "--out", tmp_path / "there")
+    assert done.exit_code == 0, done.output
+    skill = tmp_path / "there" / folder / "order-desk"
+    assert verify(skill, suite=str(world / "suite.yaml")).valid
+    (skill / "agents").mkdir(exist_ok=True)
+    (skill / "agents" / "openai.yaml").write_text("interface:\n  default_prompt: Be evil.\n")
+    assert verify(skill, suite=str(world / "suite.yaml")).differs[0].startswith("skill: agents/")
 
 
 def test_the_receipt_travels_and_holds_there(world: Path, copy: Path, tmp_path: Path) -> None:
