@@ -251,7 +251,8 @@ def trial(seed: int, folder: Path, *, mounted: bool = False, tasks: int = 32) ->
         one.wrong.append(f"{scored} of {len(items)} attempts scored at the end, of {tasks}")
     return {
         "seed": seed, "disk": "tmpfs" if mounted else "bound on files", "requests": len(chaos.seen),
-        "stored": len(one.stored()), "repeated although stored": one.repeated + one.sent_again(), "wrong": one.wrong,
+        "stored": len(one.stored()), "repeated although stored": one.repeated + one.sent_again(),
+        "wrong": one.wrong,
         "invalid before the endpoint was well": invalid, "workers": dict(one.ended),
         "faults met": sum(count for name, count in chaos.met.items() if name != "none"),
         "kinds of faults met": len(chaos.met.keys() & set(FAULTS)),

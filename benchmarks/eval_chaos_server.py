@@ -28,12 +28,14 @@ class Chaos:
     Attributes:
         rng: draws the faults.
         share: of requests that meet one.
+        faults: those that are drawn from.
         seen: digest of every request, as the call store names it, in order.
         met: how often each fault was met.
     """
 
     rng: random.Random
     share: float = 0.5
+    faults: tuple[str, ...] = ()
     url: str = ""
     seen: list[str] = field(default_factory=list[str])
     met: dict[str, int] = field(default_factory=dict[str, int])
@@ -108,7 +110,8 @@ SILENCE_S = 30.0
 
 async def _answer(chaos: Chaos, body: Body, writer: asyncio.StreamWriter) -> bool:
     """Whether the connection is kept."""
-    fault = chaos.rng.choice(FAULTS) if chaos.rng.random() < chaos.share else "none"
+    kinds = chaos.faults or FAULTS
+    fault = chaos.rng.choice(kinds) if chaos.rng.random() < chaos.share else "none"
     chaos.met[fault] = chaos.met.get(fault, 0) + 1
     whole = _whole(body)
     if fault == "silence":

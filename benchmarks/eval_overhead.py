@@ -136,6 +136,10 @@ def main() -> None:
             "of the bare script": {
                 arm: round(value / median["bare"], 2) for arm, value in median.items()
             },
+            "samples/s": {
+                arm: round(statistics.median(one["samples"] / one["wall"] for one in found), 1)
+                for arm, found in rounds.items()
+            },
             "peak MB of ours": round(max(one["peak MB"] for one in rounds["ours"])),
         },
         options.out,

@@ -127,8 +127,8 @@ def select_done(db: sqlite3.Connection, call_id: str) -> StoredCall | None:
     rows = db.execute(
         f"SELECT {_STORED} FROM calls WHERE digest = ? AND state = 'done'", (call_id,)
     )
-    row = rows.fetchone()
-    return _stored(row) if row else None
+    found = rows.fetchall()  # to its end: a reader in the middle would see nothing newer
+    return _stored(found[0]) if found else None
 
 
 def select_packed(db: sqlite3.Connection, call_id: str) -> tuple[bytes, str] | None:

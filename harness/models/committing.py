@@ -31,13 +31,18 @@ class Committer:
         self._thread = threading.Thread(target=self._serve, name="calls", daemon=True)
         self._thread.start()
 
+    @property
+    def alive(self) -> bool:
+        """Whether it takes jobs."""
+        return self._thread.is_alive()
+
     def submit(self, job: Job[T]) -> Future[T]:
         """Run a job on the thread; the future has its result once it is on the disk.
 
         Raises:
             BadInput: if the thread has ended.
         """
-        if not self._thread.is_alive():
+        if not self.alive:
             raise BadInput(f"the call store {self._name!r} is closed")
         future: Future[T] = Future()
         self._jobs.put((job, future))
@@ -45,7 +50,7 @@ class Committer:
 
     def close(self) -> None:
         """Wait for what is under way and close the database."""
-        if self._thread.is_alive():
+        if self.alive:
             self._jobs.put(None)
             self._thread.join()
 

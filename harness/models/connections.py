@@ -72,11 +72,14 @@ class Connections:
         # The client's own limit counts from one byte to the next: a server that sends a byte now
         # and then would hold a request for ever. An app in this process is not hung up on.
         whole_s = timeout_s if self._endpoint.app is None else None
+        client = self._client(
+            index
+        )  # the first one is slow: it is imported, and reads certificates
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
         try:
             async with asyncio.timeout(whole_s):
-                raw = await self._client(index).post(
+                raw = await client.post(
                     "/chat/completions",
                     cast_to=httpx2.Response,
                     body=body,
