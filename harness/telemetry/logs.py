@@ -35,29 +35,35 @@ class LogWatcher:
     def began(self, operation: Operation) -> None:
         """See :class:`harness.core.signals.Watcher`."""
         level = "info" if operation.kind == "run" else "debug"
-        self.write(level, f"{operation.kind} began", _of(operation))
+        if self._wants(level):
+            self.write(level, f"{operation.kind} began", _of(operation))
 
     def ended(self, operation: Operation) -> None:
         """See :class:`harness.core.signals.Watcher`."""
-        facts = _of(operation) | {"seconds": round(operation.seconds, 6)}
         level = "info" if operation.kind in ("run", "invoke_agent") else "debug"
-        if operation.error is not None:
-            level, facts["error"] = "warning", type(operation.error).__name__
-        elif facts.get("outcome") == "invalid":
+        if operation.error is not None or operation.facts.get("outcome") == "invalid":
             level = "warning"
+        if not self._wants(level):
+            return
+        facts = _of(operation) | {"seconds": round(operation.seconds, 6)}
+        if operation.error is not None:
+            facts["error"] = type(operation.error).__name__
         self.write(level, f"{operation.kind} ended", facts)
 
     def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
         """See :class:`harness.core.signals.Watcher`."""
         self.write("warning", name, (_ids(operation) if operation else {}) | facts)
 
+    def _wants(self, level: str) -> bool:
+        return LEVELS.index(level) >= self._least
+
     def write(self, level: str, event: str, facts: dict[str, Any]) -> None:
-        """Write a line, if its level is high enough."""
-        if LEVELS.index(level) < self._least:
+        """Write a line, if its level is high enough; texts from outside are redacted before."""
+        if not self._wants(level):
             return
         at = datetime.now(UTC).isoformat(timespec="microseconds")
         row = {"time": at, "level": level, "event": event, **facts}
-        line = redact(json.dumps(row, ensure_ascii=False, default=str))
+        line = json.dumps(row, ensure_ascii=False, default=str)
         with self._lock:
             try:
                 self._file.write(line.encode("utf-8", errors="replace") + b"\n")
@@ -76,7 +82,7 @@ class _Warnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         level = record.levelname.lower()
         known = level if level in LEVELS else "error"
-        facts = {"logger": record.name, "message": record.getMessage()}
+        facts = {"logger": record.name, "message": redact(record.getMessage())}
         self._watcher.write(known, "log", facts)
 
 

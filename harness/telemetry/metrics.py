@@ -141,5 +141,5 @@ def metrics_watcher() -> MetricsWatcher:
         return MetricsWatcher()
     except ImportError as error:
         raise BadInput(
-            "--metrics needs prometheus_client: pip install prometheus-client"
+            "--metrics needs prometheus_client: pip install 'agent-skill-harness[otel]'"
         ) from error
