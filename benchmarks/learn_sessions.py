@@ -21,8 +21,8 @@ from harness.evolve.learn import LearnSettings, Redactor, Spans, gather, infer_o
 from harness.evolve.learn.acts import acts, plain
 from harness.evolve.learn.testing import test_run
 from harness.trajectories import dump, open_trajectories, redact_trajectory
-from tests.evolve.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case
-from tests.evolve.learn.clients import write_claude, write_codex
+from tests.evolve.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, written
+from tests.evolve.learn.clients import write_claude
 from tests.evolve.learn.fresh import FRESH
 from tests.evolve.learn.planted import PLANTED, events
 from tests.evolve.learn.traps import TRAPS
@@ -33,13 +33,6 @@ SETS = {
     "traps, written after the rules; 16 of 26 right before the rules were mended": TRAPS,
     "fresh, written after the last change and counted once": FRESH,
 }
-
-
-def written(case: Case, home: Path) -> Path:
-    """The session of a case on disk."""
-    if case.client == "claude":
-        return write_claude(home, case.name, case.events)
-    return write_codex(home, case.name, case.events, form=int(case.client[-1]))
 
 
 def naive(path: Path) -> str:

@@ -6,9 +6,10 @@ the same reader, and only counted afterwards.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tests.evolve.learn.clients import Event
+from tests.evolve.learn.clients import Event, write_claude, write_codex
 
 Client = Literal["claude", "codex-1", "codex-2", "codex-3"]
 
@@ -20,6 +21,13 @@ class Case(NamedTuple):
     client: Client
     expected: str
     events: tuple[Event, ...]
+
+
+def written(case: Case, home: Path) -> Path:
+    """The session of a case on disk."""
+    if case.client == "claude":
+        return write_claude(home, case.name, case.events)
+    return write_codex(home, case.name, case.events, form=int(case.client[-1]))
 
 
 ASK = ("user", "sum_prices ignores the discount. Fix it in prices.py.")

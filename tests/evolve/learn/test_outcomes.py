@@ -13,19 +13,11 @@ from harness.evolve.learn.reverting import takes_back, takes_on
 from harness.evolve.learn.spans import Spans
 from harness.evolve.learn.types import Outcome
 from harness.trajectories import open_trajectories
-from tests.evolve.learn.cases import HELD_OUT, TUNING, Case
-from tests.evolve.learn.clients import write_claude, write_codex
+from tests.evolve.learn.cases import HELD_OUT, TUNING, Case, written
 from tests.evolve.learn.fresh import FRESH
 from tests.evolve.learn.traps import TRAPS
 
 CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH)
-
-
-def written(case: Case, home: Path) -> Path:
-    """The session of a case on disk."""
-    if case.client == "claude":
-        return write_claude(home, case.name, case.events)
-    return write_codex(home, case.name, case.events, form=int(case.client[-1]))
 
 
 def outcome_of(path: Path) -> Outcome:
