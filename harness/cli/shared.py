@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from pydantic import BaseModel
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from harness.evolve import Event
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -60,7 +61,8 @@ def model_options(command: CommandT) -> CommandT:
 def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: str) -> None:
     """Print `result` as one JSON document, or `text` for people."""
     if as_json:
-        value = result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+        plain = isinstance(result, dict | list)
+        value = result if plain else result.model_dump(mode="json")
         click.echo(json.dumps(value, ensure_ascii=False, indent=2))
     else:
         click.echo(text)
