@@ -62,7 +62,7 @@ class Pieces:
             }
         )
         self._cpu, self._wall = cpu, wall
-        rest = json.loads(self._out.read_text()) if self._out.exists() else {}
+        rest: dict[str, Any] = json.loads(self._out.read_text()) if self._out.exists() else {}
         key = f"{self._about['calls a sample']} calls a sample"
         report({**rest, key: {**self._about, "pieces": self._rows}}, self._out)
 

@@ -136,6 +136,10 @@ def main() -> None:
             "of the bare script": {
                 arm: round(value / median["bare"], 2) for arm, value in median.items()
             },
+            "CPU ms a sample, each round": {
+                arm: [round(1000 * one["cpu"] / one["samples"], 2) for one in found]
+                for arm, found in rounds.items()
+            },
             "samples/s": {
                 arm: round(statistics.median(one["samples"] / one["wall"] for one in found), 1)
                 for arm, found in rounds.items()

@@ -130,7 +130,7 @@ _NOTHING = Usage()
 
 def _slim(item: ItemRecord) -> ItemRecord:
     """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
-    rest = {"reason": "", "answer": None, "usage": _NOTHING, "detail": {}}
+    rest: dict[str, Any] = {"reason": "", "answer": None, "usage": _NOTHING, "detail": {}}
     return item.model_copy(update=rest)
 
 
