@@ -37,7 +37,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def run_arm(arm: str, url: str, samples: int, folder: Path) -> None:
-    """Run an arm in this process; prints passed, and the CPU and wall seconds of this process."""
+    """Run an arm in this process; prints how many passed, and the CPU seconds of this process."""
     from harness.api import EvalSettings, run_evaluation
 
     rows = [
@@ -50,10 +50,8 @@ def run_arm(arm: str, url: str, samples: int, folder: Path) -> None:
         suite=str(suite), agent="graph:react", skill=skill_in(folder), out=folder / "run",
         models=("openai/mock",), base_url=url, sandbox="none", **ARMS[arm],
     )  # fmt: skip
-    wall = time.perf_counter()
     found = run_evaluation(settings)[0]
-    wall = time.perf_counter() - wall
-    print(json.dumps({"passed": found.passed, "driver": time.process_time(), "wall": wall}))
+    print(json.dumps({"passed": found.passed, "driver": time.process_time()}))
 
 
 class Meter(threading.Thread):
@@ -109,7 +107,7 @@ def once(arm: str, samples: int, url: str, where: Path | None) -> dict[str, floa
         raise SystemExit(f"{arm} failed:\n{done.stderr[-2000:]}")
     found = json.loads(done.stdout.strip().splitlines()[-1])
     assert found["passed"] == samples, (arm, found)
-    return {"driver": found["driver"], "all": total, "wall": found["wall"]}
+    return {"driver": found["driver"], "all": total}
 
 
 def slopes(few: int, many: int, url: str, where: Path | None) -> dict[str, dict[str, float]]:
@@ -118,11 +116,10 @@ def slopes(few: int, many: int, url: str, where: Path | None) -> dict[str, dict[
     for arm in ARMS:
         small, large = (once(arm, samples, url, where) for samples in (few, many))
         figures[arm] = {}
-        for name in ("driver", "all", "wall"):
+        for name in ("driver", "all"):
             slope = (large[name] - small[name]) / (many - few)
-            unit = "wall ms" if name == "wall" else f"CPU ms, {name}"
-            figures[arm][f"a sample: {unit}"] = round(1000 * slope, 2)
-            figures[arm][f"the start: {unit}"] = round(1000 * (small[name] - few * slope))
+            figures[arm][f"a sample: CPU ms, {name}"] = round(1000 * slope, 2)
+            figures[arm][f"the start: CPU ms, {name}"] = round(1000 * (small[name] - few * slope))
     return figures
 
 

@@ -53,7 +53,7 @@ class AttemptsSpec(Value):
         suite: settings; tasks come one by one.
         base: folder that the tasks' files start at; the worker's own where it got a copy.
         agent: spec, with the folder that its files start at, and whether its code may run here.
-        work: folder for work folders; None for a temporary one.
+        work: where the worker makes the folder for its work folders; None: on its own disk.
         events: whether the driver wants the events.
     """
 
@@ -83,7 +83,7 @@ class Elsewhere:
         trust: whether the suite's code may.
         sandbox: a rung's name, `auto` or `none`; chosen by every worker on its machine.
         base_url: of the model's endpoint.
-        concurrency: model calls in flight, of all workers.
+        concurrency: attempts at a time, of all workers; and model calls in flight of each.
         calls: of the run.
         budget: of the run.
     """
@@ -126,7 +126,6 @@ class Elsewhere:
             yield RemoteAttempts(fleet, plan.agent.spec, model.spec)
 
     def _spec(self, plan: EvalPlan, out: Path, model: ChatModel, *, events: bool) -> AttemptsSpec:
-        each = -(-self.concurrency // self.executor.workers)
         return AttemptsSpec(
             suite=plan.suite.suite,
             base=plan.suite.base.absolute(),
@@ -138,8 +137,8 @@ class Elsewhere:
             skill_mode=plan.skill_mode,
             seed=plan.seed,
             limits=plan.sample_limits,
-            model=shared_spec(model, self.base_url, self.budget, each),
-            work=out.absolute() if self.executor.shares_disk else None,
+            model=shared_spec(model, self.base_url, self.budget, self.concurrency),
+            work=out.absolute() / "work" if self.executor.shares_disk else None,
             events=events,
         )
 
@@ -196,10 +195,13 @@ async def attempts_here(
     def on_event(event: dict[str, Any]) -> None:
         channel.tell("event", json.loads(json.dumps(event, default=str)))
 
-    with tempfile.TemporaryDirectory(prefix="harness-work-") as temporary:
+    if told.work is not None:
+        told.work.mkdir(parents=True, exist_ok=True)
+    # Of this worker alone: an attempt that is begun again elsewhere may not lose its folder here.
+    with tempfile.TemporaryDirectory(prefix="worker-", dir=told.work) as folder:
         async with gateway_of(plan, model) as gateway:
             attempts = Attempts(
-                plan, told.work or Path(temporary), model, sandbox,
+                plan, Path(folder), model, sandbox,
                 lambda task: family(task, sandbox=None if told.trust else sandbox),
                 on_event if told.events else None, gateway,
             )  # fmt: skip

@@ -89,6 +89,8 @@ def test_no_worker_outlives_its_run(two_nodes: TwoNodes) -> None:
     assert not processes(ACTOR, two_nodes.mark)
 
 
+# Ray Data sets options of its own that it has deprecated.
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 def test_an_index_is_the_same_wherever_its_chunks_are_embedded(
     tmp_path: Path, two_nodes: TwoNodes
 ) -> None:
