@@ -123,6 +123,9 @@ def test_from_logs_to_a_staged_skill(
     for file in (tmp_path / "learned" / "sent").glob("*.txt"):
         assert any(file.read_text().strip() in prompt for prompt in prompts)
     _claims_stand_in_their_files(result["gathered"])
+    again = harness("learn", "--resume", "learned", *model, "--yes", "--json")
+    assert json.loads(again.stdout)["evolved"]["edits"] == result["evolved"]["edits"]
+    assert len(chat_server.requests) == 6  # what was answered is not asked again
 
     skill = Path(result["evolved"]["skill"])
     assert result["staged"] is True

@@ -44,7 +44,7 @@ def test_the_folders_of_both_clients_are_looked_into(home: Path, tmp_path: Path)
     assert {file.name.rpartition("-")[2] for file in found} == {"c1.jsonl", "x1.jsonl"}
     moved = {"HOME": "/nowhere", "CLAUDE_CONFIG_DIR": str(home / ".claude")}
     assert [file.name for file in session_files((), "all", moved)] == ["c1.jsonl"]
-    with pytest.raises(BadInput, match="no sessions found in .*projects"):
+    with pytest.raises(BadInput, match=r"no sessions found in .*projects"):
         session_files((), "all", {"HOME": str(tmp_path / "empty")})
     with pytest.raises(BadInput, match="found nothing at"):
         session_files((tmp_path / "absent",))
