@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.core.rundir import RunReader
+from harness.debug.web.browse import Browsing, Library
 from harness.evals.matrix import read_lock, read_matrix
 from harness.evals.matrix_report import matrix_report
 from harness.evals.matrix_run import MatrixRun, MatrixSettings
@@ -186,6 +187,22 @@ def test_the_copy_to_share_has_all_cells_and_tells_no_secret_and_no_folder(
     assert SECRET not in page
     assert str(tmp_path) not in page
     assert str(Path.home()) + "/" not in page
+
+
+def test_the_page_finds_a_matrix_among_other_runs(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        copied(tmp_path, served)
+    browsing = Browsing(Library(tmp_path))
+    rows = {row["name"]: row for row in browsing.runs({})["rows"]}
+    assert rows["m"]["matrix"] == {"title": "sizes", "cells": 4, "begun": 4}
+    shown = browsing.matrix({"matrix": "m"})
+    assert {one["run"] for one in shown["cells"]} == rows.keys() - {"m"}
+    assert shown["plots"][0][1].startswith("data:image/svg+xml;base64,")
+    (tmp_path / "m" / "matrix.json").write_text("{}")
+    broken = {row["name"]: row for row in browsing.runs({})["rows"]}["m"]
+    assert "cannot be read" in broken["error"]
+    with pytest.raises(BadInput, match="expected the name of a matrix"):
+        browsing.matrix({"matrix": "nowhere"})
 
 
 def test_the_plot_is_labelled_and_joins_the_front() -> None:
