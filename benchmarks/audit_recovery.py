@@ -1,6 +1,8 @@
 """What an audit of a skill finds, by simulation: known effects, interactions and noise.
 
 Run: python -m benchmarks.audit_recovery [--audits 2000] [--out evals/results/audit_recovery.json]
+     python -m benchmarks.audit_recovery --audits 400 --part futility \\
+         --out evals/results/audit_futility.json
 
 SIMULATED. Every audit draws tasks of its own with a difficulty each, runs the design of
 `harness skill audit` on them with pass or fail drawn from known probabilities, and estimates all
@@ -229,8 +231,7 @@ def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
 
 
 PARTS = (
-    "fixed", "stopped", "futility", "power_by_rollouts", "power_by_harm", "leave_one_out",
-    "interactions",
+    "fixed", "stopped", "power_by_rollouts", "power_by_harm", "leave_one_out", "interactions",
 )  # fmt: skip
 
 
@@ -239,10 +240,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--part", choices=[*PARTS, "futility"], help="Default: all but futility.")
     parser.add_argument("--out", type=Path)
     wanted = parser.parse_args()
+    parts = (wanted.part,) if wanted.part else PARTS
+    part_option = f" --part {wanted.part}" if wanted.part else ""
     head = {
-        "command": f"python -m benchmarks.audit_recovery --audits {wanted.audits}",
+        "command": f"python -m benchmarks.audit_recovery --audits {wanted.audits}{part_option}",
         "simulated": True, "seed": wanted.seed, "alpha": ALPHA, "looks": LOOKS,
         "level_per_unit": per_unit(ALPHA, UNITS),
     }  # fmt: skip
@@ -250,7 +254,7 @@ def main() -> None:
     if wanted.out is not None and wanted.out.is_file():
         earlier = json.loads(wanted.out.read_text())
         report |= earlier if {k: earlier.get(k) for k in report} == report else {}
-    for part in PARTS:
+    for part in parts:
         began = time.process_time()
         if part not in report:
             report[part] = measure(part, wanted.audits, wanted.seed)

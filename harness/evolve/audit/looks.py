@@ -58,7 +58,8 @@ def chances(plan_looks: Sequence[int], values: Sequence[float], look: int, fitte
 
     Conditional power under the current trend (Lan, Simon and Halperin 1982). An estimate at a later
     look is normal around the present one, with the later look's variance times the share of it
-    that is still to come. Chances of several looks are added up, which is never too little.
+    that is still to come. Chances of several looks are added up, which is never too little
+    (the sum may pass 1).
 
     Stopping for want of a chance leaves the intervals as they are: their boundaries hold at all
     looks together, whatever the reason to stop at one (Jennison and Turnbull 2000, chapter 9).
@@ -78,10 +79,9 @@ def chances(plan_looks: Sequence[int], values: Sequence[float], look: int, fitte
         error = fitted.errors * seen**0.5
         needed = critical(value, fitted.degrees) * error
         spread = np.maximum(error * (1 - seen) ** 0.5, 1e-12)
-        total += ndtr((fitted.effects - needed) / spread) + ndtr(
-            (-fitted.effects - needed) / spread
-        )
-    return np.minimum(total, 1.0)
+        ends = np.stack([fitted.effects - needed, -fitted.effects - needed]) / spread
+        total = total + np.asarray(ndtr(ends), dtype=np.float64).sum(axis=0)
+    return total
 
 
 def look_at(plan: AuditPlan, look: int, rows: Sequence[Row]) -> Look:
