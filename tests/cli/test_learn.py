@@ -194,6 +194,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_tasks_are_made_again_and_gate_the_skill(
     harness: Harness,
     home: Path,
