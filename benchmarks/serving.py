@@ -14,6 +14,7 @@ start-up of either program does not count.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -94,6 +95,7 @@ def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, An
     httpx.post(f"{root}/reset_prefix_cache", timeout=60).raise_for_status()
     before = read_figures(options.url)
     slots = str(options.concurrency)
+    spent = _cpu_s(options.group) if options.group else 0.0
     template = find_profile(options.tokenizer, options.profile).chat_template
     commands = {
         "harness eval": [sys.executable, "-m", "benchmarks.serving", *sys.argv[1:], "--one",
@@ -106,10 +108,22 @@ def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, An
         raise SystemExit(f"{arm} failed:\n{done.stderr[-3000:]}")
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     rate = (read_figures(options.url) - before).hit_rate
+    if options.group:
+        found["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
     assert found["completed"] == options.rollouts, (arm, found)
     found |= {"arm": arm, "prefix cache hit rate": rate and round(rate, 4)}
     print(json.dumps(found), file=sys.stderr, flush=True)
     return found
+
+
+def _cpu_s(group: int) -> float:
+    """CPU time of the processes of a group that live, seconds."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if int(fields[2]) == group else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -124,6 +138,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=32, help="of every answer")
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--group", type=int, help="process group of a server on this machine")
     parser.add_argument("--device", default="CPU", help="what the server runs on, for the report")
     parser.add_argument("--out", type=Path, default=Path("evals/results/serving.json"))
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)

@@ -113,7 +113,7 @@ def _show(launch: Launch, as_json: bool) -> None:
         for replica in range(launch.replicas)
     ]
     gpus = [",".join(launch.gpus_of(replica)) for replica in range(launch.replicas)]
-    checked = check_arguments(commands[0])
+    checked = check_arguments(*commands)
     lines = [
         f"CUDA_VISIBLE_DEVICES={gpu} {shlex.join(words)}" if gpu else shlex.join(words)
         for gpu, words in zip(gpus, commands, strict=True)

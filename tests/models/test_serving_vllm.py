@@ -23,6 +23,7 @@ import numpy as np
 import openai
 import pytest
 
+from harness.core import BadInput
 from harness.core.cache import cache_root
 from harness.models import pull
 from harness.models.vllm import check_arguments, command_line, read_figures, shipped_profiles
@@ -34,6 +35,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not PYTHON, reason="HARNESS_VLLM_PYTHON is not set: no vLLM to test"),
 ]
+NAME = "small"
 PLAIN = ("--enforce-eager", "--dtype", "float32")
 """Without compiling, and in numbers that every CPU computes with."""
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
@@ -76,7 +78,7 @@ class Running:
 @contextmanager
 def served(folder: str, tmp: Path, *options: str) -> Generator[Running]:
     """Serve the small model on a free port."""
-    command = [*HARNESS, "models", "serve", folder, "--name", "small", "--port", "0"]
+    command = [*HARNESS, "models", "serve", folder, "--name", NAME, "--port", "0"]
     errors = tmp / "said.txt"
     with (
         errors.open("w") as said,
@@ -111,19 +113,23 @@ def chat(running: Running, text: str, **parameters: Any) -> Any:
     """One greedy answer under the skill."""
     create: Any = running.client.chat.completions.create
     return create(
-        model="small",
+        model=NAME,
         messages=[{"role": "system", "content": SKILL}, {"role": "user", "content": text}],
         temperature=0,
         **{"max_tokens": 24, **parameters},
     )
 
 
-@pytest.mark.parametrize("name", sorted(shipped_profiles()))
-def test_vllm_takes_the_arguments_of_every_profile(name: str) -> None:
-    launch = Launch(
-        model="org/model", profile=shipped_profiles()[name], python=PYTHON, tensor_parallel=2
-    )
-    assert check_arguments(command_line(launch, 8000))
+def test_vllm_takes_the_arguments_of_every_profile() -> None:
+    commands = [
+        command_line(
+            Launch(model="org/model", profile=profile, python=PYTHON, tensor_parallel=2), 8000
+        )
+        for profile in shipped_profiles().values()
+    ]
+    assert check_arguments(*commands)
+    with pytest.raises(BadInput, match=r"vLLM does not take these arguments: .*best"):
+        check_arguments([*commands[0], "--tool-call-parser", "best"])
 
 
 def test_it_answers_and_says_what_came_from_the_cache(server: Running) -> None:
@@ -165,7 +171,7 @@ def test_the_harness_evaluates_with_it(server: Running) -> None:
     from harness.models import open_model
 
     async def ask() -> Any:
-        model = open_model("vllm/small", base_url=server.url)
+        model = open_model(f"vllm/{NAME}", base_url=server.url)
         reply = await model.complete([{"role": "user", "content": "What is 2 + 2?"}])
         await model.aclose()
         return reply
@@ -177,9 +183,9 @@ def test_the_harness_evaluates_with_it(server: Running) -> None:
 def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
     texts = ["Seals wear out.", "The bank raised its interest rate.", "Orbits decay."]
     with served(folder, tmp_path, "--profile", "embedding") as running:
-        encoder = open_encoder("vllm/small", running.url)
+        encoder = open_encoder(f"vllm/{NAME}", running.url)
         rows = encoder.encode(texts)
-        scores = open_reranker(f"{running.url}/rerank#small").score(texts[1], texts)
+        scores = open_reranker(f"{running.url}/rerank#{NAME}").score(texts[1], texts)
     assert rows.shape == (3, 576)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
     assert max(range(3), key=scores.__getitem__) == 1

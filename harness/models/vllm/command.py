@@ -14,12 +14,23 @@ from harness.models.vllm.profile import ServingProfile
 MODULE = "vllm.entrypoints.openai.api_server"
 """Started as a module: the console script of the CPU build does not start."""
 _CHECK = """
-import importlib.util, sys
+import importlib.util, json, sys
 if importlib.util.find_spec("vllm") is None:
     sys.exit(86)
 from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 from vllm.utils.argparse_utils import FlexibleArgumentParser
-validate_parsed_serve_args(make_arg_parser(FlexibleArgumentParser()).parse_args(sys.argv[1:]))
+from vllm.reasoning import ReasoningParserManager
+from vllm.tool_parsers import ToolParserManager
+parser = make_arg_parser(FlexibleArgumentParser())
+for words in json.loads(sys.argv[1]):
+    found = parser.parse_args(words)
+    validate_parsed_serve_args(found)
+    for name, known in (
+        (found.tool_call_parser, ToolParserManager.list_registered()),
+        (found.reasoning_parser, ReasoningParserManager.list_registered()),
+    ):
+        if name and name not in known:
+            sys.exit(f"no parser {name!r}; there is {', '.join(sorted(known))}")
 """
 _NOT_INSTALLED = 86
 _CHECK_S = 300
@@ -115,6 +126,8 @@ def _generating(launch: Launch) -> list[str]:
     words = [f"--{caching}enable-prefix-caching", "--enable-prompt-tokens-details"]
     if profile.tool_parser:
         words += ["--enable-auto-tool-choice", "--tool-call-parser", profile.tool_parser]
+    if profile.tool_strict_level != "auto":
+        words += ["--tool-strict-level", profile.tool_strict_level]
     if profile.reasoning_parser:
         words += ["--reasoning-parser", profile.reasoning_parser]
     if profile.chat_template:
@@ -142,11 +155,11 @@ def _adapters(launch: Launch) -> list[str]:
     ]  # fmt: skip
 
 
-def check_arguments(command: list[str]) -> bool:
+def check_arguments(*commands: list[str]) -> bool:
     """Let the installed vLLM read the arguments, without starting anything.
 
     Args:
-        command: see :func:`command_line`.
+        commands: see :func:`command_line`; of one interpreter.
 
     Returns:
         False if there is no vLLM to ask.
@@ -154,14 +167,15 @@ def check_arguments(command: list[str]) -> bool:
     Raises:
         BadInput: if vLLM does not take them; the message quotes it.
     """
-    after = command[command.index(MODULE) + 1 :]
+    python = commands[0][0]
+    words = [command[command.index(MODULE) + 1 :] for command in commands]
     try:
         done = subprocess.run(
-            [command[0], "-c", _CHECK, *after],
+            [python, "-c", _CHECK, json.dumps(words)],
             check=False, capture_output=True, text=True, timeout=_CHECK_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"cannot run {command[0]!r}: {error}; see --python") from error
+        raise BadInput(f"cannot run {python!r}: {error}; see --python") from error
     if done.returncode in (0, _NOT_INSTALLED):
         return done.returncode == 0
     lines = [line for line in done.stderr.splitlines() if line.strip()]

@@ -28,6 +28,8 @@ class ServingProfile(Value):
         match: regular expressions; the profile is found for models whose name one of them finds.
         task: what the server does.
         tool_parser: reads tool calls from the text; None where the model makes none.
+        tool_strict_level: what a call is held to: `auto` asks each tool's `strict`, `function` the
+            form of a call, `parameter` the schema of the arguments as well.
         reasoning_parser: splits reasoning from the answer; None leaves it in the text.
         chat_template: file beside the profile, in place of the model's own.
         prefix_caching: keep the attention state of prompts, which share skill and tools.
@@ -45,6 +47,7 @@ class ServingProfile(Value):
     match: tuple[str, ...] = ()
     task: ServedTask = "generate"
     tool_parser: str | None = None
+    tool_strict_level: Literal["auto", "function", "parameter"] = "auto"
     reasoning_parser: str | None = None
     chat_template: Path | None = None
     prefix_caching: bool = True
