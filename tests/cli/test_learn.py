@@ -150,8 +150,8 @@ def _claims_stand_in_their_files(gathered: dict[str, Any]) -> None:
     claims = [claim for one in gathered["sessions"] for claim in one["outcome"]["claims"]]
     assert len(claims) >= 6
     for claim in claims:
-        line: str = Path(claim["file"]).read_text().splitlines()[claim["line"] - 1]
-        assert claim["quote"] in line
+        lines = Path(str(claim["file"])).read_text().splitlines()
+        assert claim["quote"] in lines[claim["line"] - 1]
 
 
 def _repository(folder: Path, number: int) -> None:
