@@ -141,7 +141,7 @@ def _of_file(
             outcome = infer_outcome(trajectory, spans)
             yield Read(file=file, trajectory=trajectory, outcome=outcome, task=task)
     except BadInput as error:
-        skipped.append(Skipped(file=str(file), reason=str(error)))
+        skipped.append(Skipped(file=str(file), reason=str(error).partition("\n")[0]))
     except OSError as error:
         skipped.append(Skipped(file=str(file), reason=f"cannot be read: {error.strerror}"))
 
