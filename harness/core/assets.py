@@ -11,11 +11,14 @@ import importlib.util
 import sys
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
 from harness.core.errors import BadInput
 
+_LOADING = RLock()
+"""A file that is loaded may load others."""
 KINDS = ("graphs", "prompts", "skills", "corpora", "evals")
 
 
@@ -48,9 +51,16 @@ def find(relative: str) -> Path:
 def load_module(path: Path) -> ModuleType:
     """Import a Python file under a name derived from its path, once per content.
 
+    Threads that want the same file wait for each other: none gets a module that is half executed.
+
     Raises:
         BadInput: if the file is missing or fails to import.
     """
+    with _LOADING:
+        return _loaded(path)
+
+
+def _loaded(path: Path) -> ModuleType:
     if not path.is_file():
         raise BadInput(f"expected a Python file, found nothing at {str(path)!r}")
     tag = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:16]
