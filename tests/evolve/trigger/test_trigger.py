@@ -87,6 +87,19 @@ def test_the_agent_sees_descriptions_and_no_body(library: Path, queries: Path) -
     assert len(served.bodies) == 3 + len(QUERIES)
 
 
+def test_a_reply_that_was_cut_while_thinking_says_nothing(library: Path, queries: Path) -> None:
+    def answer(body: dict[str, Any]) -> Answer:
+        if "loaf" not in body["messages"][1]["content"]:
+            return librarian(named_or(lambda query: "bake-bread"))(body)
+        status, headers, content = completion("", reasoning_content="Well, bread")
+        return status, headers, content.replace(b'"stop"', b'"length"')
+
+    report = measured(library / "bake-bread", queries, answer, "--library", library)
+    recall = report["skills"][0]["recall"]
+    assert (recall["hits"], recall["n"], recall["invalid"]) == (1, 1, 1)
+    assert "before it said anything" in next(iter(report["reasons"]))
+
+
 def test_a_silent_control_makes_the_run_invalid(library: Path, queries: Path) -> None:
     with serve(lambda body: completion("I open nothing.")) as served:
         result = trigger(library / "bake-bread", "--library", library, "--queries", queries,
