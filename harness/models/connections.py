@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from harness.models.endpoints import Endpoint
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
     import openai
 
 
+class _Open(NamedTuple):
+    """A client, and what closes it."""
+
+    client: openai.AsyncOpenAI
+    keeper: AsyncGenerator[None]
+
+
 @dataclass
 class _Held:
     """What belongs to one event loop."""
 
     slots: Slots
-    clients: dict[int, openai.AsyncOpenAI] = field(default_factory=dict[int, "openai.AsyncOpenAI"])
+    clients: dict[int, _Open] = field(default_factory=dict[int, "_Open"])
 
 
 class Connections:
@@ -72,9 +80,7 @@ class Connections:
         # The client's own limit counts from one byte to the next: a server that sends a byte now
         # and then would hold a request for ever. An app in this process is not hung up on.
         whole_s = timeout_s if self._endpoint.app is None else None
-        client = self._client(
-            index
-        )  # the first one is slow: it is imported, and reads certificates
+        client = await self._client(index)  # the first time it is slow: imports, certificates
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
         try:
@@ -100,8 +106,8 @@ class Connections:
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         held = self._loops.pop(asyncio.get_running_loop(), None)
-        for client in held.clients.values() if held else ():
-            await client.close()
+        for one in held.clients.values() if held else ():
+            await one.keeper.aclose()
 
     def _held(self) -> _Held:
         loop = asyncio.get_running_loop()
@@ -109,8 +115,21 @@ class Connections:
             self._loops[loop] = _Held(Slots(self._concurrency))
         return self._loops[loop]
 
-    def _client(self, index: int) -> openai.AsyncOpenAI:
+    async def _client(self, index: int) -> openai.AsyncOpenAI:
         clients = self._held().clients
         if index not in clients:
-            clients[index] = self._endpoint.client(index, self._concurrency)
-        return clients[index]
+            client = self._endpoint.client(index, self._concurrency)
+            clients[index] = _Open(client, _closing(client))
+            await anext(clients[index].keeper)
+        return clients[index].client
+
+
+async def _closing(client: openai.AsyncOpenAI) -> AsyncGenerator[None]:
+    """Closes a client when it is closed itself: by us, or by the event loop at its end.
+
+    Scripts that never close a model would be told of connections that were left open.
+    """
+    try:
+        yield
+    finally:
+        await client.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import sqlite3
 from contextlib import closing
@@ -59,3 +60,15 @@ def test_an_endpoint_that_is_not_there_is_not_charged(tmp_path: Path) -> None:
     with CallStore(tmp_path / "calls.sqlite") as calls, pytest.raises(Unreachable, match="running"):
         asyncio.run(_ask("http://127.0.0.1:9/v1", calls, budget))
     assert budget.spent.tokens == 0
+
+
+def test_a_model_that_is_never_closed_leaves_no_connection_open(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def ask(url: str) -> str:
+        return (await open_model("openai/m", base_url=url).complete(MESSAGES)).text
+
+    with serve(chaos := Chaos(random.Random(1), share=0.0)):
+        assert asyncio.run(ask(chaos.url)) == "8"
+        gc.collect()  # what is open says so when it is collected
+    assert "Unclosed" not in caplog.text
