@@ -1,6 +1,6 @@
 """Whether a server of several is well: taken out of service when it fails, back when it answers.
 
-A server that cannot be reached, drops a connection or answers 502 to 504 gets no more requests
+A server that cannot be reached, drops a connection or answers 500 to 504 gets no more requests
 until it has answered `/health` again; it is asked after half a second, then after twice the time of
 before. One that is silent while requests wait for it is asked as well. Asking costs no tokens, and
 happens beside the requests, on the event loop that chose a server.
@@ -20,7 +20,8 @@ SILENT_S = 30.0
 PROBE_S = 3.0
 MISSED = 2
 """Questions in a row that a silent server may leave unanswered before it is taken out."""
-GONE = frozenset({502, 503, 504})
+GONE = frozenset({500, 502, 503, 504})
+"""vLLM answers 500 to new requests while it drains."""
 
 Probe: TypeAlias = Callable[[str], Awaitable[bool]]
 

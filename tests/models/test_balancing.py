@@ -114,6 +114,18 @@ def test_a_server_out_of_service_returns_when_it_is_well() -> None:
     asyncio.run(go())
 
 
+@pytest.mark.parametrize(
+    ("status", "serves"), [(400, True), (429, True), (500, False), (503, False)]
+)
+def test_only_failures_of_the_server_take_it_out(status: int, serves: bool) -> None:
+    one = balancer()
+    error = openai.APIError("no", GONE.request, body=None)
+    error.status_code = status  # pyright: ignore[reportAttributeAccessIssue]  # as its subclasses have
+    with pytest.raises(openai.APIError), one.sending(0):
+        raise error
+    assert one.in_service == (serves, True, True)
+
+
 def test_a_silent_server_is_asked_and_taken_out() -> None:
     patient = Patient()
     one = balancer(patient)
