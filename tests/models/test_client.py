@@ -223,7 +223,9 @@ def test_several_servers_share_by_prefix_and_stand_in_for_each_other(tmp_path: P
     assert not [reply for reply in found if isinstance(reply, BaseException)]
     homes = [{body["messages"][0]["content"] for body in server.bodies} for server in (one, two)]
     assert homes[0] and homes[1]
-    assert len(homes[0] & homes[1]) <= 3  # what is beyond the bound on one server's load moves
+    # What is beyond the bound on one server's load moves, and the lost server's prefixes do; three
+    # turns dealt out by chance would meet both servers for nine of the twelve prefixes.
+    assert len(homes[0] & homes[1]) <= 6
     assert len(one.bodies) + len(two.bodies) == 36
 
 

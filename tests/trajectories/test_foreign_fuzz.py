@@ -193,9 +193,14 @@ def test_deep_nesting(tmp_path: Path, source_format: str, depth: int) -> None:
         "openai": '{"messages":[{"role":"user","content":%s}]}\n',
         "sharegpt": '{"conversations":[{"from":"human","value":%s}]}\n',
         "recorded": '{"trajectory":{"conversation":%s}}\n',
+        "langfuse": '{"type":"GENERATION","traceId":"1","input":%s,"output":"%s"}\n',
+        "langsmith": '{"run_type":"llm","trace_id":"1","inputs":%s,"outputs":"%s"}\n',
+        "otel": '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"1","attributes":['
+        '{"key":"gen_ai.system_instructions","value":%s},'
+        '{"key":"gen_ai.input.messages","value":{"stringValue":"%s"}}]}]}]}]}\n',
     }
     path = tmp_path / f"x{'.json' if source_format in ('inspect', 'atif') else '.jsonl'}"
-    path.write_text(rows[source_format] % nest, "utf-8")
+    path.write_text(rows[source_format].replace("%s", nest), "utf-8")
     _try(path.read_bytes(), source_format, path.suffix)
     _try(path.read_bytes(), "auto", path.suffix)
 
