@@ -21,6 +21,8 @@ EXTRAS = {
     "vqa": "rapidocr",
     "gpu": "vllm",
     "ray": "ray",
+    "math": "math_verify",
+    "otel": "opentelemetry",
     "web": "fastapi",
 }
 

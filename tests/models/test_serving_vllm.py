@@ -194,7 +194,7 @@ def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
 
 def test_an_engine_that_is_killed_comes_back(server: Running) -> None:
     listing = subprocess.run(
-        ["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
     rows = [line.split(maxsplit=2) for line in listing.stdout.splitlines()]
     port = server.url.rpartition(":")[2].removesuffix("/v1")
