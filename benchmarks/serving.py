@@ -5,7 +5,7 @@
         --python $HARNESS_VLLM_PYTHON --rollouts 128 --rounds 2
 
 An arm is `harness eval` (the react graph, a preloaded skill, every answer of the same length,
-with cache, checkpoints and trajectories), the other is `vllm bench serve` with the requests that
+with cache and trajectories), the other is `vllm bench serve` with the requests that
 the first recorded. They take turns, each on an empty prefix cache (`/reset_prefix_cache` of a
 server in development mode). Wall time of an arm is from its first request to its last result;
 start-up of either program does not count.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -18,6 +19,8 @@ POLL_S = 0.25
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """A server of this machine is not asked through a proxy."""
 LAST_LINES = 12
+_LEAKED = re.compile(r"nanobind|^ - (leaked|\.\.\. skipped) ")
+"""What a binding of Triton says at every end; the reason stands before it."""
 _RELEASE_S = 10.0
 """After the last request: the engine frees its memory."""
 _BOUND_BY_PARENT = (
@@ -142,7 +145,8 @@ class Server:
             stream.seek(self._from)
             said = stream.read().decode("utf-8", "replace")
         hints = [hint for sign, hint in _HINTS.items() if sign in said]
-        lines = [f"  {line[:300]}" for line in said.splitlines() if line.strip()][-LAST_LINES:]
+        told = [line for line in said.splitlines() if line.strip() and not _LEAKED.search(line)]
+        lines = [f"  {line[:300]}" for line in told][-LAST_LINES:]
         code = self._process.poll()
         ended = "" if code is None else f" (exit code {code})"
         advice = f"\n{hints[0]}" if hints else ""
