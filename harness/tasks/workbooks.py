@@ -148,12 +148,13 @@ def open_workbook(path: Path) -> Generator[Workbook]:
     import openpyxl
 
     check_limits(path)
-    with _explained(path):
-        book: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
-        yield Workbook(book, path)
-    finally:
-        book.close()
+    with path.open("rb") as file:  # openpyxl leaves a file of its own open when it cannot read it
+        with _explained(path):
+            book: Any = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        try:
+            yield Workbook(book, path)
+        finally:
+            book.close()
 
 
 def check_limits(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -156,8 +157,17 @@ def test_unreadable_output_is_unequal_and_unreadable_gold_is_refused(
     assert not found.equal
     assert reason in found.message
     assert peak < 50_000_000
+    assert not _held_open(bad)
     with pytest.raises(BadInput, match="golden workbook"):
         compare_workbooks(bad, gold, "A1", None)
+
+
+def _held_open(path: Path) -> bool:
+    """Whether this process holds a file open (Linux; elsewhere it is not seen)."""
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.is_dir():
+        return False
+    return any(os.path.realpath(one) == str(path) for one in descriptors.iterdir())
 
 
 def test_far_cells_cost_no_padding(tmp_path: Path) -> None:
