@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import json
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -73,9 +74,10 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         models=(f"vllm/{options.name}",), base_url=options.url, concurrency=options.concurrency,
         sandbox="none",
     )  # fmt: skip
-    began, cpu = time.perf_counter(), time.process_time()
+    cpu = time.process_time()
     found = run_evaluation(settings)[0]
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    ended, cpu = time.time(), time.process_time() - cpu
+    seconds = ended - _first_sent(folder / "run" / "calls.sqlite")
     with CallStore(folder / "run" / "calls.sqlite") as calls:
         answered = calls.answered()
         usage = calls.usage()
@@ -85,6 +87,12 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "client CPU s": round(cpu, 2), "total_input_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens, "total_output_tokens": usage.completion_tokens,
     }  # fmt: skip
+
+
+def _first_sent(calls: Path) -> float:
+    """When the first request of a run left, seconds since the epoch."""
+    with contextlib.closing(sqlite3.connect(calls)) as db:
+        return float(db.execute("SELECT min(sent_at) FROM calls").fetchone()[0])
 
 
 def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def cancel(run: Path, attempt: str, as_json: bool) -> None:
 @click.argument("attempt")
 @json_option
 def requeue(run: Path, attempt: str, as_json: bool) -> None:
-    """Begin ATTEMPT again; what was answered comes from the request cache.
+    """Begin ATTEMPT again, one under way or an invalid one.
+
+    What was answered comes from the request cache. Scored attempts are not tried again.
 
     Example: harness eval ctl requeue runs/eval-20261121-045501-9f3a task-17
     """

@@ -64,6 +64,7 @@ class Pool:
         self._waiting = OrderedDict((attempt_id(*pair), pair) for pair in attempts)
         self._running: dict[str, Running] = {}
         self._again: set[str] = set()
+        self._invalid: dict[str, Pair] = {}
         self._cancelled: list[ItemRecord] = []
 
     @property
@@ -82,17 +83,23 @@ class Pool:
         if name in self._running:
             self._running[name].work.cancel()
         elif name in self._waiting:
-            self._cancelled.append(stopped(name, self._waiting.pop(name), CANCELLED))
+            self._cancel(name, self._waiting.pop(name))
         else:
             return False
         return True
 
     def requeue(self, name: str) -> bool:
-        """Begin an attempt under way again, next of all. False if it is not under way."""
-        if name not in self._running:
+        """Begin an attempt again, next of all. False if it is neither under way nor invalid.
+
+        A scored one is not tried again: that would be picking results.
+        """
+        if name in self._running:
+            self._again.add(name)
+            self._running[name].work.cancel()
+        elif name in self._invalid:
+            self._next(name, self._invalid.pop(name))
+        else:
             return False
-        self._again.add(name)
-        self._running[name].work.cancel()
         return True
 
     async def results(self) -> AsyncGenerator[Finished]:
@@ -112,13 +119,11 @@ class Pool:
                 while self._cancelled:
                     yield self._cancelled.pop(0), None
                 for name in await self._finished():
-                    one = self._running.pop(name)
                     try:
-                        yield one.work.result()
+                        if (found := self._result(name)) is not None:
+                            yield found
                     except LimitReached as error:
                         limit = error
-                    except asyncio.CancelledError:
-                        self._stopped(name, one.pair)
         finally:
             for one in self._running.values():
                 one.work.cancel()
@@ -142,13 +147,32 @@ class Pool:
         done, _ = await asyncio.wait(works, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
         return [name for work, name in works.items() if work in done]
 
+    def _result(self, name: str) -> Finished | None:
+        """What an attempt has come to; None if it was cancelled."""
+        one = self._running.pop(name)
+        try:
+            item, attempt = one.work.result()
+        except asyncio.CancelledError:
+            self._stopped(name, one.pair)
+            return None
+        if item.outcome == "invalid":
+            self._invalid[name] = one.pair
+        return item, attempt
+
     def _stopped(self, name: str, pair: Pair) -> None:
         if name in self._again:
             self._again.discard(name)
-            self._waiting[name] = pair
-            self._waiting.move_to_end(name, last=False)
+            self._next(name, pair)
         else:
-            self._cancelled.append(stopped(name, pair, CANCELLED))
+            self._cancel(name, pair)
+
+    def _next(self, name: str, pair: Pair) -> None:
+        self._waiting[name] = pair
+        self._waiting.move_to_end(name, last=False)
+
+    def _cancel(self, name: str, pair: Pair) -> None:
+        self._cancelled.append(stopped(name, pair, CANCELLED))
+        self._invalid[name] = pair
 
 
 def stopped(name: str, pair: Pair, reason: str) -> ItemRecord:

@@ -51,6 +51,11 @@ class Tally:
         self.invalid += item.outcome == "invalid"
         self.usage += item.usage
 
+    def take_back(self, item: ItemRecord) -> None:
+        """An invalid attempt that was tried again is not counted twice."""
+        self.invalid -= 1
+        self.usage -= item.usage
+
 
 async def run_eval(
     plan: EvalPlan,
@@ -119,6 +124,8 @@ async def collect(
             if attempt is not None:
                 run.append_trajectory(attempt.trajectory.model_dump(mode="json", exclude_none=True))
             run.append_item(item.model_dump(mode="json"))
+            if (before := items.get(item.id)) is not None:
+                tally.take_back(before)
             items[item.id] = _slim(item)
             tally.count(item)
             if on_progress is not None:
@@ -130,7 +137,8 @@ _NOTHING = Usage()
 
 def _slim(item: ItemRecord) -> ItemRecord:
     """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
-    rest: dict[str, Any] = {"reason": "", "answer": None, "usage": _NOTHING, "detail": {}}
+    usage = item.usage if item.outcome == "invalid" else _NOTHING  # that may be tried again
+    rest: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": {}}
     return item.model_copy(update=rest)
 
 

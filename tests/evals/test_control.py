@@ -15,10 +15,12 @@ from click.testing import CliRunner
 from harness.api import EvalSettings, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
+from harness.core.rundir import RunReader
+from harness.evals.compare import read_report
 from harness.evals.control import Change, Command, RunStatus, ask, read_status
 from harness.evals.session import records
 from harness.evals.types import EvalReport
-from tests.models.http_server import Answer, completion, serve
+from tests.models.http_server import Answer, completion, error, serve
 
 
 class Run:
@@ -115,6 +117,32 @@ def test_an_attempt_that_hangs_is_begun_again(tmp_path: Path) -> None:
     assert run.report is not None
     assert (run.report.passed, run.report.invalid) == (2, 0)
     assert sum("task 0" in one for one in seen) == 2
+
+
+def test_an_invalid_attempt_is_tried_again_and_counted_once(tmp_path: Path) -> None:
+    free, tries = threading.Event(), list[str]()
+
+    def answer(body: dict[str, Any]) -> Answer:
+        if "task 1" in str(body["messages"]):
+            free.wait(30)
+            return completion("5")
+        tries.append(str(body["messages"]))
+        return error(400) if len(tries) == 1 else completion("4")
+
+    with serve(answer) as served, Run(tmp_path, served.url, tasks=3, concurrency=1) as run:
+        run.status(lambda now: "t1" in now.running and now.invalid == 1)
+        assert ask(run.folder, Command(action="cancel", item="t2")).done
+        assert ask(run.folder, Command(action="requeue", item="t2")).done
+        assert ask(run.folder, Command(action="requeue", item="t0")).done
+        assert not ask(run.folder, Command(action="requeue", item="t0")).done  # once
+        free.set()
+    assert run.report is not None
+    assert (run.report.passed, run.report.failed, run.report.invalid) == (2, 1, 0)
+    written = [(row["id"], row["outcome"]) for row in RunReader(run.folder).items()]
+    assert written == [
+        ("t0", "invalid"), ("t2", "invalid"), ("t1", "fail"), ("t0", "pass"), ("t2", "pass"),
+    ]  # fmt: skip
+    assert read_report(run.folder).tokens == run.report.tokens
 
 
 def test_limits_and_budget_are_changed_on_the_way(tmp_path: Path) -> None:
