@@ -213,7 +213,7 @@ def _do(command: Command, pool: Pool, knobs: Knobs) -> Answer:
     if action == "budget":
         return _budget(command.change, knobs.budget)
     done = pool.cancel(item) if action == "cancel" else pool.requeue(item)
-    where = "waiting or under way" if action == "cancel" else "under way"
+    where = "waiting or under way" if action == "cancel" else "under way or invalid"
     text = f"{item}: {action}{'led' if action == 'cancel' else 'd'}"
     return Answer(done=done, message=text if done else f"no attempt {item!r} is {where}")
 
