@@ -124,8 +124,6 @@ _positive = click.FloatRange(0, min_open=True)
 def limits(run: Path, as_json: bool, **change: Any) -> None:
     """Other limits for every attempt from its next call on; those not named stay.
 
-    Attempts that began when there was no limit at all go on without.
-
     Example: harness eval ctl limits runs/eval-20261121-045501-9f3a --tokens 8000
     """
     _ask(run, as_json, action="limits", change=change)

@@ -33,7 +33,7 @@ class Attempts:
     """Runs single attempts; holds what they share.
 
     Attributes:
-        limits: of every attempt; an attempt that began without any goes on without.
+        limits: of every attempt; others hold from the next call on, also of attempts under way.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Attempts:
     ) -> tuple[AgentRun, Score]:
         base = self._plan.suite.base
         family = self._family(task)
-        model = LimitedModel(self._model, self.limits) if self.limits.now else self._model
+        model = LimitedModel(self._model, self.limits)
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         context = attempt_context(

@@ -87,17 +87,17 @@ class Command(Value):
 
 @dataclass(frozen=True)
 class Knobs:
-    """What can be changed while a run goes on, besides its attempts; None where it cannot.
+    """What can be changed while a run goes on, besides its attempts.
 
     Attributes:
-        resize: sets how many model calls may be in flight.
-        budget: of the run.
+        resize: sets how many model calls may be in flight; None where it cannot be changed.
+        budget: of the run; None where it cannot be changed.
         limits: of its attempts.
     """
 
-    resize: Callable[[int], None] | None = None
-    budget: Budget | None = None
-    limits: LiveLimits | None = None
+    resize: Callable[[int], None] | None
+    budget: Budget | None
+    limits: LiveLimits
 
 
 class Answer(Value):
@@ -218,11 +218,11 @@ def _do(command: Command, pool: Pool, knobs: Knobs) -> Answer:
     return Answer(done=done, message=text if done else f"no attempt {item!r} is {where}")
 
 
-def _limits(change: Change, limits: LiveLimits | None) -> Answer:
+def _limits(change: Change, limits: LiveLimits) -> Answer:
     asked = change.model_dump(exclude_none=True)
-    if limits is None or not asked or "calls" in asked:
-        what = "the run's workers hold their own limits" if asked else "no limit was named"
-        return Answer(done=False, message=f"limits stay: {what}")
+    if not asked or "calls" in asked:
+        what = "expected usd, tokens, seconds or working"
+        return Answer(done=False, message=f"the limits stay: {what}")
     limits.now = limits.now.model_copy(update=asked)
     return Answer(done=True, message=f"limits of an attempt: {_named(limits.now.model_dump())}")
 

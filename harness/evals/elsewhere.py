@@ -38,7 +38,7 @@ from harness.fleet import (
     relay_service,
     shared_spec,
 )
-from harness.models.limited import SampleLimits
+from harness.models.limited import LiveLimits, SampleLimits
 
 if TYPE_CHECKING:
     from harness.models import Budget, CallStore, ChatModel
@@ -123,7 +123,7 @@ class Elsewhere:
 
         work = Work(ENTRY, spec.model_dump(mode="json"), trees)
         async with open_fleet(self.executor, work, services) as fleet:
-            yield RemoteAttempts(fleet, plan.agent.spec, model.spec)
+            yield RemoteAttempts(fleet, plan, model)
 
     def _spec(self, plan: EvalPlan, out: Path, model: ChatModel, *, events: bool) -> AttemptsSpec:
         return AttemptsSpec(
@@ -144,15 +144,27 @@ class Elsewhere:
 
 
 class RemoteAttempts:
-    """Makes attempts as :class:`harness.evals.attempts.Attempts` does, in a fleet."""
+    """Makes attempts as :class:`harness.evals.attempts.Attempts` does, in a fleet.
 
-    def __init__(self, fleet: Fleet, agent: str, model: str) -> None:
-        self._fleet, self._agent, self._model = fleet, agent, model
+    Attributes:
+        limits: of every attempt, in every worker.
+    """
+
+    def __init__(self, fleet: Fleet, plan: EvalPlan, model: ChatModel) -> None:
+        self._fleet, self._agent, self._model = fleet, plan.agent.spec, model
+        self.limits = LiveLimits(
+            plan.limits, lambda now: fleet.tell_all("limits", now.model_dump(mode="json"))
+        )
+
+    def resize(self, concurrency: int) -> None:
+        """Let so many model calls be in flight, at most: of each worker, and of the driver."""
+        self._model.resize(concurrency)
+        self._fleet.tell_all("resize", concurrency)
 
     async def run(self, task: Task, epoch: int) -> Finished:
         """One attempt, in the worker that has the least to do."""
         name = attempt_id(task, epoch)
-        facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model}
+        facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
         with signals.operation("invoke_agent", self._agent, **facts) as watched:
             value = {"task": task.model_dump(mode="json"), "epoch": epoch}
             try:
@@ -217,7 +229,13 @@ async def attempts_here(
                     "invalid": run.invalid,
                 }
 
+            async def limits(value: dict[str, Any]) -> None:
+                attempts.limits.now = SampleLimits.model_validate(value)
+
+            async def resize(concurrency: int) -> None:
+                model.resize(concurrency)
+
             try:
-                yield {"attempt": attempt}
+                yield {"attempt": attempt, "limits": limits, "resize": resize}
             finally:
                 await model.aclose()

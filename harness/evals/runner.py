@@ -12,14 +12,14 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.core import Task, Usage, signals
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import Knobs, controlled
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Attempter, Pool
+from harness.evals.pool import Pool
 from harness.evals.repeats import repeated
 from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
@@ -27,6 +27,9 @@ from harness.models.budget import Budget
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
+
+if TYPE_CHECKING:
+    from harness.evals.elsewhere import RemoteAttempts
 
 
 @dataclass
@@ -69,7 +72,7 @@ async def run_eval(
     on_event: Callable[[dict[str, Any]], None] | None = None,
     resize: Callable[[int], None] | None = None,
     budget: Budget | None = None,
-    elsewhere: AbstractAsyncContextManager[Attempter] | None = None,
+    elsewhere: AbstractAsyncContextManager[RemoteAttempts] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
@@ -103,8 +106,8 @@ async def run_eval(
         stack.enter_context(signals.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
-        limits = runner.limits if isinstance(runner, Attempts) else None
-        knobs = Knobs(resize, budget, limits)
+        sized = resize if isinstance(runner, Attempts) else runner.resize
+        knobs = Knobs(sized, budget, runner.limits)
         await stack.enter_async_context(controlled(out, pool, tally, knobs))
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started

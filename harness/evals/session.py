@@ -13,7 +13,6 @@ from harness.core import BadInput, Unreachable
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals.begin import begin
 from harness.evals.plan import EvalPlan
-from harness.evals.pool import Attempter
 from harness.evals.reuse import Step
 from harness.evals.runner import Tally, finished_items, run_eval
 from harness.evals.settings import EvalSettings, SuiteSettings, agent_model_spec, budget_of
@@ -26,6 +25,7 @@ from harness.models.types import Sampling
 from harness.sandbox.types import Sandbox
 
 if TYPE_CHECKING:
+    from harness.evals.elsewhere import RemoteAttempts
     from harness.models import ChatModel
 
 __all__ = [
@@ -174,7 +174,7 @@ class Evaluator:
         calls: CallStore,
         budget: Budget,
         on_event: EventHook | None,
-    ) -> AbstractAsyncContextManager[Attempter] | None:
+    ) -> AbstractAsyncContextManager[RemoteAttempts] | None:
         """Attempts in workers, where the settings ask for it."""
         settings = self._settings
         if settings.executor == "local" and not (settings.workers or settings.worker_resources):

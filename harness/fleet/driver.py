@@ -76,6 +76,7 @@ class Fleet:
         self._loads: dict[Channel, int] = {}
         self._pids: dict[Channel, int] = {}
         self._channels: set[Channel] = set()
+        self._standing: dict[str, Any] = {}
         self._changed = asyncio.Condition()
         self._tasks: set[asyncio.Future[None]] = set()
         self._broken: Exception | None = None
@@ -108,6 +109,12 @@ class Fleet:
             "tries it again"
         )
 
+    def tell_all(self, method: str, value: Any) -> None:
+        """Tell every worker that is there, and each that comes later what was told last."""
+        self._standing[method] = value
+        for worker in self._loads:
+            worker.tell(method, value)
+
     async def _free(self) -> Channel:
         async with self._changed:
             try:
@@ -139,6 +146,8 @@ class Fleet:
             async with self._changed:
                 if not worker.closed.done():
                     self._loads[worker], self._pids[worker] = 0, value["pid"]
+                    for method, told in self._standing.items():
+                        worker.tell(method, told)
                     self._changed.notify_all()
 
         async def unable(value: dict[str, Any]) -> None:

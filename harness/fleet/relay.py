@@ -39,6 +39,9 @@ class RelayedModel:
         self.spec, self.simulated = spec, simulated
         self._channel = channel
 
+    def resize(self, concurrency: int) -> None:
+        """There are no slots here: the driver's model has them."""
+
     async def aclose(self) -> None:
         """There is nothing to close: the model is the driver's."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from pydantic import Field, JsonValue
 
@@ -39,10 +40,28 @@ class SampleLimits(Value):
 
 
 class LiveLimits:
-    """Limits that may be changed while attempts are under way."""
+    """Limits that may be changed while attempts are under way.
 
-    def __init__(self, now: SampleLimits) -> None:
-        self.now = now
+    Args:
+        now: as they are.
+        changed: is told of others.
+    """
+
+    def __init__(
+        self, now: SampleLimits, changed: Callable[[SampleLimits], None] | None = None
+    ) -> None:
+        self._now, self._changed = now, changed
+
+    @property
+    def now(self) -> SampleLimits:
+        """As they are."""
+        return self._now
+
+    @now.setter
+    def now(self, limits: SampleLimits) -> None:
+        self._now = limits
+        if self._changed is not None:
+            self._changed(limits)
 
 
 class SampleLimitReached(HarnessError):
@@ -51,6 +70,8 @@ class SampleLimitReached(HarnessError):
 
 class LimitedModel:
     """A model for one attempt.
+
+    An attempt without limits is counted like any other: they may be set while it goes on.
 
     Args:
         model: answers.
@@ -64,7 +85,8 @@ class LimitedModel:
         self._began = time.monotonic()
         self._granted = self._limits.working
         self._work = WorkClock(self._granted or 0.0)
-        self._usage = Usage()
+        self._calls = self._tokens = 0
+        self._usd: float | None = 0.0
 
     @property
     def _limits(self) -> SampleLimits:
@@ -87,28 +109,43 @@ class LimitedModel:
         call = self._model.complete(
             messages, tools=tools, sampling=sampling, response_format=response_format
         )
+        if left is None and self._limits.working is None:
+            with self._work.during(None):
+                reply = await call
+        else:
+            reply = await self._timed(call, left)
+        self._count(reply.usage)
+        return reply
+
+    async def _timed(self, call: Coroutine[Any, Any, Reply], left: float | None) -> Reply:
+        """A call that ends when its attempt may work, or last, no longer."""
         clock, work = asyncio.timeout(left), asyncio.timeout(None)
         try:
             async with clock, work:
-                with self._work.during(work) if self._limits.working else nullcontext():
-                    reply = await call
+                with self._work.during(work if self._limits.working else None):
+                    return await call
         except TimeoutError:
             if clock.expired():
                 raise SampleLimitReached(self._over("time", "seconds")) from None
             if work.expired():
                 raise SampleLimitReached(self._over("working", "working")) from None
             raise
-        self._usage += reply.usage
-        return reply
+
+    def _count(self, usage: Usage) -> None:
+        """Plain numbers: a sum of usages is a record that is validated, at every call."""
+        self._calls += usage.calls
+        self._tokens += usage.tokens
+        known = self._usd is not None and usage.cost_usd is not None
+        self._usd = (self._usd or 0.0) + (usage.cost_usd or 0.0) if known else None
 
     def _left(self) -> float | None:
         """Seconds for the next call."""
-        limits, used = self._limits, self._usage
-        if limits.tokens is not None and used.tokens >= limits.tokens:
+        limits = self._limits
+        if limits.tokens is not None and self._tokens >= limits.tokens:
             raise SampleLimitReached(self._over("token", "tokens"))
-        if limits.usd is not None and used.cost_usd is None:
+        if limits.usd is not None and self._usd is None:
             raise SampleLimitReached(f"a cost limit needs the price of {self.spec}: it is unknown")
-        if limits.usd is not None and (used.cost_usd or 0.0) >= limits.usd:
+        if limits.usd is not None and (self._usd or 0.0) >= limits.usd:
             raise SampleLimitReached(self._over("cost", "usd"))
         if limits.working is not None:
             self._work.credit(limits.working - (self._granted or 0.0))  # it may have been changed
@@ -126,6 +163,6 @@ class LimitedModel:
         limit = getattr(self._limits, name)
         what = "seconds of work" if name == "working" else name
         return (
-            f"the attempt reached its limit of {limit:g} {what} after {self._usage.calls} calls "
+            f"the attempt reached its limit of {limit:g} {what} after {self._calls} calls "
             f"(--{option}-limit)"
         )

@@ -38,15 +38,16 @@ class WorkClock:
         self._reschedule()
 
     @contextmanager
-    def during(self, timeout: asyncio.Timeout) -> Generator[None]:
-        """A call, which `timeout` ends when no working time is left."""
+    def during(self, timeout: asyncio.Timeout | None) -> Generator[None]:
+        """A call, which `timeout`, if there is one, ends when no working time is left."""
         token = _CLOCK.set(self)
-        self._timeouts.add(timeout)
+        timeouts = set[asyncio.Timeout]() if timeout is None else {timeout}
+        self._timeouts |= timeouts
         self._reschedule()
         try:
             yield
         finally:
-            self._timeouts.discard(timeout)
+            self._timeouts -= timeouts
             _CLOCK.reset(token)
 
     def stand(self) -> None:
