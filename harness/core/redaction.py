@@ -41,7 +41,10 @@ SECRETS: dict[str, re.Pattern[str]] = {
         r"|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
         r"|dop_v1_[a-f0-9]{40,}|lin_api_[A-Za-z0-9]{30,}|ya29\.[A-Za-z0-9_-]{20,})"
     ),
-    "password in a URL": _form(r"(?<=://)[^\s/:@\"'<>{}$]*:(?P<value>[^\s/@\"'<>{}$]{3,})(?=@)"),
+    # Neither a variable nor what an earlier redaction has left.
+    "password in a URL": _form(
+        r"(?<=://)[^\s/:@\"'<>{}$]*:(?P<value>(?!\[REDACTED\]@|\$\w)[^\s/@\"'<>{}]{3,})(?=@)"
+    ),
 }
 """Kind -> form. Forms that nothing else has: a match is a secret in any text."""
 

@@ -19,23 +19,35 @@ LEAST_TEXT = 6
 LEAST = 8
 """Characters of a secret that is looked for elsewhere in its session."""
 _WORDS = (
-    r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
-    r"|token|credentials?|pwd)"
+    r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key(?:[_-]?base)?"
+    r"|private[_-]?key|token|credentials?|pwd)"
 )
-_NAME = rf"(?:[\w.-]*[\w])?{_WORDS}"
-_PLAIN = r"[^\s\"'`,;<>(){}\[\]$]"
+_NAME = rf"[\w.-]*{_WORDS}"
+_VARIABLE = (
+    r"(?<![\w.-])(?:[A-Z][A-Z0-9_]*?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|PWD)"
+    r"|(?:[A-Z][A-Z0-9_]*?)?(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_KEY(?:_BASE)?)"
+    r"|(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN)(?==))"
+)
+# A value without quotes: no variable, template, call or subscript, and not what ends a sentence,
+# a list or a block. Within it any mark may stand: passwords hold them.
+_START = r"(?!\$[\w{(]|[<{}(\[=:])(?![\w./]{0,99}[(\[])"
+_BODY, _END = r"[^\s\"'`]", r"[^\s\"'`,;:.)\]}>\\]"
+_QUOTED = r"(?P<mark>[\"'`])(?P<value>(?:\\.|(?!(?P=mark))[^\s\\]){6,})(?P=mark)"
 LOCAL: dict[str, re.Pattern[str]] = {
-    "variable": re.compile(
-        r"(?<![\w.-])[A-Z][A-Z0-9_]*?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY"
-        rf"|PRIVATE_KEY|SECRET_KEY|CREDENTIALS?|PWD)\s*[=:]\s*[\"']?(?P<value>{_PLAIN}{{6,}})(?![\w(\[])"
+    # As in a shell or its files, where no space stands around the sign: a quoted one may hold some.
+    "quoted variable": re.compile(
+        rf"{_VARIABLE}=(?P<mark>[\"'])(?P<value>(?:(?!(?P=mark))[^\n]){{6,200}})(?P=mark)"
     ),
-    "quoted secret": re.compile(
-        rf"(?i)(?<![\w.-]){_NAME}[\"'`]?\s*(?:=|:=|:|=>)\s*(?P<mark>[\"'`])"
-        r"(?P<value>[^\s\"'`$<>{}]{6,})(?P=mark)"
+    "variable": re.compile(rf"{_VARIABLE}[ \t]*[=:][ \t]*(?P<value>{_START}{_BODY}{{5,}}{_END})"),
+    "named key": re.compile(
+        r"(?<![\w.-])[A-Z][A-Z0-9_]*_KEY[ \t]*[=:][ \t]*[\"']?(?P<value>(?=\S{0,99}[0-9])"
+        r"(?=\S{0,99}[A-Za-z])[\w+/=.~-]{16,})(?![\w(\[])"
     ),
+    "quoted secret": re.compile(rf"(?i)(?<![\w.-]){_NAME}[\"'`]?\s*(?:=|:=|:|=>)\s*{_QUOTED}"),
     "password": re.compile(
-        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=]\s*|\s+is\s+|\s+)(?P<value>(?=\S{{0,99}}[A-Za-z])"
-        rf"(?=\S{{0,99}}[0-9!#%^&*?~])(?![\w./]{{0,99}}[(\[]){_PLAIN}{{8,}})"
+        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=][ \t]*(?:\n[ \t]+)?|\s+is\s+|\s+)"
+        r"(?P<value>(?=\S{0,99}[A-Za-z])(?=\S{0,99}[0-9!#$%^&*?~])"
+        rf"{_START}{_BODY}{{7,}}{_END})"
     ),
     "login": re.compile(r"(?<!\w)(?:-u|--user)[= ]+[\"']?[^\s:\"']{1,99}:(?P<value>[^\s\"']{4,})"),
     "email address": re.compile(
@@ -56,7 +68,9 @@ _HINTS: dict[str, tuple[str, ...]] = {
     "JSON web token": ("eyj",),
     "Stripe key": ("_live_", "_test_", "whsec_"),
     "password in a URL": ("://",),
+    "quoted variable": _WORD_HINTS,
     "variable": _WORD_HINTS,
+    "named key": ("_key",),
     "quoted secret": _WORD_HINTS,
     "password": _WORD_HINTS,
     "login": ("-u", "--user"),
@@ -68,10 +82,13 @@ _ALL = [*SECRETS.items(), *LOCAL.items()]
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|none|null|true|false|your[_-]?\w*|example\w*|changeme"
     r"|[\w.]*(?:environ|getenv|config|settings|process\.env)[\w.]*|string|optional\w*|secret|token"
-    r"|password|str|self\.\w+)$"
+    r"|password|str|self\.\w+"
+    r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*)$"  # what stands for a value
 )
 _MARKS, _MEANT = re.compile(r"\\+([nrt\"'/])"), {'"': '"', "'": "'", "/": "/"}
 _KEYS = re.compile(rf"(?i)^{_NAME}$")
+_BARE = ("variable", "password")
+_ENDS = re.compile(r"[,;&|<>(){}\[\]$]")
 
 
 class Redactor:
@@ -174,17 +191,31 @@ def known_in(text: str) -> set[str]:
     A text that was written out as JSON or as a string of a program has `\\n` before what began a
     line: it is looked through without such marks too.
     """
-    found = {value for value, kind in secrets_in(text) if _distinct(value, kind)}
+    found = {value for value, kind in _heads(text) if _distinct(value, kind)}
     if "\\" in text:
         bare = _MARKS.sub(lambda mark: _MEANT.get(mark[1], "\n"), text)
         found |= {value for value, _ in secrets_in(bare) if "\n" not in value}
+        found |= {value for value, kind in _heads(bare) if _distinct(value, kind)}
     return found
+
+
+def _heads(text: str) -> Iterator[tuple[str, str]]:
+    """As :func:`secrets_in`; of a value without quotes also what stands before its first mark.
+
+    Whether `abcd1234;ls` is one value or ends at the semicolon cannot be told: both are meant.
+    """
+    for value, kind in secrets_in(text):
+        yield value, kind
+        if kind in _BARE:
+            yield _ENDS.split(value, maxsplit=1)[0], kind
 
 
 def _distinct(value: str, kind: str) -> bool:
     """Whether a secret cannot be a common word that stands elsewhere for itself."""
     mixed = re.search(r"[A-Za-z]", value) and re.search(r"[^A-Za-z_.]", value)
-    return len(value) >= LEAST and (bool(mixed) or kind == "variable" or kind in SECRETS)
+    return len(value) >= LEAST and (
+        bool(mixed) or kind in ("variable", "quoted variable") or kind in SECRETS
+    )
 
 
 def _secret(match: re.Match[str]) -> str:

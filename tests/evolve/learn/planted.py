@@ -23,6 +23,15 @@ PLANTED: dict[str, str] = {
     "quoted password": "s3same" + "Street!",
     "login": "T4pestry" + "#88",
     "email address": "ada.byron" + "@analytical-engines.org",
+    "header": "wq7Rt2Lk" + "Pw9zXv",
+    "dotted property": "hunt3r" + "Wolf",
+    "flag": "m4rble" + "Finch",
+    "hyphenated field": "tulip" + "9ocean4",
+    "password with marks": "Basalt$" + "Heron9",
+    "quoted password with marks": "Gr4nite{" + "$Lynx",
+    "password in a list's marks": "Quartz,7" + "<Egret",
+    "words in a variable": "correct ibis" + " staple",
+    "named key": "qv8w2e5r" + "7t1y4u6i",
 }
 
 
@@ -37,11 +46,20 @@ ADMIN_TOKEN={secrets["variable"]}
 DATABASE_URL=postgres://shop:{secrets["database password"]}@db.internal:5432/shop
 STRIPE={secrets["Stripe key"]}
 smtp: {{"password": "{secrets["quoted password"]}"}}
+spring.datasource.password={secrets["dotted property"]}
+push: {{"x-auth-token": "{secrets["hyphenated field"]}"}}
+DB_PASSWORD={secrets["password with marks"]}
+REDIS_PASSWORD={secrets["password in a list's marks"]}
+mail: {{"password": "{secrets["quoted password with marks"]}"}}
+VAULT_PASSPHRASE="{secrets["words in a variable"]}"
+MAPS_KEY={secrets["named key"]}
 """
     return (
         ("user", f"{prompt} My key is {secrets['OpenAI key']}, mail {secrets['email address']}."),
         ("say", f"I will use {secrets['Anthropic key']} and {secrets['GitHub token']}."),
         ("sh", "cat .env", settings, 0),
+        ("sh", f"curl -H 'x-api-key: {secrets['header']}' http://x/w", "ok", 0),
+        ("sh", f"import-prices --password {secrets['flag']} --all", "ok", 0),
         ("sh", f"curl -H 'Authorization: Bearer {secrets['bearer token']}' http://x/y", "ok", 0),
         ("sh", f"curl -u ada:{secrets['login']} http://x/z", secrets["JSON web token"], 0),
         ("sh", "cat id_rsa keys.txt", f"{key}\n{secrets['AWS key id']} {secrets['Google key']}", 0),

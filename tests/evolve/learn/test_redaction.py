@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.redaction import redact
+from harness.core.redaction import find_secrets, redact
 from harness.evolve.learn.redaction import Redactor, speakable
 from harness.trajectories import dump, open_trajectories
 from tests.evolve.learn.clients import write_claude, write_codex
@@ -49,10 +49,50 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
         "git@github.com:someone/project.git",
         "2f1c9d3a4b5e6f708192a3b4c5d6e7f8091a2b3c",
         "parametrised secret sharing over GF(256)",
+        '"password": "${DB_PASSWORD}"',
+        '"x-api-key": "<your-token>"',
+        'DB_PASSWORD="$(cat /run/secrets/db)"',
+        "const token = `session-${user.id}`",
+        'INVALID_TOKEN = "Invalid token"',
+        'API_KEY = os.getenv("API_KEY_1")',
+        "token: ${{ secrets.GITHUB_TOKEN1 }}",
+        "postgres://$DB_USER:$DB_PASSWORD@db/shop",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert Redactor(None).text(text)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("x-api-key: abcd1234efgh5678", "x-api-key: [REDACTED]"),
+        ("spring.datasource.password=hunter22x", "spring.datasource.password=[REDACTED]"),
+        ('db-password: "abcdefgh"', 'db-password: "[REDACTED]"'),
+        ("run --password hunter2abc now", "run --password [REDACTED] now"),
+        ("run --token abcd1234efgh", "run --token [REDACTED]"),
+        ('{"x-auth-token": "abcdefgh"}', '{"x-auth-token": "[REDACTED]"}'),
+        ("SECRET_KEY_BASE=abcdefgh", "SECRET_KEY_BASE=[REDACTED]"),
+        ("PASSWORD=correcthorse", "PASSWORD=[REDACTED]"),
+        ('"password": "Gr4nite$Otter9"', '"password": "[REDACTED]"'),
+        ('"password": "$Otter{9!"', '"password": "[REDACTED]"'),
+        ('DB_PASSWORD="Gr4nite$Otter9"', 'DB_PASSWORD="[REDACTED]"'),
+        ("DB_PASSWORD=Gr4nite,Otter9, yes", "DB_PASSWORD=[REDACTED], yes"),
+        ("MY_TOKEN=\nDB_PASSWORD=hunter22x", "MY_TOKEN=\nDB_PASSWORD=[REDACTED]"),
+        ("postgres://me:Gr4$Otter@db/x", "postgres://me:[REDACTED]@db/x"),
+    ],
+)
+def test_a_value_goes_whole_and_only_once(text: str, left: str) -> None:
+    assert Redactor(None).text(text)[0] == left
+    again, found = Redactor(None).text(left)
+    assert (again, sum(found.values())) == (left, 0)
+    assert redact(redact(text)) == redact(text)
+    assert find_secrets(left) == []
+
+
+def test_a_value_that_may_end_at_a_mark_is_sought_both_ways() -> None:
+    clean, _ = Redactor(None).text("ADMIN_TOKEN=abcd1234;ls\nlater: abcd1234")
+    assert "abcd1234" not in clean
 
 
 def test_a_key_that_was_cut_off_goes_too() -> None:
