@@ -107,7 +107,7 @@ def _agree() -> None:
 
 def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     """What was found, and what would be sent where, for people."""
-    from harness.models import parse_roles
+    from harness.evolve.learn import recipients
 
     counts = gathered.outcomes
     clients = sorted({one.client for one in gathered.sessions})
@@ -126,20 +126,9 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     found = sum(gathered.redactions.values())
     kinds = ", ".join(f"{count} x {kind}" for kind, count in gathered.redactions.items())
     lines.append(f"redacted: {found} secrets{f' ({kinds})' if kinds else ''}")
-    who = "no model" if settings.analyst == "exemplar" else _model(settings, parse_roles)
-    lines += [
-        f"would be sent to {who}: {len(gathered.teaching)} sessions, about {gathered.tokens:,} "
-        "tokens (packaged count), and what the merge and the gate need",
-        f"read it before: {gathered.sent}",
-    ]
+    lines += [f"would be sent to {one}" for one in recipients(settings, gathered)]
+    lines.append(f"read it before: {gathered.sent}")
     return "\n".join(lines)
-
-
-def _model(settings: LearnSettings, parse_roles: Any) -> str:
-    spec = parse_roles(list(settings.models))["analyst"]
-    where = f" at {settings.base_url}" if settings.base_url else ""
-    inside = " (on this machine)" if spec.kind in ("local", "simulated", "replay") else where
-    return f"{spec}{inside}"
 
 
 def _tasks(gathered: Gathered) -> list[str]:

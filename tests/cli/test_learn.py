@@ -113,7 +113,10 @@ def test_from_logs_to_a_staged_skill(
 
     done = harness(*command, "--yes", "--json")
     assert done.returncode == 0, done.stderr
-    assert "6 sessions, about" in done.stderr
+    told = (
+        f"would be sent to the analysts' model openai/test at {chat_server.url}: 6 sessions, about"
+    )
+    assert told in done.stderr
     result = json.loads(done.stdout)
     sent = json.dumps(chat_server.requests, ensure_ascii=False)
     assert len(chat_server.requests) == 6

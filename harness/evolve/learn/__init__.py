@@ -6,6 +6,7 @@ from harness.evolve.learn.finding import CLIENTS, session_files
 from harness.evolve.learn.gathering import Gathered
 from harness.evolve.learn.learning import LearnResult, gather, learn
 from harness.evolve.learn.outcomes import infer_outcome
+from harness.evolve.learn.recipients import recipients
 from harness.evolve.learn.redaction import Redactor
 from harness.evolve.learn.settings import NAME, LearnSettings
 from harness.evolve.learn.spans import Spans
@@ -27,5 +28,6 @@ __all__ = [
     "gather",
     "infer_outcome",
     "learn",
+    "recipients",
     "session_files",
 ]

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
-from harness.evolve.learn import Gathered, LearnSettings, gather, session_files
+from harness.evolve.learn import (
+    Gathered,
+    LearnSettings,
+    Rebuilt,
+    gather,
+    recipients,
+    session_files,
+)
 from harness.evolve.learn.finding import fault, since_time
 from tests.evolve.learn.cases import ASK, DONE, EDIT, GREEN
 from tests.evolve.learn.clients import Event, write_claude, write_codex
@@ -130,3 +137,29 @@ def test_unknown_sessions_are_neither_written_nor_sent(home: Path) -> None:
     row = next(one for one in found.sessions if one.id == "open")
     assert (row.teaches, row.why_not) == (False, "its outcome is unknown")
     assert len(list(Path(found.sent).iterdir())) == 2
+
+
+def test_every_model_that_gets_anything_is_named(tmp_path: Path) -> None:
+    found = Gathered(key="k", sessions=())
+    models = ("openai/a", "merger=vllm/b", "agent=local/c")
+
+    def told(found: Gathered, environment: dict[str, str], **more: Any) -> list[str]:
+        settings = LearnSettings(out=tmp_path, models=models, **more)
+        return [line.partition(": ")[0] for line in recipients(settings, found, environment)]
+
+    official = "the analysts' model openai/a at https://api.openai.com/v1"
+    assert told(found, {}) == [official]
+    assert told(found, {"OPENAI_BASE_URL": "http://x/v1"}) == [
+        "the analysts' model openai/a at http://x/v1"
+    ]
+    merging = told(found, {"VLLM_BASE_URL": "http://me:secret123@y"}, merge="model")
+    assert merging == [official, "the merger's model vllm/b at http://me:[REDACTED]@y"]
+    assert told(found, {}, analyst="exemplar", merge="model") == []
+    tasks = tuple(Rebuilt(session=f"s{n}", task=f"t{n}", held_out=n < 2) for n in range(4))
+    gated = found.model_copy(update={"gate": "gate.yaml", "tasks": tasks})
+    settings = LearnSettings(out=tmp_path, models=models, analyst="exemplar", agent="cmd:claude")
+    own, command = recipients(settings, gated, {})
+    assert own.startswith("the agent's model local/c (on this machine): prompts and repository")
+    assert "2 tasks" in own
+    assert command.startswith("the agent cmd:claude, wherever it sends them")
+    assert told(gated, {}, base_url="http://z/v1")[-1] == "the agent's model local/c at http://z/v1"
