@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.fleet_options import fleet_options
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
@@ -21,20 +22,38 @@ MOST = 20
 @click.option("--out", type=click.Path(path_type=Path), help="Default: RUN-regraded.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
+@fleet_options
 @json_option
 def regrade_run(
-    run: Path, suite: str | None, out: Path | None, sandbox: str, trust: bool, as_json: bool
+    run: Path,
+    suite: str | None,
+    out: Path | None,
+    sandbox: str,
+    trust: bool,
+    executor: str,
+    workers: int,
+    worker_resources: dict[str, float],
+    as_json: bool,
 ) -> None:
     """Judge the answers of RUN again, without running it: after a change of a check or an answer.
 
     RUN stays as it is; the new records go to another folder, which compare and view can read.
+    Workers pay where judging itself is work: code in a sandbox, formulas, tables.
 
     Example: harness eval regrade runs/eval-20261121-045501-9f3a
     """
+    from harness.cli.eval import tally_progress
     from harness.evals.regrade import regrade_folder
+    from harness.fleet import open_executor
 
     target = out or run.with_name(run.name + "-regraded")
-    report = regrade_folder(run, target, suite, sandbox, trust=trust)
+    show = tally_progress()
+    spread = executor == "ray" or workers > 0 or bool(worker_resources)
+    report = regrade_folder(
+        run, target, suite, sandbox, trust=trust,
+        executor=open_executor(executor, workers, worker_resources) if spread else None,
+        on_progress=lambda tally: show(target.name, tally),
+    )  # fmt: skip
     emit(report, as_json, _text(report, target))
 
 

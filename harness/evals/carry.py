@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import Score, Task
+from harness.core import Score
 from harness.core.rundir import RunReader, RunWriter
+from harness.evals.judging import FamilyOf, judge_here
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.reuse import Step
 from harness.evals.runner import finished_items
 from harness.evals.types import ItemRecord
-from harness.tasks.types import Family
-
-FamilyOf = Callable[[Task], Family]
 
 
 def take_over(
@@ -40,21 +37,15 @@ def take_over(
     tasks = {attempt_id(*pair): pair[0] for pair in plan.attempts()}
     source = RunReader(earlier)
     items = {item.id: item for item in finished_items(source) if item.id in wanted}
-    judged = {
-        name: graded_again(item, tasks[name], plan.suite.base, family)
-        if actions[name] == "REGRADE" else item
-        for name, item in items.items()
-    }  # fmt: skip
-    copy_records(source, judged, run)
+    again = [item for name, item in items.items() if actions[name] == "REGRADE"]
+    asked = [(tasks[item.id], item.answer) for item in again]
+    for number, score in judge_here(plan.suite.base, family)(asked):
+        items[again[number].id] = judged_again(again[number], score)
+    copy_records(source, items, run)
 
 
-def graded_again(item: ItemRecord, task: Task, base: Path, family: FamilyOf) -> ItemRecord:
-    """The record of an attempt with the judgement of today on its answer."""
-    with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
-        workdir = Path(folder)
-        one = family(task)
-        one.prepare(task, base, workdir)
-        score: Score = one.score(task, base, workdir, item.answer)
+def judged_again(item: ItemRecord, score: Score) -> ItemRecord:
+    """The record of an attempt with another judgement."""
     return item.model_copy(
         update={
             "outcome": score.outcome, "value": score.value, "reason": score.reason,

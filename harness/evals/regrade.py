@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, Outcome, Task, Value, write_atomic
+from harness.core import BadInput, Outcome, Task, Usage, Value, write_atomic
 from harness.core.rundir import RunReader, RunWriter
-from harness.evals.carry import FamilyOf, copy_records, graded_again
+from harness.evals.carry import copy_records, judged_again
 from harness.evals.compare import read_report
+from harness.evals.judging import Judge, JudgingSpec, judge_elsewhere, judge_here
 from harness.evals.parts import FILE, RunParts, code_digest, read_parts, sample_parts
 from harness.evals.reuse import regradable
-from harness.evals.runner import finished_items
+from harness.evals.runner import Tally, finished_items
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import EvalReport, ItemRecord
+
+if TYPE_CHECKING:
+    from harness.fleet import Executor
 
 KEPT = "judged by its work folder, which is gone"
 
@@ -48,33 +52,59 @@ class RegradeReport(Value):
 
 
 def regrade_folder(
-    run: Path, out: Path, reference: str | None, sandbox: str, *, trust: bool
+    run: Path,
+    out: Path,
+    reference: str | None,
+    sandbox: str,
+    *,
+    trust: bool,
+    executor: Executor | None = None,
+    on_progress: Callable[[Tally], None] | None = None,
 ) -> RegradeReport:
     """:func:`regrade` by the suite that `reference` or else the run itself names.
+
+    Args:
+        run: a finished run.
+        out: where the new records go.
+        reference: of the suite; None for the one that the run names.
+        sandbox: a rung's name, `auto` or `none`.
+        trust: whether code that comes with the suite runs outside the sandbox.
+        executor: starts the workers that judge; None judges in this process.
+        on_progress: called after every judgement.
 
     Raises:
         BadInput: as there, and if the run names no suite.
     """
-    from harness.sandbox import select
-    from harness.tasks import family
-
     reader, rows = RunReader(run), read_parts(run)
     named = reference or (rows[-1].suite if rows else "")
     if not named:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
-    place = None if trust else select(sandbox)
+    spec = JudgingSpec(sandbox=sandbox, trust=trust)
+    family = spec.family_of() if executor is None or executor.shares_disk else None
     suite = load_suite(named, reader.lock.get("split"))
-    return regrade(run, out, suite, lambda task: family(task, sandbox=place))
+    if executor is not None:
+        judge = judge_elsewhere(suite, spec, executor)
+    else:
+        assert family is not None
+        judge = judge_here(suite.base, family)
+    return regrade(run, out, suite, judge, on_progress)
 
 
-def regrade(run: Path, out: Path, suite: LoadedSuite, family: FamilyOf) -> RegradeReport:
+def regrade(
+    run: Path,
+    out: Path,
+    suite: LoadedSuite,
+    judge: Judge,
+    on_progress: Callable[[Tally], None] | None = None,
+) -> RegradeReport:
     """Judge the attempts of `run` again, into the folder `out`; `run` is not touched.
 
     Args:
         run: a finished run.
         out: where the new records go; must not hold a run.
         suite: the tasks as they are now.
-        family: judges a task.
+        judge: gives the scores.
+        on_progress: called after every judgement.
 
     Raises:
         BadInput: if `run` is no eval run, `out` holds one, or the suite asks something else now.
@@ -88,11 +118,9 @@ def regrade(run: Path, out: Path, suite: LoadedSuite, family: FamilyOf) -> Regra
     rows = read_parts(run)
     _same_questions(items, tasks, suite.base, rows)
     kept = dict(_kept(items, tasks, reader.lock["agent"], suite))
-    judged = {
-        item.id: item if item.id in kept
-        else graded_again(item, tasks[item.task_id], suite.base, family)
-        for item in items
-    }  # fmt: skip
+    judged = {item.id: item for item in items}
+    for item in _judged(items, kept, tasks, judge, on_progress):
+        judged[item.id] = item
     lock = {name: value for name, value in reader.lock.items() if name != "schema_version"}
     with RunWriter(out, {**lock, "tasks": suite.digest, "regraded": run.name}) as writer:
         copy_records(reader, judged, writer)
@@ -102,6 +130,24 @@ def regrade(run: Path, out: Path, suite: LoadedSuite, family: FamilyOf) -> Regra
         before=read_report(run), after=read_report(out),
         changed=tuple(_changes(items, judged)), graded=len(items) - len(kept), kept=kept,
     )  # fmt: skip
+
+
+def _judged(
+    items: Iterable[ItemRecord],
+    kept: dict[str, str],
+    tasks: dict[str, Task],
+    judge: Judge,
+    on_progress: Callable[[Tally], None] | None,
+) -> Iterator[ItemRecord]:
+    """The attempts that are not kept, as they are judged."""
+    again = [item for item in items if item.id not in kept]
+    tally = Tally(len(again))
+    for number, score in judge([(tasks[item.task_id], item.answer) for item in again]):
+        item = judged_again(again[number], score)
+        yield item
+        if on_progress is not None:
+            tally.count(item.model_copy(update={"usage": Usage()}))  # judging uses no model
+            on_progress(tally)
 
 
 def _same_questions(

@@ -55,20 +55,24 @@ class RayExecutor:
     resources: Mapping[str, float]
     shares_disk: bool = False
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a worker asks for, in Ray's words."""
+        own = {name: amount for name, amount in self.resources.items() if name not in _KNOWN}
+        return {
+            "num_cpus": self.resources.get("CPU", 1.0),
+            "num_gpus": self.resources.get("GPU", 0.0),
+            "memory": self.resources.get("memory"),
+            "resources": own or None,
+        }
+
     async def place(self, work: Work, invitation: Invitation) -> None:
         """Keep the actors running until it is cancelled; then they end."""
         import ray
 
         library: Any = ray
         files = library.put(pack(work.trees))
-        own = {name: amount for name, amount in self.resources.items() if name not in _KNOWN}
-        kind = library.remote(RayWorker).options(
-            num_cpus=self.resources.get("CPU", 1.0),
-            num_gpus=self.resources.get("GPU", 0.0),
-            memory=self.resources.get("memory"),
-            resources=own or None,
-            max_restarts=-1,
-        )
+        kind = library.remote(RayWorker).options(**self.options, max_restarts=-1)
         actors = [kind.remote() for _ in range(self.workers)]
         keepers = [asyncio.create_task(_kept(actor, asdict(invitation), files)) for actor in actors]
         try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.retrieve.encoder import Encoder, open_encoder
@@ -38,7 +39,7 @@ def spread(encoder: Encoder, base_url: str | None, executor: RayExecutor) -> Enc
     return replace(encoder, encode_elsewhere=encoded)
 
 
-def encoding(argument: Any) -> Callable[[list[str]], bytes]:
+def encoding(argument: Any, _: Mapping[str, Path]) -> Callable[[list[str]], bytes]:
     """In a worker: texts to the bytes of their vectors."""
     spec, base_url = argument
     encoder = open_encoder(spec, base_url)
