@@ -162,6 +162,9 @@ def _tasks(
             )
         except NotRebuilt as error:
             rows.append(Rebuilt(session=name, why_not=str(error)))
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+            # What a log names may be anything: one that is odd must not end the others.
+            rows.append(Rebuilt(session=name, why_not=f"cannot be made again: {error!s:.200}"))
         else:
             made[read.task] = task
             rows.append(

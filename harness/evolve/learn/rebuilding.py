@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -33,7 +34,14 @@ _TEST_FILE = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
     r"|[._](?:test|spec)\.\w+$|(?:Test|Tests|Spec)\.\w+$"
 )
-_NO_PROGRAM = re.compile(r"No module named|command not found|: not found|cannot find module", re.I)
+_NO_PROGRAM = re.compile(
+    r"No module named|command not found|: not found|cannot find module"
+    r"|^bash: [^\n]*: No such file or directory",
+    re.I | re.M,
+)
+_CD = re.compile(r"\s*cd[^\S\n]+(\"[^\"]*\"|'[^']*'|[^\s;&|\"']+)[^\S\n]*(?:&&|;|\n)")
+_LATER_CD = re.compile(r"(?:^|[;&|\n(])\s*(?:cd|pushd|popd)\b")
+_UNTOLD = re.compile(r"^[~-]|[$`*?\\]")
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,9 @@ def rebuild(
     if not tree.is_dir():
         _take(root, commit, tree, redactor)
     hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
-    within = Path(cwd).resolve().relative_to(root.resolve()) / inner
+    within = Path(os.path.normpath(Path(cwd).resolve().relative_to(root.resolve()) / inner))
+    if within.parts[:1] == ("..",):
+        raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
     check = _check(command, within, hidden)
     verified = _verify(check, tree, folder, root, later, sandbox)
     # From the whole session without secrets: one that is bare here may be named elsewhere.
@@ -107,20 +117,36 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     """The last test command of a session, and the folder that it went into first.
 
     Raises:
-        NotRebuilt: if the session ran no tests.
+        NotRebuilt: if the session ran no tests, or their folder cannot be told.
     """
     cwd = Path(string(trajectory.harness.get("cwd")) or ".")
     for act in reversed(acts(trajectory)):
         if act.kind != "command" or (command := test_command(act.text)) is None:
             continue
-        went = re.match(r"\s*cd\s+(\S+)\s*(?:&&|;)", act.text)
-        inner = Path(shlex.split(went[1])[0]) if went else Path()
+        inner = _went(act.text, command)
         if inner.is_absolute():
             if not inner.is_relative_to(cwd):
                 raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
             inner = inner.relative_to(cwd)
         return command, inner
     raise NotRebuilt("it ran no tests")
+
+
+def _went(line: str, command: str) -> Path:
+    """The folder that a command line goes into before it runs `command`.
+
+    Raises:
+        NotRebuilt: if only a shell of that time could tell.
+    """
+    inner, rest = Path(), line
+    while found := _CD.match(rest):
+        name = found[1].strip("\"'")
+        if _UNTOLD.search(name):
+            break
+        inner, rest = inner / name, rest[found.end() :]
+    if _LATER_CD.search(rest.partition(command)[0]):
+        raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line[:80]!r}")
+    return inner
 
 
 def _inside(root: Path, cwd: Path, trajectory: Trajectory) -> list[str]:
@@ -136,11 +162,19 @@ def _inside(root: Path, cwd: Path, trajectory: Trajectory) -> list[str]:
 
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
     """The files of the commit, without secrets: an agent will read them."""
-    check_out(root, commit, tree)
+    whole = tree.with_name(f".{tree.name}")  # in its place once no secret is left
+    try:
+        check_out(root, commit, whole)
+        _clean(whole, redactor)
+        whole.rename(tree)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
+def _clean(tree: Path, redactor: Redactor) -> None:
     files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
     size = sum(path.stat().st_size for path in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
-        shutil.rmtree(tree)
         raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
     own = Redactor(None)  # paths in code must stay as they are
     for path in files:
@@ -160,14 +194,21 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     if not names:
         return ""
     whole = into.parent / f".{into.name}"
-    check_out(root, later, whole)
     shutil.rmtree(into, ignore_errors=True)
-    for name in names:
-        target = into / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(whole / name, target)
-    shutil.rmtree(whole)
-    return f"tests/{into.name}"
+    try:
+        check_out(root, later, whole)
+        for name in names:
+            # A link may lead to any file of this machine, and the sandbox reads what is copied.
+            source = whole / name
+            within = source.resolve().is_relative_to(whole.resolve())
+            if source.is_symlink() or not source.is_file() or not within:
+                continue
+            target = into / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+    return f"tests/{into.name}" if into.is_dir() else ""
 
 
 def _check(command: str, within: Path, hidden: str) -> str:
@@ -183,7 +224,8 @@ def _verify(
     """Whether the check passes where the work was done; it must fail where it was not.
 
     Raises:
-        NotRebuilt: if it cannot be run, or passes on the untouched repository.
+        NotRebuilt: if it cannot be run, passes on the untouched repository, or fails on the
+            finished one.
     """
     if sandbox is None:
         raise NotRebuilt("its tests are code from a log: they need a sandbox, and there is none")
@@ -199,7 +241,9 @@ def _verify(
     done = folder / "repositories" / f".later-{later[:12]}"
     try:
         check_out(root, later, done)
-        return _run(check, done, folder, sandbox).ok
+        if not _run(check, done, folder, sandbox).ok:
+            raise NotRebuilt("its tests fail on the finished work too")
+        return True
     finally:
         shutil.rmtree(done, ignore_errors=True)
 

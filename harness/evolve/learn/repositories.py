@@ -49,7 +49,11 @@ def root_of(cwd: str) -> Path:
     folder = Path(cwd) if cwd else None
     if folder is None:
         raise NotRebuilt("the log does not say in which folder it worked")
-    if not folder.is_dir():
+    try:
+        there = folder.is_dir()
+    except OSError as error:  # of another user, as in a container's log
+        raise NotRebuilt(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
+    if not there:
         raise NotRebuilt(f"its folder is gone: {cwd!r}")
     try:
         return Path(git(folder, "rev-parse", "--show-toplevel"))
@@ -93,8 +97,9 @@ def commit_after(root: Path, base: str, files: Sequence[str]) -> str:
 
 def changed_files(root: Path, base: str, later: str) -> list[str]:
     """Files that differ between two commits and are in the later one."""
-    text = git(root, "diff", "--name-only", "--diff-filter=AM", base, later)
-    return [line for line in text.splitlines() if line]
+    # With -z, names stand as they are; without it git quotes what is not ASCII.
+    text = git(root, "diff", "-z", "--no-renames", "--name-only", "--diff-filter=AM", base, later)
+    return [name for name in text.split("\0") if name]
 
 
 def _exists(root: Path, reference: str) -> bool:
