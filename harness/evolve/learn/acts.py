@@ -32,7 +32,7 @@ _EXIT = re.compile(
 )
 _WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./~$-]+)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
-_ELSEWHERE = ("/dev/", "/tmp/", "$")  # named in logs, never written to
+_ELSEWHERE = ("/dev/", "/tmp/", "$")  # what a command writes there is no work
 _APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
 
 
@@ -183,9 +183,7 @@ def _by_shell(act: Act) -> Iterable[Act]:
         for word in match.group(1).split()
         if re.fullmatch(r"[\w./-]*\.\w+", word)
     ]
-    paths = [
-        path for path in paths if not path.startswith(("/dev/", "/tmp/", "$"))
-    ]  # named in a log, not used
+    paths = [path for path in paths if not path.startswith(_ELSEWHERE)]
     if _APPLIES.search(text):
         paths.append("")
     return [Act("edit", act.step, paths=tuple(paths), keys=act.keys)] if paths else []

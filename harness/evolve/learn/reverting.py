@@ -37,9 +37,19 @@ def _segment(part: str, files: list[str]) -> bool:
         staged_only = "--staged" in rest and "--worktree" not in rest
         return not staged_only and _covers([one for one in rest if not one.startswith("-")], files)
     if verb == "checkout" and not {"-b", "-B", "--orphan", "-t"} & set(rest):
-        named = rest[rest.index("--") + 1 :] if "--" in rest else rest
+        named = rest[rest.index("--") + 1 :] if "--" in rest else _paths(rest)
         return _covers([one for one in named if not one.startswith("-")], files)
     return False
+
+
+def _paths(words: list[str]) -> list[str]:
+    """The paths of a checkout without `--`: its first word may name a branch instead.
+
+    `main` is one, although `src/main/App.java` lies in a folder of that name.
+    """
+    bare = [one for one in words if not one.startswith("-")]
+    first = [one for one in bare[:1] if one in _WHOLE or "." in one or "/" in one]
+    return first + bare[1:]
 
 
 def _covers(named: list[str], files: list[str]) -> bool:

@@ -74,6 +74,11 @@ _NOTHING_RAN = re.compile(
     r"command not found|No module named|not recognized as|no tests ran|No tests found"
     r"|[Mm]issing script|No rule to make target|timed? out|No such file or directory|not installed",
 )
+_BEFORE = re.compile(
+    r"^(?:\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)|export\s+\w+=[^\s;&|]*)\s*&&)+"
+)
+"""What stands before a command and does not fail with a code of its own."""
+_JOINED = re.compile(r"[|;\n]|(?<![&>])&(?![&>\d])")
 _NO_VERDICT = {5, 124, 126, 127, 130, 137, 143}
 """Exit codes of a run that was ended, could not start, or (pytest's 5) had no tests."""
 
@@ -123,7 +128,9 @@ def _by_exit_code(act: Act) -> tuple[Literal["pass", "fail", "unclear"], str]:
     code = act.exit_code
     if not act.quoted or code is None or code in _NO_VERDICT or _NOTHING_RAN.search(act.output):
         return "unclear", ""
-    if code:
-        return "fail", act.quoted
-    alone = not re.search(r"\||;", act.text)  # the exit code of a pipe is that of its end
-    return ("pass", act.quoted) if alone else ("unclear", "")
+    line = _BEFORE.sub("", act.text.strip())
+    # The exit code of a pipe or list is that of its end, and not of the tests in it. A chain that
+    # went well went well throughout; one that did not may have ended before its tests or behind.
+    if _JOINED.search(line) or (code and "&&" in line):
+        return "unclear", ""
+    return ("fail" if code else "pass"), act.quoted

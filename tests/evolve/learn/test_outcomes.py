@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.evolve.learn import testing
-from harness.evolve.learn.acts import plain
+from harness.evolve.learn.acts import Act, plain
 from harness.evolve.learn.outcomes import infer_outcome
 from harness.evolve.learn.reverting import takes_back, takes_on
 from harness.evolve.learn.spans import Spans
@@ -100,10 +100,54 @@ def test_commands_that_run_tests(command: str, found: str | None) -> None:
         ("git checkout main", False),
         ("git reset HEAD", False),
         ("git 'unclosed", False),
+        ("git checkout .", True),
+        ("git checkout a.py src/b.py", True),
+        ("git checkout HEAD~1 a.py src", True),
     ],
 )
 def test_commands_that_take_work_back(command: str, back: bool) -> None:
     assert takes_back(command, ["/w/a.py", "/w/src/b.py"]) is back
+
+
+def test_a_branch_is_no_folder_of_its_name() -> None:
+    java = ["/w/src/main/java/App.java"]
+    assert not takes_back("git checkout main", java)
+    assert not takes_back("git checkout -f main", java)
+    assert takes_back("git checkout -- main", java)
+    assert takes_back("git checkout HEAD main", java)
+    assert takes_back("git checkout src/main", java)
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "went_well"),
+    [
+        ("npm test", "fail", "pass"),
+        ("npm test > out.log 2>&1", "fail", "pass"),
+        ("cd 'web app' && npm test", "fail", "pass"),
+        ("export CI=1 && cd web && npm test", "fail", "pass"),
+        ("npm ci && npm test", "unclear", "pass"),
+        ("npm test && npm run lint", "unclear", "pass"),
+        ("npm test 2>&1 | grep -i error", "unclear", "unclear"),
+        ("npm test; echo done", "unclear", "unclear"),
+        ("npm test\necho done", "unclear", "unclear"),
+        ("npm test || true", "unclear", "unclear"),
+        ("npm test &", "unclear", "unclear"),
+    ],
+)
+def test_an_exit_code_decides_where_it_is_that_of_the_tests(
+    command: str, failed: str, went_well: str
+) -> None:
+    for code, verdict in ((1, failed), (0, went_well)):
+        run = testing.test_run(Act("command", 1, command, "", code, f"Exit code: {code}"))
+        assert run is not None
+        assert run.verdict == verdict
+
+
+def test_the_output_of_a_known_runner_decides_behind_a_pipe_too() -> None:
+    act = Act("command", 1, "pytest -q 2>&1 | tail -1", "1 failed in 0.10s", 0, "Exit code: 0")
+    run = testing.test_run(act)
+    assert run is not None
+    assert run.verdict == "fail"
 
 
 def test_commands_that_take_work_on() -> None:
