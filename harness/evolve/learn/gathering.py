@@ -103,11 +103,16 @@ def read_sessions(
         for read in _of_file(file, settings, since, skipped):
             key = _same(read)
             other = found.get(key)
-            if other is None or len(other.trajectory.steps) < len(read.trajectory.steps):
+            if other is None and len(found) >= settings.limit:
+                skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
+                break
+            longer = other is None or len(other.trajectory.steps) < len(read.trajectory.steps)
+            if longer:
                 found[key] = read
             if other is not None:
                 reason = "another log holds the same session, gone on with"
-                skipped.append(Skipped(file=str(file), reason=reason))
+                left = other if longer else read
+                skipped.append(Skipped(file=str(left.file), reason=reason))
         progress(Event(stage="read", done=number, total=len(files)))
     return list(found.values())
 
@@ -244,10 +249,11 @@ def _stamped(read: Read, taken: set[str]) -> Trajectory:
 
     Analysts read the session itself; what its helpers did stands in the results of its calls.
     """
-    name, number = read.trajectory.trajectory_id or read.file.stem, 1
+    own = read.trajectory.trajectory_id or read.file.stem
+    name, number = own, 1
     while name in taken:
         number += 1
-        name = f"{read.trajectory.trajectory_id}#{number}"
+        name = f"{own}#{number}"
     taken.add(name)
     facts: dict[str, JsonValue] = {
         "source": string(read.trajectory.harness.get("source")) or "atif",

@@ -26,7 +26,7 @@ class LearnSettings(Value):
         client: whose folders are looked into, and whose sessions are taken.
         since: a date, or an age such as `30d`; "" for all.
         project: take sessions of this folder and below it only.
-        limit: sessions at most, the latest first.
+        limit: sessions at most, of the latest logs; of a log with many, its first.
         rebuild: whether tasks are made again from the sessions.
         gate: `auto` (tasks that were made again) or `none`.
         skill, create, description, signal, analyst, merge, min_support, max_rules, grouping,
@@ -65,8 +65,9 @@ class LearnSettings(Value):
     @property
     def gathering(self) -> str:
         """Digest of what decides which sessions are read, and what is made of them."""
-        names = ("paths", "client", "since", "project", "limit", "rebuild", "gate", "sandbox")
-        return digest(self.model_dump(mode="json", include=set(names)))
+        names = {"paths", "client", "since", "project", "limit", "rebuild", "gate", "sandbox"}
+        names.add("seed")  # decides which tasks are held out
+        return digest(self.model_dump(mode="json", include=names))
 
     def evolution(self, sessions: Path, gate: Path | None) -> EvolveSettings:
         """The evolution from the gathered sessions."""

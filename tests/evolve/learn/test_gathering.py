@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from datetime import UTC, datetime, timedelta
@@ -14,12 +15,16 @@ from harness.core import BadInput
 from harness.evolve.learn import (
     Gathered,
     LearnSettings,
+    Outcome,
     Rebuilt,
+    Redactor,
     gather,
     recipients,
     session_files,
 )
 from harness.evolve.learn.finding import fault, since_time
+from harness.evolve.learn.gathering import Read, write_sessions
+from harness.trajectories import dump, open_trajectories
 from tests.evolve.learn.cases import ASK, DONE, EDIT, GREEN
 from tests.evolve.learn.clients import Event, write_claude, write_codex
 
@@ -62,7 +67,8 @@ def test_filters(home: Path) -> None:
     assert ids(taken(home, client="codex")) == {"x1"}
     assert ids(taken(home, project=Path("/home/ada/calc"))) == {"c1"}
     assert ids(taken(home, project=Path("/home/ada"))) == {"c1", "x1"}
-    assert ids(taken(home, limit=1)) < {"c1", "x1"}
+    os.utime(next(home.rglob("*x1.jsonl")), (time.time() + 60, time.time() + 60))
+    assert ids(taken(home, limit=1)) == {"x1"}
     assert ids(taken(home, since="2026-02-01")) == {"c1", "x1"}
     assert ids(taken(home, since="2026-04-01")) == set()
     old = next(home.rglob("c1.jsonl"))
@@ -108,8 +114,10 @@ def test_a_copy_that_goes_on_stands_for_both(home: Path) -> None:
     longer = [line.replace('"sessionId": "c1"', '"sessionId": "c2"') for line in lines]
     path.with_name("c2.jsonl").write_text("\n".join([*longer, longer[-1]]) + "\n")
     found = taken(home)
-    assert len(ids(found) & {"c1", "c2"}) == 1
-    assert any("the same session" in one.reason for one in found.skipped)
+    (row,) = [one for one in found.sessions if one.client == "claude-code"]
+    (skipped,) = found.skipped
+    assert "the same session" in skipped.reason
+    assert {Path(row.file).name, Path(skipped.file).name} == {"c1.jsonl", "c2.jsonl"}
 
 
 def test_what_was_shown_is_what_is_sent(home: Path, tmp_path: Path) -> None:
@@ -120,6 +128,32 @@ def test_what_was_shown_is_what_is_sent(home: Path, tmp_path: Path) -> None:
     assert again == first
     more = gather(LearnSettings(out=tmp_path / "out", limit=99), environment={"HOME": str(home)})
     assert "later" in ids(more)
+    split = gather(
+        LearnSettings(out=tmp_path / "out", limit=99, seed=7), environment={"HOME": str(home)}
+    )
+    assert split.key != more.key  # the seed decides which tasks are held out
+
+
+def test_a_log_of_many_sessions_keeps_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    talk = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
+    path.write_text("".join(json.dumps({"messages": talk}) + "\n" for _ in range(5)))
+    found = gather(LearnSettings(out=tmp_path / "out", paths=(path,), limit=3))
+    assert len(found.sessions) == 3
+    assert [(one.file, "--limit" in one.reason) for one in found.skipped] == [(str(path), True)]
+
+
+def test_sessions_without_a_name_get_one_each(tmp_path: Path) -> None:
+    (read,) = open_trajectories(write_claude(tmp_path, "c1", GOOD))
+    bare = read.model_copy(update={"trajectory_id": None, "session_id": None})
+    store = tmp_path / "bare.jsonl"
+    store.write_text(2 * (json.dumps(dump(bare)) + "\n"))
+    reads = [
+        Read(file=store, trajectory=one, outcome=Outcome(verdict="pass", reason="so"), task="t")
+        for one in (bare, bare)
+    ]
+    found = write_sessions(reads, set(), tmp_path / "out", Redactor(None), "key")
+    assert [one.id for one in found.sessions] == ["bare", "bare#2"]
 
 
 def test_a_folder_of_other_things_is_left_alone(home: Path, tmp_path: Path) -> None:
