@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from harness.cli.fleet_options import fleet_options
 from harness.cli.shared import (
     EventLines,
     dollars,
@@ -93,6 +94,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--resume", type=PATH, help="Go on with this output folder.")
 @seed_option
 @model_options
+@fleet_options
 @dry_run_option
 @json_option
 def evolve(

@@ -46,6 +46,7 @@ async def attempts(
     """Run a suite in `folder` with what is left of the budget, and book what it used."""
     shared = (
         "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
+        "executor", "workers", "worker_resources",
     )  # fmt: skip
     spent = purse.spent
     left = {
@@ -64,6 +65,18 @@ async def attempts(
     used = sum((item.usage for item in found), Usage())
     purse.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
     return found
+
+
+def can_begin(settings: EvolveSettings) -> None:
+    """Find out whether attempts can be made where the settings want them, before all is paid for.
+
+    Raises:
+        HarnessError: as :func:`harness.fleet.open_executor`.
+    """
+    if settings.executor == "ray" or settings.workers or settings.worker_resources:
+        from harness.fleet import open_executor
+
+        open_executor(settings.executor, settings.workers, settings.worker_resources)
 
 
 def rollouts(

@@ -11,6 +11,7 @@ from typing import Any
 from harness.core import BadInput, write_atomic
 from harness.evolve.afterwards import comparison, transfer, transfer_plan
 from harness.evolve.attempts import (
+    can_begin,
     evaluator,
     gate_suite,
     rollouts,
@@ -69,6 +70,7 @@ def run_evolution(
 async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
+    can_begin(settings)
     tasks = gate_suite(settings)
     purse = Budget(
         usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls

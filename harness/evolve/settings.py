@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from harness.evolve.baselines.types import BaselineName
 from harness.evolve.types import EvolveOptions
 
@@ -19,6 +21,8 @@ class EvolveSettings(EvolveOptions):
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
         models: `[ROLE=]SPEC` strings.
+        executor: with `workers` and `worker_resources`, where attempts at tasks are made, as in
+            :class:`harness.evals.settings.SuiteSettings`; analysts and merger work in this process.
     """
 
     suite: str | None = None
@@ -38,3 +42,6 @@ class EvolveSettings(EvolveOptions):
     seed: int = 41
     sandbox: str = "auto"
     trust: bool = False
+    executor: Literal["local", "ray"] = "local"
+    workers: int = 0
+    worker_resources: dict[str, float] = {}

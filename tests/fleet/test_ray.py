@@ -9,15 +9,21 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.core import BadInput, LimitReached, digest_tree
+from harness.evals.regrade import regrade_folder
+from harness.evals.runner import Tally
+from harness.evals.session import records
 from harness.fleet.actors import open_ray
 from harness.retrieve import create_index, open_encoder, parse_paths
 from harness.retrieve.spread import spread
 from tests.fleet.conftest import TwoNodes
+from tests.fleet.judged import contents, finished_run, judged_rows
 from tests.fleet.running import (
     doubled,
     evaluated,
@@ -109,6 +115,40 @@ def test_an_index_is_the_same_wherever_its_chunks_are_embedded(
 
 def segments(index: Path) -> list[str]:
     return [digest_tree(folder) for folder in sorted((index / "segments").iterdir())]
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+def test_answers_are_judged_the_same_on_a_node_that_has_only_what_it_was_sent(
+    tmp_path: Path, two_nodes: TwoNodes
+) -> None:
+    """Code of the suite runs in the sandbox there, and the worker is killed in the middle."""
+    run = finished_run(tmp_path, judged_rows("text", "code", "table", "math"))
+    killed: list[int] = []
+
+    def kill(tally: Tally) -> None:
+        if tally.done == 4:
+            until_taken("first")
+            killed.append(processes("ray::MapWorker", two_nodes.mark)[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    executor = open_ray(1, {"CPU": 0.5, "first": 1})
+    regrade_folder(run, tmp_path / "here", None, "auto", trust=False)
+    there = regrade_folder(
+        run, tmp_path / "there", None, "auto", trust=False, executor=executor, on_progress=kill
+    )
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+    assert (there.graded, len(killed)) == (24, 1)
+    seen = {item.reason for item in records(tmp_path / "there") if item.task_id == "code4"}
+    assert seen == {"sees the file outside: False"}
+
+
+def until_taken(resource: str) -> None:
+    """Wait until a worker holds all that the cluster has of a resource."""
+    library: Any = import_module("ray")
+    until = time.monotonic() + 20
+    while library.available_resources().get(resource, 0.0) > 0 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert time.monotonic() < until
 
 
 def test_a_resource_that_no_node_has_is_refused(tmp_path: Path, two_nodes: TwoNodes) -> None:
