@@ -12,11 +12,14 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
 Kind = Literal["run", "invoke_agent", "chat", "execute_tool"]
 """The last three as OpenTelemetry's conventions for generative AI name them."""
+
+_numbers = count(1)
 
 
 @dataclass(eq=False)
@@ -31,6 +34,9 @@ class Operation:
         parent: within what it happened.
         seconds: how long it took, once it has ended.
         error: what it ended with, if it failed.
+        number: of it alone in this process.
+        began_ns: when it began, nanoseconds since the epoch; None if that is when it is told.
+        ended_ns: the same of its end.
     """
 
     kind: Kind
@@ -40,6 +46,9 @@ class Operation:
     content: dict[str, Any] = field(default_factory=dict[str, Any])
     seconds: float = 0.0
     error: BaseException | None = None
+    number: int = field(default_factory=_numbers.__next__)
+    began_ns: int | None = None
+    ended_ns: int | None = None
 
     def add(self, **facts: Any) -> None:
         """Say more about it."""
@@ -70,7 +79,14 @@ class Told(Protocol):
 
 
 class Watcher(Protocol):
-    """Is told of operations, in the task that they happen in; once it fails, no more."""
+    """Is told of operations, in the task that they happen in; once it fails, no more.
+
+    Attributes:
+        content: whether it looks at what was said.
+    """
+
+    @property
+    def content(self) -> bool: ...
 
     def began(self, operation: Operation) -> None:
         """An operation begins."""
@@ -127,7 +143,8 @@ class _Watched:
         error: BaseException | None,
         _: TracebackType | None,
     ) -> None:
-        self._operation.seconds = time.monotonic() - self._started
+        if self._operation.ended_ns is None:
+            self._operation.seconds = time.monotonic() - self._started
         self._operation.error = error
         for watcher in reversed(self._watchers):
             with _guarded(watcher):
@@ -143,11 +160,29 @@ def watched() -> bool:
     return bool(_watchers)
 
 
+def content_wanted() -> bool:
+    """Whether anybody looks at what was said."""
+    return any(watcher.content for watcher in _watchers)
+
+
+def current() -> Operation | None:
+    """The operation under way; None if there is none, or nobody watched when it began."""
+    return _current.get()
+
+
 def operation(kind: Kind, name: str, **facts: Any) -> AbstractContextManager[Told]:
     """An operation that lasts as long as the block."""
     if not _watchers:
         return _UNWATCHED
     return _Watched(Operation(kind, name, facts, _current.get()))
+
+
+def retold(operation: Operation) -> AbstractContextManager[Operation]:
+    """An operation of another process as a block, for those who watch this one.
+
+    Where `ended_ns` is set within the block, `seconds` stays as it is set there, too.
+    """
+    return _Watched(operation)
 
 
 def note(name: str, **facts: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +29,18 @@ from harness.fleet import (
     Executor,
     Fleet,
     Methods,
+    Retelling,
     SharedModelSpec,
     Tree,
     Work,
     WorkersLost,
+    budget_terms,
     open_fleet,
     open_shared_model,
+    part,
     relay_service,
     shared_spec,
+    telling,
 )
 from harness.models.limited import LiveLimits, SampleLimits
 
@@ -55,6 +59,8 @@ class AttemptsSpec(Value):
         agent: spec, with the folder that its files start at, and whether its code may run here.
         work: where the worker makes the folder for its work folders; None: on its own disk.
         events: whether the driver wants the events.
+        watched: whether anybody watches the driver.
+        content: whether who watches looks at what was said.
     """
 
     suite: Suite
@@ -70,6 +76,8 @@ class AttemptsSpec(Value):
     model: SharedModelSpec
     work: Path | None
     events: bool
+    watched: bool
+    content: bool
 
 
 @dataclass(frozen=True)
@@ -112,18 +120,22 @@ class Elsewhere:
         trees = {"base": Tree(plan.suite.base, named)}
         if plan.skill is not None:
             trees["skill"] = Tree(plan.skill)
-        shared, relay = CallService(self.calls, self.budget), relay_service(model)
+        shared, retelling = CallService(self.calls, self.budget), Retelling(wanted=spec.watched)
 
         async def event(value: dict[str, Any]) -> None:
             if on_event is not None:
                 on_event(value)
 
         def services(worker: Channel) -> Methods:
-            return {**relay, **shared.methods(worker), "event": event}
+            told = retelling.of(worker)
+            relay = relay_service(model, told.context)
+            return {**relay, **shared.methods(worker), **told.methods(), "event": event}
 
         work = Work(ENTRY, spec.model_dump(mode="json"), trees)
         async with open_fleet(self.executor, work, services) as fleet:
-            yield RemoteAttempts(fleet, plan, model)
+            budget = self.budget
+            budget.changed = lambda: fleet.tell_all("budget", budget_terms(budget))
+            yield RemoteAttempts(fleet, plan, model, retelling)
 
     def _spec(self, plan: EvalPlan, out: Path, model: ChatModel, *, events: bool) -> AttemptsSpec:
         return AttemptsSpec(
@@ -140,6 +152,8 @@ class Elsewhere:
             model=shared_spec(model, self.base_url, self.budget, self.concurrency),
             work=out.absolute() / "work" if self.executor.shares_disk else None,
             events=events,
+            watched=signals.watched(),
+            content=signals.content_wanted(),
         )
 
 
@@ -150,8 +164,11 @@ class RemoteAttempts:
         limits: of every attempt, in every worker.
     """
 
-    def __init__(self, fleet: Fleet, plan: EvalPlan, model: ChatModel) -> None:
+    def __init__(
+        self, fleet: Fleet, plan: EvalPlan, model: ChatModel, retelling: Retelling
+    ) -> None:
         self._fleet, self._agent, self._model = fleet, plan.agent.spec, model
+        self._retelling = retelling
         self.limits = LiveLimits(
             plan.limits, lambda now: fleet.tell_all("limits", now.model_dump(mode="json"))
         )
@@ -168,8 +185,10 @@ class RemoteAttempts:
         with signals.operation("invoke_agent", self._agent, **facts) as watched:
             value = {"task": task.model_dump(mode="json"), "epoch": epoch}
             try:
-                found = await self._fleet.call("attempt", value)
+                with self._retelling.part() as number:
+                    found = await self._fleet.call("attempt", {**value, "part": number})
             except WorkersLost as error:
+                watched.add(outcome="invalid", score=0.0)
                 return stopped(name, (task, epoch), str(error)), None
             item = ItemRecord.model_validate(found["item"])
             watched.add(outcome=item.outcome, score=item.value)
@@ -202,7 +221,7 @@ async def attempts_here(
         sample_limits=told.limits,
     )
     sandbox = select(told.sandbox)
-    model = open_shared_model(channel, told.model)
+    model, told_of_model = open_shared_model(channel, told.model)
 
     def on_event(event: dict[str, Any]) -> None:
         channel.tell("event", json.loads(json.dumps(event, default=str)))
@@ -210,7 +229,8 @@ async def attempts_here(
     if told.work is not None:
         told.work.mkdir(parents=True, exist_ok=True)
     # Of this worker alone: an attempt that is begun again elsewhere may not lose its folder here.
-    with tempfile.TemporaryDirectory(prefix="worker-", dir=told.work) as folder:
+    telling_it = telling(channel, content=told.content) if told.watched else nullcontext()
+    with tempfile.TemporaryDirectory(prefix="worker-", dir=told.work) as folder, telling_it:
         async with gateway_of(plan, model) as gateway:
             attempts = Attempts(
                 plan, Path(folder), model, sandbox,
@@ -219,7 +239,9 @@ async def attempts_here(
             )  # fmt: skip
 
             async def attempt(value: dict[str, Any]) -> dict[str, Any]:
-                item, run = await attempts.run(Task.model_validate(value["task"]), value["epoch"])
+                task = Task.model_validate(value["task"])
+                with part(value["part"]):
+                    item, run = await attempts.run(task, value["epoch"])
                 assert run is not None  # only cancelled attempts have none, and those raise
                 return {
                     "item": item.model_dump(mode="json"),
@@ -232,10 +254,7 @@ async def attempts_here(
             async def limits(value: dict[str, Any]) -> None:
                 attempts.limits.now = SampleLimits.model_validate(value)
 
-            async def resize(concurrency: int) -> None:
-                model.resize(concurrency)
-
             try:
-                yield {"attempt": attempt, "limits": limits, "resize": resize}
+                yield {"attempt": attempt, "limits": limits, **told_of_model}
             finally:
                 await model.aclose()

@@ -10,7 +10,9 @@ from harness.fleet.channel import Channel, Gone, Methods
 from harness.fleet.driver import Fleet, WorkersLost, open_fleet
 from harness.fleet.processes import LocalExecutor
 from harness.fleet.relay import relay_service
-from harness.fleet.sharing import SharedModelSpec, open_shared_model, shared_spec
+from harness.fleet.retelling import Retelling
+from harness.fleet.sharing import SharedModelSpec, budget_terms, open_shared_model, shared_spec
+from harness.fleet.telling import part, telling
 from harness.fleet.types import Executor, Tree, Work
 
 
@@ -44,13 +46,17 @@ __all__ = [
     "Gone",
     "LocalExecutor",
     "Methods",
+    "Retelling",
     "SharedModelSpec",
     "Tree",
     "Work",
     "WorkersLost",
+    "budget_terms",
     "open_executor",
     "open_fleet",
     "open_shared_model",
+    "part",
     "relay_service",
     "shared_spec",
+    "telling",
 ]

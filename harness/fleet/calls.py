@@ -55,7 +55,7 @@ class _Desk:
         return {
             "claim": self._claim, "release": self._release, "sent": self._sent,
             "done": self._done, "failed": self._failed,
-            "reserve": self._reserve, "settle": self._settle,
+            "reserve": self._reserve, "settle": self._settle, "spent": self._spent,
         }  # fmt: skip
 
     async def _claim(self, call_id: str) -> tuple[bytes, str] | None:
@@ -100,6 +100,9 @@ class _Desk:
         reservation = self._reserved.pop(value["number"], None)
         if reservation is not None:
             reservation.settle(Spend(**value["actual"]))
+
+    async def _spent(self, value: dict[str, Any]) -> None:
+        self._budget.spent += Spend(**value)
 
     def _free(self, call_id: str) -> None:
         claim = self._own.pop(call_id, None)
@@ -179,7 +182,8 @@ class SharedBudget:
 
     Args:
         channel: to the driver.
-        limited: whether there is any limit; without one nothing is asked.
+        limited: whether there is any limit; without one nothing is asked, and what was spent told:
+            there may be one later.
         bounds_tokens: whether a call needs a bound on its completion tokens.
     """
 
@@ -193,6 +197,10 @@ class SharedBudget:
         """Whether a call needs a bound on its completion tokens."""
         return self._bounds
 
+    def change(self, *, limited: bool, bounds_tokens: bool) -> None:
+        """Other terms, for calls that have not reserved."""
+        self._limited, self._bounds = limited, bounds_tokens
+
     async def reserve(self, worst: Spend) -> Reservation:
         """Set `worst` aside, at the driver.
 
@@ -200,7 +208,7 @@ class SharedBudget:
             LimitReached: if what is spent leaves no room for it.
         """
         if not self._limited:
-            return Reservation(worst, lambda _, __: None)
+            return Reservation(worst, lambda _, spent: self._channel.tell("spent", vars(spent)))
         number = next(self._numbers)
 
         def settle(_: Spend, actual: Spend) -> None:

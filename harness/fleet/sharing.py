@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.core import Value
 from harness.fleet.calls import SharedBudget, SharedCalls
@@ -11,7 +11,7 @@ from harness.models.specs import parse_spec
 from harness.models.types import Sampling
 
 if TYPE_CHECKING:
-    from harness.fleet.channel import Channel
+    from harness.fleet.channel import Channel, Methods
     from harness.models.budget import Budget
     from harness.models.client import ChatModel
 
@@ -53,30 +53,53 @@ def shared_spec(
         simulated=model.simulated,
         urls=",".join(resolve(parsed, base_url).urls) if direct else None,
         concurrency=concurrency,
-        limited=any(limit is not None for limit in (budget.usd, budget.tokens, budget.calls)),
-        bounds_tokens=budget.bounds_tokens,
+        **budget_terms(budget),
     )
 
 
-def open_shared_model(channel: Channel, shared: SharedModelSpec) -> ChatModel | RelayedModel:
-    """The model, in a worker.
+def budget_terms(budget: Budget) -> dict[str, bool]:
+    """What workers must know of a budget: `limited` and `bounds_tokens`."""
+    limited = any(limit is not None for limit in (budget.usd, budget.tokens, budget.calls))
+    return {"limited": limited, "bounds_tokens": budget.bounds_tokens}
+
+
+def open_shared_model(
+    channel: Channel, shared: SharedModelSpec
+) -> tuple[ChatModel | RelayedModel, Methods]:
+    """The model, in a worker, and what the driver may tell of it.
+
+    That is `resize`, how many calls may be in flight, and `budget`, as :func:`budget_terms` has it.
 
     Raises:
         BadInput: if the worker has no key for the endpoint.
     """
     if shared.urls is None:
-        return RelayedModel(channel, shared.spec, shared.simulated)
+        relayed = RelayedModel(channel, shared.spec, shared.simulated)
+        return relayed, {"resize": _no_matter, "budget": _no_matter}
     from harness.models.client import ChatModel
     from harness.models.endpoints import resolve
 
     parsed = parse_spec(shared.spec)
-    return ChatModel(
+    allowance = SharedBudget(channel, limited=shared.limited, bounds_tokens=shared.bounds_tokens)
+    model = ChatModel(
         parsed,
         resolve(parsed, shared.urls),
         SharedCalls(channel),
-        SharedBudget(channel, limited=shared.limited, bounds_tokens=shared.bounds_tokens),
+        allowance,
         Sampling(),
         shared.concurrency,
         "agent",
         hedge=False,
     )
+
+    async def resize(concurrency: int) -> None:
+        model.resize(concurrency)
+
+    async def budget(terms: dict[str, bool]) -> None:
+        allowance.change(**terms)
+
+    return model, {"resize": resize, "budget": budget}
+
+
+async def _no_matter(_: Any) -> None:
+    """Slots and budget are those of the driver's model."""

@@ -64,7 +64,11 @@ class Reservation:
 
 
 class Budget:
-    """Limits shared by any number of models and tasks; None is no limit."""
+    """Limits shared by any number of models and tasks; None is no limit.
+
+    Attributes:
+        changed: is called when they have been changed.
+    """
 
     def __init__(
         self, usd: float | None = None, tokens: int | None = None, calls: int | None = None
@@ -73,6 +77,7 @@ class Budget:
         self.tokens = tokens
         self.calls = calls
         self.spent = Spend()
+        self.changed: Callable[[], None] | None = None
         self._reserved = Spend()
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._adopted: set[str] = set()
@@ -90,6 +95,8 @@ class Budget:
         self.tokens = self.tokens if tokens is None else tokens
         self.calls = self.calls if calls is None else calls
         self._wake_all()
+        if self.changed is not None:
+            self.changed()
 
     def adopt(self, source: str, spent: Spend) -> None:
         """Count what was spent before this process, once for each `source` (a call store)."""

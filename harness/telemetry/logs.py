@@ -28,6 +28,8 @@ class LogWatcher:
     written any more is given up with one line on stderr: a run is worth more than its log.
     """
 
+    content = False
+
     def __init__(self, file: FileIO, level: str) -> None:
         self._file, self._least = file, LEVELS.index(level)
         self._lock = threading.Lock()

@@ -28,6 +28,8 @@ class MetricsWatcher:
         registry: to be served or read.
     """
 
+    content = False
+
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 

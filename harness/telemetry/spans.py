@@ -65,7 +65,7 @@ class SpanWatcher:
     """
 
     def __init__(self, tracer: Tracer, *, content: bool = False) -> None:
-        self._tracer, self._content = tracer, content
+        self._tracer, self.content = tracer, content
         self._open: dict[Operation, tuple[Span, Any]] = {}
 
     def began(self, operation: Operation) -> None:
@@ -77,7 +77,10 @@ class SpanWatcher:
             return  # of 100,000 attempts in one trace no viewer shows any
         kind = SpanKind.CLIENT if operation.kind == "chat" else SpanKind.INTERNAL
         span = self._tracer.start_span(
-            f"{operation.kind} {name_of(operation)}", kind=kind, attributes=_first(operation)
+            f"{operation.kind} {name_of(operation)}",
+            kind=kind,
+            attributes=_first(operation),
+            start_time=operation.began_ns,
         )
         self._open[operation] = span, context.attach(set_span_in_context(span))
 
@@ -96,9 +99,9 @@ class SpanWatcher:
         if operation.error is not None:
             span.set_attribute("error.type", type(operation.error).__qualname__)
             span.set_status(StatusCode.ERROR)  # its message may quote what was said
-        if self._content:
+        if self.content:
             span.set_attributes(_content(operation))
-        span.end()
+        span.end(operation.ended_ns)
 
     def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
         """See :class:`harness.core.signals.Watcher`."""

@@ -17,6 +17,8 @@ from harness.core.signals import Operation
 class Listed:
     """Writes down what it is told."""
 
+    content = False
+
     def __init__(self) -> None:
         self.told: list[str] = []
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from harness.evals.compare import read_report
 from harness.evals.control import Change, Command, RunStatus, ask, read_status
 from harness.evals.session import records
 from harness.evals.types import EvalReport
+from tests.evals.test_limits import CURL
 from tests.models.http_server import Answer, completion, error, serve
 
 
@@ -64,6 +67,36 @@ class Run:
                 return found
             time.sleep(0.05)
         raise AssertionError("no such status within 30 s")
+
+
+@contextmanager
+def holding(free: threading.Event) -> Generator[tuple[str, list[bytes]]]:
+    """An endpoint that holds answers back, side by side: its URL, and the requests that came."""
+    seen = list[bytes]()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.rfile.read(int(self.headers["Content-Length"])))
+            free.wait(60)
+            content = completion("4")[2]
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:  # its name there
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", seen
+    finally:
+        free.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_run_is_paused_narrowed_and_goes_on(tmp_path: Path) -> None:
@@ -171,6 +204,30 @@ def test_limits_and_budget_are_changed_on_the_way(tmp_path: Path) -> None:
     kept = [json.loads(line) for line in (run.folder / "control.jsonl").read_text().splitlines()]
     assert [one["action"] for one in kept] == ["limits", "budget"]
     assert kept[1]["change"] == {"calls": 3}
+
+
+def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    free, agent = threading.Event(), CURL.replace("$n", "$n of $0") + " {prompt}"
+    with holding(free) as (url, seen):
+        run = Run(tmp_path, url, tasks=4, concurrency=1)
+        run.settings = run.settings.model_copy(update={"workers": 1, "agent": agent})
+        with run:
+            run.status(lambda now: "t0" in now.running and len(seen) == 1)
+            assert ask(run.folder, Command(action="concurrency", value=3)).done
+            run.status(lambda _now: len(seen) == 3)  # of one worker, side by side
+            words = ["eval", "ctl", "limits", str(run.folder), "--tokens", "1"]
+            shown = CliRunner().invoke(cli, words)
+            assert shown.output == "limits of an attempt: 1 tokens\n"
+            assert ask(run.folder, Command(action="budget", change=Change(calls=3))).done
+            free.set()
+    assert isinstance(run.error, LimitReached)
+    assert "3 spent" in str(run.error)
+    assert len(seen) == 3
+    ended = {one.reason for one in records(run.folder)}
+    assert ended == {"the attempt reached its limit of 1 tokens after 1 calls (--token-limit)"}
 
 
 def test_what_does_not_run_cannot_be_steered(tmp_path: Path) -> None:

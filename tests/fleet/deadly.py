@@ -23,6 +23,13 @@ async def deadly(
             os._exit(3)
         return value
 
+    async def hear(value: str) -> None:
+        heard.append(value)
+
+    async def tell_what_was_heard(_: None) -> list[str]:
+        return heard
+
     if spec.get("unable"):
         raise BadInput("there is no such sandbox")
-    yield {"work": work}
+    heard = list[str]()
+    yield {"work": work, "hear": hear, "heard": tell_what_was_heard}

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from harness.core import LimitReached, Unreachable
-from harness.fleet import CallService, Channel, SharedModelSpec, open_shared_model
-from harness.models import Budget, CallStore, Model, Spend
+from harness.fleet import CallService, Channel, SharedModelSpec, budget_terms, open_shared_model
+from harness.fleet.relay import RelayedModel
+from harness.models import Budget, CallStore, ChatModel, Model, Spend
 from tests.models.http_server import Answer, Served, completion, error, serve
 
 ASKED = [{"role": "user", "content": "once"}]
@@ -23,12 +24,17 @@ async def workers(
     store: CallStore, budget: Budget, served: Served, count: int
 ) -> AsyncGenerator[list[tuple[Model, Channel]]]:
     """Models of so many workers of one driver, each over a connection of its own."""
-    loop, service = asyncio.get_running_loop(), CallService(store, budget)
+    loop, service, ends = asyncio.get_running_loop(), CallService(store, budget), list[Channel]()
 
     def accepted() -> Channel:
         channel = Channel()
         channel.methods = service.methods(channel)
+        ends.append(channel)
         return channel
+
+    def changed() -> None:
+        for end in ends:
+            end.tell("budget", budget_terms(budget))
 
     server = await loop.create_server(accepted, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -37,7 +43,11 @@ async def workers(
         limited=budget.calls is not None, bounds_tokens=budget.bounds_tokens,
     )  # fmt: skip
     channels = [(await loop.create_connection(Channel, "127.0.0.1", port))[1] for _ in range(count)]
-    models = [open_shared_model(channel, spec) for channel in channels]
+    models = list[ChatModel | RelayedModel]()
+    for channel in channels:
+        model, channel.methods = open_shared_model(channel, spec)
+        models.append(model)
+    budget.changed = changed
     try:
         yield list(zip(models, channels, strict=True))
     finally:
@@ -139,6 +149,22 @@ def test_a_budget_is_one_budget() -> None:
         assert "budget of 3 calls reached" in str(refused[0])
 
     assert len(with_workers(answered, 2, ask, budget).bodies) == 3
+
+
+def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before() -> None:
+    budget = Budget()
+
+    async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+        (model, _), _ = found
+        await model.complete(ASKED)
+        budget.change(calls=2)
+        await asyncio.sleep(0.05)
+        assert budget.spent.calls == 1
+        await model.complete([{"role": "user", "content": "again"}])
+        with pytest.raises(LimitReached, match="budget of 2 calls reached: 2 spent"):
+            await model.complete([{"role": "user", "content": "too much"}])
+
+    assert len(with_workers(answered, 2, ask, budget).bodies) == 2
 
 
 def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:

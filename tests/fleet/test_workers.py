@@ -63,8 +63,13 @@ def test_what_kills_every_worker_is_given_up_and_the_rest_goes_on() -> None:
     async def main() -> tuple[str, int]:
         work = Work("tests.fleet.deadly:deadly", {})
         async with open_fleet(LocalExecutor(1), work, lambda _: {}) as fleet:
+            fleet.tell_all("hear", "before anyone is there")
+            fleet.tell_all("hear", "now")
             with pytest.raises(WorkersLost, match="3 workers died"):
                 await fleet.call("work", "die")
+            assert await fleet.call("heard", None) == ["now"]  # the fourth worker
+            fleet.tell_all("hear", "later")
+            assert await fleet.call("heard", None) == ["now", "later"]
             return await fleet.call("work", "alive"), fleet.deaths
 
     assert asyncio.run(main()) == ("alive", 3)
