@@ -193,6 +193,63 @@ def test_what_was_said_twice_stands_twice(tmp_path: Path) -> None:
     assert said.count(THANKS) == 2
 
 
+def test_a_span_around_the_calls_is_no_call(tmp_path: Path) -> None:
+    row = otel(text=True)
+    spans = row["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    welcome = {"role": "assistant", "parts": [{"type": "text", "content": "welcome"}]}
+    ask = {"role": "user", "parts": [{"type": "text", "content": "run the tests"}]}
+    whole = _span(0, operation__name="invoke_agent", agent__name="tester", request__model="m-1",
+                  input__messages=json.dumps([ask]), output__messages=json.dumps([welcome]),
+                  usage__input_tokens=80, usage__output_tokens=9)  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([row]))
+    (alone,) = open_trajectories(path)
+    spans.append(whole)
+    path.write_text(json.dumps([row]))
+    (found,) = open_trajectories(path)
+    assert found.steps == alone.steps
+    assert found.agent.name == "tester"
+    spans[:] = [whole]
+    path.write_text(json.dumps([row]))
+    (bare,) = open_trajectories(path)
+    assert [content_text(step.message) for step in bare.steps] == ["run the tests", "welcome"]
+
+
+def _made(number: int) -> list[Row]:
+    """The same failing call for the third time, with its result."""
+    function = {"name": "bash", "arguments": json.dumps({"command": "make"})}
+    call = {"id": f"c{number}", "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": "Error 1"},
+    ]
+
+
+@pytest.mark.parametrize("kept", [1, 2, 9])
+def test_the_same_call_three_times_stands_three_times(kept: int, tmp_path: Path) -> None:
+    """`kept`: rounds of the past that a model call is still given."""
+    ask: Row = {"role": "user", "content": "build it"}
+    rows: list[Row] = []
+    past: list[Row] = []
+    for number in range(4):
+        given = [ask, *past[-2 * kept :]]
+        answered = _made(number)[0] if number < 3 else {"role": "assistant", "content": "no"}
+        rows.append(
+            {"id": f"o{number}", "traceId": "lf", "type": "GENERATION", "name": "chat",
+             "startTime": f"2026-03-01T09:00:0{number}Z", "input": given, "output": answered}
+        )  # fmt: skip
+        past += _made(number)
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([*rows, rows[1]]))  # and one span twice
+    (found,) = open_trajectories(path)
+    calls = [call.tool_call_id for step in found.steps for call in step.tool_calls or ()]
+    assert calls == ["c0", "c1", "c2"]
+    results = [step.observation.results for step in found.steps if step.observation]
+    assert [[one.source_call_id for one in some] for some in results] == [["c0"], ["c1"], ["c2"]]
+    assert content_text(found.steps[-1].message) == "no"
+    assert len(found.steps) == 5
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", '{"resourceSpans": 3}', "[1]", '{"a": ['])
 def test_what_is_no_export_is_no_format(text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"

@@ -15,6 +15,9 @@ from harness.trajectories.building import Builder
 from harness.trajectories.lenient import Notes
 from harness.trajectories.traces.messages import Said
 
+LOOKED_BACK = 64
+"""Messages that are compared to find where a shortened conversation goes on."""
+
 
 @dataclass
 class ModelCall:
@@ -39,11 +42,18 @@ class ToolRun:
 
 @dataclass
 class Trace:
-    """Everything that belongs to one conversation."""
+    """Everything that belongs to one conversation.
+
+    Attributes:
+        calls: model calls.
+        whole: spans around many model calls, with the first input, the last answer and all tokens:
+            read where no call has messages.
+    """
 
     id: str
     name: str = ""
     calls: list[ModelCall] = field(default_factory=list[ModelCall])
+    whole: list[ModelCall] = field(default_factory=list[ModelCall])
     tools: list[ToolRun] = field(default_factory=list[ToolRun])
     facts: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
@@ -52,7 +62,8 @@ def trajectories(traces: Iterable[Trace], source: str, file: str) -> Iterator[Tr
     """Every trace whose spans hold messages, as a trajectory.
 
     A model call is given the conversation so far: what stands in its input and was said before is
-    said once. Calls of a tool whose result no model call was given get it from the tool's span.
+    said once. What it answers is new, however often it was said; a span that was exported twice
+    counts once. Calls of a tool whose result no model call was given get it from the tool's span.
     """
     for trace in traces:
         found = _trajectory(trace, source, file)
@@ -65,14 +76,21 @@ def _trajectory(trace: Trace, source: str, file: str) -> Trajectory | None:
     builder = Builder(notes)
     said: list[str] = []
     open_calls: dict[str, str] = {}
+    seen: set[tuple[object, ...]] = set()
     model = ""
-    for call in sorted(trace.calls, key=lambda one: one.start):
+    for call in sorted(trace.calls or trace.whole, key=lambda one: one.start):
+        span = [*call.given, *call.answered]
+        same = (len(call.given), *((one.key, one.ids) for one in span))
+        if same in seen:
+            continue
+        seen.add(same)
         model = call.model or model
         for message in _new(said, call.given):
             _add(builder, message, call.start, open_calls)
         before = len(builder.drafts)
-        for message in _new(said, [*call.given, *call.answered]):
+        for message in call.answered:
             _add(builder, message, call.start, open_calls)
+            said.append(message.key)
         for draft in builder.drafts[before:]:
             if draft.source == "agent":
                 draft.model, draft.metrics = call.model or None, call.metrics
@@ -93,16 +111,30 @@ def _trajectory(trace: Trace, source: str, file: str) -> Trajectory | None:
 def _new(said: list[str], messages: list[Said]) -> list[Said]:
     """The messages that were not said yet; they count as said from now on.
 
-    Where the messages begin as the conversation does, all behind it are new, repeated ones too.
+    Where the messages begin as the conversation does, or hold its end, since older ones were left
+    out, all behind it are new, repeated ones too.
     """
     keys = [message.key for message in messages]
-    if keys[: len(said)] == said:
-        fresh = messages[len(said) :]
+    behind = len(said) if keys[: len(said)] == said else _end_in(keys, said)
+    if behind is not None:
+        fresh = messages[behind:]
     else:
         left = Counter(said)
         fresh = [one for one, key in zip(messages, keys, strict=True) if not _take(left, key)]
     said.extend(message.key for message in fresh)
     return fresh
+
+
+def _end_in(keys: list[str], said: list[str]) -> int | None:
+    """Where the end of what was said ends in `keys`, by the longest overlap; None without one."""
+    best, longest = None, 0
+    for at in (at for at, key in enumerate(keys, start=1) if key == said[-1]):
+        most, length = min(at, len(said), LOOKED_BACK), 1
+        while length < most and keys[at - length - 1] == said[-length - 1]:
+            length += 1
+        if length >= longest:
+            best, longest = at, length
+    return best
 
 
 def _take(left: Counter[str], key: str) -> bool:

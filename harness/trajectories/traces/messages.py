@@ -50,6 +50,11 @@ class Said:
         calls = [(call.name, call.arguments) for call in self.calls]
         return digest([self.role, self.text, calls, [text for _, text in self.results]])
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of its calls and results."""
+        return (*(call.id for call in self.calls), *(one for one, _ in self.results))
+
 
 def unpacked(value: Any) -> Any:
     """A value that may have been written out as JSON text."""

@@ -78,10 +78,9 @@ def _take(traces: dict[str, Trace], span: dict[str, Any]) -> None:
     system = messages_of(_instructions(held.get("gen_ai.system_instructions")), "system")
     given = messages_of(held.get("gen_ai.input.messages"), "user")
     answered = messages_of(held.get("gen_ai.output.messages"), "assistant")
-    if held.get("gen_ai.operation.name") == "invoke_agent" and not answered:
-        return
-    if given or answered:
-        trace.calls.append(
+    whole = held.get("gen_ai.operation.name") == "invoke_agent"
+    if answered if whole else given or answered:
+        (trace.whole if whole else trace.calls).append(
             ModelCall(
                 start=start,
                 given=[*system, *given],
