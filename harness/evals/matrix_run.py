@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import BadInput, LimitReached, Unreachable
+from harness.core import BadInput, LimitReached, Unreachable, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix import Cell, MatrixFile, lock_of, write_lock
 from harness.evals.session import Evaluator, ProgressHook
@@ -68,7 +67,7 @@ class MatrixRun:
                 on_cell(cell, "runs")
             run = evaluator.run(self.out / cell.folder, self._skill(cell), on_progress=on_progress)
             try:
-                asyncio.run(run)
+                loops.run(run)
             except Unreachable as error:
                 if on_cell is not None:
                     on_cell(cell, str(error))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import Agent
-from harness.core import BadInput, Unreachable
+from harness.core import BadInput, Unreachable, loops
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals.begin import begin
 from harness.evals.plan import EvalPlan
@@ -58,7 +57,7 @@ def run_evaluation(
         LimitReached: when a budget is spent; finished attempts are kept.
         Unreachable: if no attempt reached the model.
     """
-    return asyncio.run(_run(settings, on_progress, on_event, on_plan))
+    return loops.run(_run(settings, on_progress, on_event, on_plan))
 
 
 async def _run(

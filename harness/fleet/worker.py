@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 import harness
-from harness.core import HarnessError
+from harness.core import HarnessError, loops
 from harness.fleet.channel import Channel, Gone, Methods
 from harness.fleet.types import Invitation
 
@@ -63,7 +63,7 @@ def main() -> None:
         return  # the driver ended before it could invite
     told = json.loads(line)
     trees = {name: Path(root) for name, root in told.pop("trees").items()}
-    asyncio.run(serve(Invitation(**told), trees))
+    loops.run(serve(Invitation(**told), trees))
 
 
 if __name__ == "__main__":

@@ -184,6 +184,20 @@ def test_a_crash_shows_the_last_lines_and_what_to_do(
     assert str(log) in said and crash in log.read_text("utf-8")
 
 
+def test_a_cause_far_above_the_last_lines_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = fleet(tmp_path, monkeypatch)
+    cause = "ValueError: Available memory on node 0 is less than desired CPU memory utilization"
+    rest = "\n".join(f"a line of a traceback {n}" for n in range(40))
+    end = "RuntimeError: Engine core initialization failed. See root cause above."
+    monkeypatch.setenv("STANDIN_CRASH", f"{cause}\n{rest}\n{end}")
+    with pytest.raises(Unreachable) as raised:
+        one.start()
+    assert cause in str(raised.value)
+    assert "--gpu-memory-utilization" in str(raised.value)
+
+
 def test_an_interpreter_without_vllm_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

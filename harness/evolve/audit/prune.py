@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from harness.core import BadInput, Value
+from harness.core import BadInput, Value, loops
 from harness.evals.sequential import SequentialPlan
 from harness.evals.session import Evaluator, records
 from harness.evals.suite import LoadedSuite, load_suite
@@ -75,7 +74,7 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
     left = _left(settings, receipt)
     gate = None
     if len(left.tasks) >= LEAST_TASKS:
-        gate = asyncio.run(_gate(settings, left, folder, run))
+        gate = loops.run(_gate(settings, left, folder, run))
     return Pruned(
         skill=folder,
         dropped=tuple(parsed.units[number].id for number in gone),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from harness.core import (
     Unreachable,
     Value,
     digest,
+    loops,
     write_atomic,
 )
 from harness.core.rundir import RunReader, new_run_id
@@ -118,7 +118,7 @@ def run_audit(
     elif (out / "run.json").exists():
         raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
     tell(str(ready.plan))
-    records, limit = asyncio.run(_run(settings, ready, out, tell, show))
+    records, limit = loops.run(_run(settings, ready, out, tell, show))
     made = receipt_of(records, ready.parsed)
     paths = _write(settings.skill, made, records)
     if limit is not None:

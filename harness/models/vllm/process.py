@@ -21,6 +21,8 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 LAST_LINES = 12
 _LEAKED = re.compile(r"nanobind|^ - (leaked|\.\.\. skipped) ")
 """What a binding of Triton says at every end; the reason stands before it."""
+_CAUSE = re.compile(r"\b[A-Z]\w*(?:Error|Exception): (?!Engine core initialization failed)")
+"""Where a process of the engine says why it cannot begin, far above the last lines."""
 _RELEASE_S = 10.0
 """After the last request: the engine frees its memory."""
 _BOUND_BY_PARENT = (
@@ -37,6 +39,8 @@ _HINTS = {
     "invalid choice": "the installed vLLM is another version: see --dry-run",
     "out of memory": "lower --max-model-len, or share the weights among GPUs: --tensor-parallel",
     "larger than the available KV cache memory": "lower --max-model-len",
+    "less than desired": "free memory, or take a smaller share of it: "
+    "-- --gpu-memory-utilization 0.5",
     "No available memory for the cache blocks": "lower --max-model-len, or free the GPU",
     "ddress already in use": "choose another --port",
     "not a valid model identifier": "give a folder, or check the name and the network",
@@ -146,7 +150,11 @@ class Server:
             said = stream.read().decode("utf-8", "replace")
         hints = [hint for sign, hint in _HINTS.items() if sign in said]
         told = [line for line in said.splitlines() if line.strip() and not _LEAKED.search(line)]
-        lines = [f"  {line[:300]}" for line in told][-LAST_LINES:]
+        last = told[-LAST_LINES:]
+        causes = [line for line in told if _CAUSE.search(line)]
+        if causes and causes[-1] not in last:
+            last.insert(0, causes[-1])
+        lines = [f"  {line[:300]}" for line in last]
         code = self._process.poll()
         ended = "" if code is None else f" (exit code {code})"
         advice = f"\n{hints[0]}" if hints else ""
