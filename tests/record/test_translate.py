@@ -19,7 +19,7 @@ from harness.record.translate import Translating
 from harness.record.wires import wire_of
 from harness.trajectories import open_trajectories
 from tests.record import clients
-from tests.record.provider import Answer, Json, Provider, Said, Script, Seen, provide
+from tests.record.provider import DONE, Answer, Json, Provider, Said, Script, Seen, provide
 from tests.record.running import KEYS, PYTHON, running
 from tests.record.speaking import speaking
 from tests.record.test_clients import assert_no_key, assert_two_turns, looking_up
@@ -90,6 +90,80 @@ def test_a_stream_says_what_a_whole_answer_says(path: str, text: str) -> None:
     assert wire.tokens(made) == wire.tokens(whole.json())
     numbers = [event["sequence_number"] for event in events if "sequence_number" in event]
     assert numbers == list(range(len(numbers)))
+
+
+def part(name: str = "", text: str = "", **more: Any) -> Json:
+    """A part of a call as a chunk of a chat stream has it."""
+    named = {"name": name} if name else {}
+    return {**more, "function": {**named, "arguments": text}}
+
+
+PARALLEL: dict[str, list[list[Json]]] = {
+    "one number for all": [
+        [part("look_up", '{"word": "cairn"}', index=0, id="a")],
+        [part("stop", '{"at": 1}', index=0, id="b")],
+    ],
+    "no numbers": [
+        [part("look_up", '{"word": ', id="a")],
+        [part(text='"cairn"}')],
+        [part("stop", '{"at": 1}', id="b")],
+    ],
+    "neither numbers nor ids": [
+        [part("look_up", '{"word": "cairn"}')],
+        [part("stop", '{"at": 1}')],
+    ],
+    "in turns": [
+        [part("look_up", index=0, id="a"), part("stop", index=1, id="b")],
+        [part(text='{"word": ', index=0), part(text='{"at"', index=1)],
+        [part(text=": 1}", index=1)],
+        [part(text='"cairn"}', index=0)],
+    ],
+    "arguments before the name": [
+        [part(text='{"word": ', index=0, id="a")],
+        [part("look_up", '"cairn"}', index=0), part("stop", '{"at": 1}', index=1, id="b")],
+    ],
+    "named in every chunk": [
+        [part("look_up", '{"word": ', index=0, id="a")],
+        [part("look_up", '"cairn"}', index=0, id="a")],
+        [part("stop", '{"at": 1}', index=1, id="b")],
+    ],
+}
+
+
+@pytest.mark.parametrize("path", [MESSAGES, RESPONSES])
+@pytest.mark.parametrize("form", PARALLEL)
+def test_parallel_calls_stay_apart(path: str, form: str) -> None:
+    deltas: list[Json] = [{"content": "Two."}, *({"tool_calls": one} for one in PARALLEL[form])]
+    chunks: list[Json] = [
+        {"id": "x", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
+    chunks[-1]["choices"][0]["finish_reason"] = "tool_calls"
+    stream, _ = posted(path, {**ASKED[path], "stream": True}, always(Answer([*chunks, DONE])))
+    events = objects(stream.content.split(b"\n\n"))
+    wire = wire_of("POST", path)
+    assert wire
+    reply = wire.reply(wire.assemble(events))
+    expected = [("look_up", {"word": "cairn"}), ("stop", {"at": 1})]
+    made = [(call.name, json.loads(call.arguments)) for call in reply.calls]
+    assert (reply.text, made) == ("Two.", expected)
+    # What clients run a call by is whole, and nothing comes behind it.
+    ended: list[int] = []
+    for event in events:
+        at = event.get("output_index", event.get("index", -1))
+        assert at not in ended
+        if event["type"] in ("content_block_stop", "response.output_item.done"):
+            ended.append(at)
+        if event["type"] == "response.output_item.done" and at:
+            assert json.loads(event["item"]["arguments"]) == expected[at - 1][1]
+    assert ended == [0, 1, 2]
+
+
+def test_a_response_repeats_the_settings_that_were_asked_for() -> None:
+    asked = {**ASKED[RESPONSES], "temperature": 0, "parallel_tool_calls": False, "top_p": None}
+    answer = posted(RESPONSES, asked, chat_only)[0].json()
+    assert (answer["temperature"], answer["parallel_tool_calls"]) == (0, False)
+    assert (answer["top_p"], answer["tool_choice"]) == (1.0, "auto")
 
 
 def test_a_conversation_of_messages_reaches_the_server_whole() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.record.wires import Body, Tokens, wire_of
@@ -26,7 +26,7 @@ class Piece:
     Attributes:
         kind: text of the thoughts, of the answer, the beginning of a call, or of its arguments.
         text: what is added; of a call its name.
-        call: number of the call.
+        call: number of the call, from 0; its beginning comes first, and once.
         id: of a call that begins.
     """
 
@@ -34,6 +34,16 @@ class Piece:
     text: str
     call: int = 0
     id: str = ""
+
+
+@dataclass
+class _Call:
+    """A call as far as it came; `waiting` are arguments that came before its name."""
+
+    number: int
+    id: str = ""
+    name: str = ""
+    waiting: str = ""
 
 
 @dataclass
@@ -53,6 +63,8 @@ class Head:
     finish: str | None = None
     stop: str | None = None
     tokens: Tokens | None = None
+    _calls: dict[int, _Call] = field(default_factory=dict[int, _Call], repr=False)
+    _begun: int = field(default=0, repr=False)
 
     def name(self, event: Body) -> None:
         """Take the names that a chunk, or a whole answer, has for itself and its model."""
@@ -68,8 +80,35 @@ class Head:
             choice = mapping(raw)
             said = mapping(choice.get("delta")) or mapping(choice.get("message"))
             yield from _pieces(said)
+            for at, one in enumerate(listing(said.get("tool_calls"))):
+                yield from self._part(at, mapping(one))
             self.finish = string(choice.get("finish_reason")) or self.finish
             self.stop = string(choice.get("stop_reason")) or self.stop
+
+    def _part(self, at: int, part: Body) -> Iterator[Piece]:
+        """The pieces of a part of a call.
+
+        Servers number parallel calls, or give all of them the number 0, or none: another id on a
+        known number is another call, and so is another name where there are no numbers.
+        """
+        function = mapping(part.get("function"))
+        name, text = string(function.get("name")), string(function.get("arguments"))
+        own, numbered = string(part.get("id")), part.get("index") is not None
+        index = count(part["index"]) if numbered else at
+        call = self._calls.get(index)
+        renamed = call is not None and not numbered and bool(name) and call.name not in ("", name)
+        if call is None or renamed or (own and call.id not in ("", own)):
+            call = self._calls[index] = _Call(self._begun)
+            self._begun += 1
+        call.id = call.id or own
+        if name and not call.name:
+            call.name = name
+            yield Piece("call", name, call.number, call.id)
+            text, call.waiting = call.waiting + text, ""
+        if not call.name:
+            call.waiting += text
+        elif text:
+            yield Piece("arguments", text, call.number)
 
 
 def _pieces(said: Body) -> Iterator[Piece]:
@@ -79,14 +118,6 @@ def _pieces(said: Body) -> Iterator[Piece]:
     text = string(said.get("content")) or string(said.get("refusal"))
     if text:
         yield Piece("text", text)
-    for at, raw in enumerate(listing(said.get("tool_calls"))):
-        call = mapping(raw)
-        number = count(call["index"]) if "index" in call else at
-        function = mapping(call.get("function"))
-        if string(function.get("name")):
-            yield Piece("call", string(function.get("name")), number, string(call.get("id")))
-        if string(function.get("arguments")):
-            yield Piece("arguments", string(function.get("arguments")), number)
 
 
 def error_of(event: Body) -> str | None:

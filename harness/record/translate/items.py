@@ -28,7 +28,8 @@ class Answer:
         self.head = Head()
         self._asked = asked
         self._items: list[Body] = []
-        self._open: tuple[str, int] | None = None
+        self._calls: dict[int, int] = {}
+        self._open: dict[int, str] = {}
         self._sent = 0
 
     def begin(self) -> list[Body]:
@@ -57,21 +58,23 @@ class Answer:
 
     def _piece(self, piece: Piece) -> list[Body]:
         if piece.kind == "call":
-            return self._item(("call", piece.call), {
+            self._calls[piece.call] = len(self._items)
+            return self._item("call", {
                 "type": "function_call", "id": self._id("fc"), "status": "in_progress",
                 "call_id": piece.id or self._id("call"), "name": piece.text, "arguments": "",
             })  # fmt: skip
         if piece.kind == "arguments":
-            self._items[-1]["arguments"] += piece.text
-            return [self._event("function_call_arguments.delta", delta=piece.text)]
+            at = self._calls[piece.call]
+            self._items[at]["arguments"] += piece.text
+            return [self._event("function_call_arguments.delta", at, delta=piece.text)]
         if piece.kind == "reasoning":
-            begun = self._item(("reasoning", -1), {
+            begun = self._item("reasoning", {
                 "type": "reasoning", "id": self._id("rs"), "summary": [],
                 "content": [{"type": "reasoning_text", "text": ""}],
             })  # fmt: skip
             self._items[-1]["content"][0]["text"] += piece.text
             return [*begun, self._event("reasoning_text.delta", content_index=0, delta=piece.text)]
-        begun = self._item(("text", -1), {
+        begun = self._item("text", {
             "type": "message", "id": self._id("msg"), "status": "in_progress",
             "role": "assistant", "content": [],
         })  # fmt: skip
@@ -82,49 +85,55 @@ class Answer:
         delta = self._event("output_text.delta", content_index=0, delta=piece.text, logprobs=[])
         return [*begun, delta]
 
-    def _item(self, place: tuple[str, int], item: Body) -> list[Body]:
-        """The events that open an item, if it is not open."""
-        if self._open == place:
+    def _item(self, kind: str, item: Body) -> list[Body]:
+        """The events that open an item, unless it is a text that is open.
+
+        Calls stay open beside each other: their arguments may come in turns.
+        """
+        kinds = set(self._open.values())
+        if kind != "call" and kinds == {kind}:
             return []
-        closing = self._close()
-        self._open = place
+        closing = [] if kinds == {"call"} and kind == "call" else self._close()
+        at = len(self._items)
+        self._open[at] = kind
         self._items.append(item)
         shown: Body = {**item, "content": []} if "content" in item else dict(item)
-        added = {"type": "response.output_item.added", "output_index": self._at, "item": shown}
-        return [*closing, added]
+        return [*closing, {"type": "response.output_item.added", "output_index": at, "item": shown}]
 
     def _close(self) -> list[Body]:
-        """The events that close the item that is open."""
-        if self._open is None:
-            return []
-        kind, item = self._open[0], self._items[-1]
-        self._open = None
+        """The events that close the items that are open."""
         made: list[Body] = []
+        for at, kind in self._open.items():
+            made += self._closed(at, kind)
+        self._open.clear()
+        return made
+
+    def _closed(self, at: int, kind: str) -> list[Body]:
+        made: list[Body] = []
+        item = self._items[at]
         if kind == "call":
             facts = {"arguments": item["arguments"], "name": item["name"]}
-            made.append(self._event("function_call_arguments.done", **facts))
+            made.append(self._event("function_call_arguments.done", at, **facts))
         else:
             [part] = item["content"]
             done = {"content_index": 0, "text": part["text"]}
             if kind == "reasoning":
-                made.append(self._event("reasoning_text.done", **done))
+                made.append(self._event("reasoning_text.done", at, **done))
             else:
-                made.append(self._event("output_text.done", **done, logprobs=[]))
-                made.append(self._event("content_part.done", content_index=0, part=dict(part)))
+                made.append(self._event("output_text.done", at, **done, logprobs=[]))
+                made.append(self._event("content_part.done", at, content_index=0, part=dict(part)))
         if "status" in item:
             item["status"] = "completed"
-        done_item = {"type": "response.output_item.done", "output_index": self._at}
-        return [*made, {**done_item, "item": dict(item)}]
-
-    @property
-    def _at(self) -> int:
-        return len(self._items) - 1
+        done_item = {"type": "response.output_item.done", "output_index": at, "item": dict(item)}
+        return [*made, done_item]
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{self.head.id}_{len(self._items)}"
 
-    def _event(self, kind: str, **values: Any) -> Body:
-        place = {"output_index": self._at, "item_id": self._items[-1]["id"]}
+    def _event(self, kind: str, at: int = -1, **values: Any) -> Body:
+        """An event about an item; without `at`, the last one."""
+        at = at % len(self._items)
+        place = {"output_index": at, "item_id": self._items[at]["id"]}
         return {"type": f"response.{kind}", **place, **values}
 
     def _numbered(self, events: Sequence[Body]) -> list[Body]:
@@ -135,7 +144,8 @@ class Answer:
         return made
 
     def _response(self, status: str) -> Body:
-        asked = {name: self._asked.get(name) or value for name, value in _ECHOED.items()}
+        given = {name: self._asked[name] for name in _ECHOED if self._asked.get(name) is not None}
+        asked = _ECHOED | given
         cut = _CUT.get(self.head.finish or "")
         return {
             **asked,

@@ -145,7 +145,7 @@ class Answer:
         self._model = asked.get("model")
         self._blocks: list[Body] = []
         self._calls: dict[int, int] = {}
-        self._open: tuple[str, int] | None = None
+        self._open: dict[int, str] = {}
 
     def begin(self) -> list[Body]:
         """The first event of the stream."""
@@ -172,42 +172,44 @@ class Answer:
     def _piece(self, piece: Piece) -> list[Body]:
         if piece.kind in ("text", "reasoning"):
             kind = "text" if piece.kind == "text" else "thinking"
-            begun = self._at(kind, -1, {"type": kind, kind: ""})
+            begun = self._begun(kind, {"type": kind, kind: ""})
             self._blocks[-1][kind] += piece.text
-            return [*begun, self._delta({"type": f"{kind}_delta", kind: piece.text})]
+            delta = {"type": f"{kind}_delta", kind: piece.text}
+            return [*begun, self._delta(delta, len(self._blocks) - 1)]
         if piece.kind == "call":
             name, number = piece.text, piece.call
             shown = piece.id or f"call_{self.head.id}_{number}"
             block: Body = {"type": "tool_use", "id": shown, "name": name, "input": {}}
-            begun = self._at("tool_use", number, block)
-            if begun:
-                self._blocks[-1]["input"] = ""
+            self._calls[number] = len(self._blocks)
+            begun = self._begun("tool_use", block)
+            self._blocks[-1]["input"] = ""
             return begun
-        at = self._calls.get(piece.call, len(self._blocks) - 1)
+        at = self._calls[piece.call]
         self._blocks[at]["input"] += piece.text
         return [self._delta({"type": "input_json_delta", "partial_json": piece.text}, at)]
 
-    def _at(self, kind: str, number: int, block: Body) -> list[Body]:
-        """The events that open a block, if it is not open."""
-        if self._open == (kind, number):
+    def _begun(self, kind: str, block: Body) -> list[Body]:
+        """The events that open a block, unless it is a text that is open.
+
+        Calls stay open beside each other: their arguments may come in turns.
+        """
+        kinds = set(self._open.values())
+        if kind != "tool_use" and kinds == {kind}:
             return []
-        closing = self._close()
-        self._open = (kind, number)
-        self._calls[number] = len(self._blocks)
+        closing = [] if kinds == {"tool_use"} and kind == "tool_use" else self._close()
         shown = {**block, "signature": ""} if kind == "thinking" else block
+        at = len(self._blocks)
+        self._open[at] = kind
         self._blocks.append(dict(shown))
-        at = len(self._blocks) - 1
         return [*closing, {"type": "content_block_start", "index": at, "content_block": shown}]
 
-    def _delta(self, delta: Body, at: int | None = None) -> Body:
-        place = len(self._blocks) - 1 if at is None else at
-        return {"type": "content_block_delta", "index": place, "delta": delta}
+    def _delta(self, delta: Body, at: int) -> Body:
+        return {"type": "content_block_delta", "index": at, "delta": delta}
 
     def _close(self) -> list[Body]:
-        if self._open is None:
-            return []
-        self._open = None
-        return [{"type": "content_block_stop", "index": len(self._blocks) - 1}]
+        made: list[Body] = [{"type": "content_block_stop", "index": at} for at in self._open]
+        self._open.clear()
+        return made
 
     def _message(self) -> Body:
         return {
