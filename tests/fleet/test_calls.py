@@ -155,7 +155,7 @@ def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before(
     budget = Budget()
 
     async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
-        (model, _), _ = found
+        model = found[0][0]
         await model.complete(ASKED)
         budget.change(calls=2)
         await asyncio.sleep(0.05)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 import time
@@ -14,7 +15,11 @@ import pytest
 
 from harness.core import BadInput, signals
 from harness.core.signals import Operation
-from harness.fleet import Channel, Retelling, part, telling
+from harness.fleet import Channel, Retelling, part, relay_service, telling
+from harness.fleet.relay import RelayedModel
+from harness.models import CallStore, ChatModel, open_model
+
+SAID = {"content": "What is the total?"}
 
 
 class Heard:
@@ -62,12 +67,14 @@ async def connected() -> AsyncGenerator[tuple[Channel, Channel]]:
 
 def told(number: int, name: str, **more: Any) -> dict[str, Any]:
     """How a worker tells that a call has begun."""
-    common = {"kind": "chat", "facts": {}, "at": time.time_ns(), "part": 1, "within": None}
+    where = {"part": 1, "within": None}
+    common: dict[str, Any] = {"kind": "chat", "facts": {}, "at": time.time_ns(), **where}
     return {"number": number, "name": name, **common, **more}
 
 
 def ended(number: int, **more: Any) -> dict[str, Any]:
-    common = {"facts": {}, "seconds": 2.5, "at": time.time_ns(), "content": {}, "error": None}
+    told: dict[str, Any] = {"facts": {}, "content": {}, "error": None}
+    common = {**told, "seconds": 2.5, "at": time.time_ns()}
     return {"number": number, **common, **more}
 
 
@@ -79,6 +86,7 @@ def test_operations_stand_where_they_were_handed_out_and_those_of_the_dead_fail(
             retelling = Retelling(wanted=True)
             driver.methods = retelling.of(driver).methods()
             with signals.operation("invoke_agent", "a"), retelling.part() as number:
+                assert number is not None
                 worker.tell("began", told(1, "tool", part=number, at=7))
                 worker.tell("began", told(2, "call", part=number, within=1))
                 worker.tell("noted", {"name": "retry", "facts": {}, "part": number, "within": 2})
@@ -143,6 +151,49 @@ def test_a_worker_tells_calls_and_tools_and_where_they_belong() -> None:
     assert "secret" not in str(seen)
     assert warned == {"logger": "harness.models", "level": 30, "message": "about something"}
     assert (aside["name"], aside["part"]) == ("aside", None)
+
+
+def test_a_call_that_the_driver_answers_stands_where_the_worker_asked() -> None:
+    heard = Heard()
+
+    async def asked(driver: Channel, worker: Channel, model: ChatModel) -> None:
+        retelling = Retelling(wanted=True)
+        told_of = retelling.of(driver)
+        driver.methods = {**told_of.methods(), **relay_service(model, told_of.context)}
+        relayed, messages = RelayedModel(worker, model.spec, True), [{"role": "user"} | SAID]
+        with signals.operation("invoke_agent", "a"), retelling.part() as number:
+            elsewhere = contextvars.Context()  # as in the worker: what is asked says where
+            with part(number):
+                await relayed.complete(messages)
+            worker.tell("began", told(1, "tool", part=number, kind="execute_tool"))
+            value = {"messages": messages, "tools": None, "sampling": {"seed": 7}}
+            value |= {"response_format": None, "place": {"part": number, "within": 1}}
+            asking = worker.ask("complete", value)
+            await asyncio.create_task(asking, context=elsewhere)
+            worker.tell("ended", ended(1))
+            await asyncio.sleep(0.01)
+
+    async def main() -> None:
+        with CallStore() as store:
+            model = open_model("simulated/ledger", calls=store)
+            async with connected() as (driver, worker):
+                await asked(driver, worker, model)
+            await model.aclose()
+
+    with signals.watching(heard):
+        asyncio.run(main())
+    assert heard.events == [
+        "+a",
+        "+ledger",
+        "-ledger",
+        "+tool",
+        "+ledger",
+        "-ledger",
+        "-tool",
+        "-a",
+    ]
+    attempt, first, tool, second = heard.operations
+    assert (first.parent, second.parent) == (attempt, tool)
 
 
 def test_nobody_watches_and_nothing_is_kept() -> None:

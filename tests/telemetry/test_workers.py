@@ -74,21 +74,6 @@ def test_workers_are_seen_as_if_all_were_done_here(
     assert sum("retry" in row for row in there["log"]) == 1
 
 
-def test_calls_that_the_driver_makes_for_its_workers_stand_in_their_attempts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with collector() as collected:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.url)
-        with telemetry(otel=True):
-            evaluated(tmp_path, models=("simulated/lookup",), workers=1)
-    chats = collected.of("chat")
-    assert len(chats) >= 2
-    samples = {span.span_id: attributes(span) for span in collected.of("invoke_agent")}
-    for chat in chats:
-        own = attributes(chat)["gen_ai.conversation.id"]
-        assert samples[chat.parent_span_id]["gen_ai.conversation.id"] == own
-
-
 def _seen(collected: Collected, span: Span) -> str:
     """Name, attributes, events and parent of a span; it lies within its parent."""
     told = attributes(span)
