@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput, Edit, Patch
+from harness.core import BadInput, Edit, Patch, Refused
 from harness.skills import (
     Provenance,
     Skill,
@@ -17,6 +17,7 @@ from harness.skills import (
     provenance_of,
     provenance_path,
     read_provenance,
+    refuse_ungated,
     write_provenance,
     write_skill,
 )
@@ -40,6 +41,25 @@ def sources(skill: Skill, provenance: Provenance) -> dict[str, tuple[str, ...]]:
     lines = skill.text.removesuffix("\n").split("\n")
     found = [explain(provenance, skill, "SKILL.md", n + 1) for n in range(len(lines))]
     return {one.text: one.edit.sources for one in found if one.edit and one.text}
+
+
+def test_what_a_gate_said_holds_for_that_skill_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "a-skill"
+    result = apply_patch(START, learned("- w1", "Writing", "t1"))
+    write_skill(result.skill, folder)
+    refuse_ungated(folder)  # written by hand
+    provenance = provenance_of(result, START)
+    for gate in ("accepted", ""):
+        write_provenance(provenance.model_copy(update={"gate": gate}), folder)
+        refuse_ungated(folder)
+    for gate in ("none", "refused"):
+        write_provenance(provenance.model_copy(update={"gate": gate}), folder)
+        with pytest.raises(Refused, match=rf"\(gate: {gate}\): run `harness evolve` with a gate"):
+            refuse_ungated(folder)
+    write_provenance(provenance.model_copy(update={"gate": "accepted"}), folder)
+    (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "- by hand\n")
+    with pytest.raises(Refused, match="edited since"):
+        refuse_ungated(folder)
 
 
 def test_origins_survive_a_second_round_above_them() -> None:
