@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,10 +27,17 @@ def import_log(log: Path, out: Path | None, as_json: bool) -> None:
     report = import_inspect(log, folder)
     theirs = RunReader(folder).lock["inspect"]
     lines = [
-        f"inspect says {name}: {', '.join(f'{key} {value:g}' for key, value in found.items())}"
+        f"inspect says {name}: {', '.join(f'{key} {_shown(one)}' for key, one in found.items())}"
         for name, found in theirs["scores"].items()
     ]
     emit(
         {**report.model_dump(mode="json"), "inspect": theirs}, as_json,
         "\n".join([report_text(report), *lines]),
     )  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    """A metric for people; one that was no number in the log (NaN) is none."""
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

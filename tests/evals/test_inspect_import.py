@@ -110,6 +110,15 @@ def test_the_command_says_what_inspect_said(tmp_path: Path) -> None:
     assert isinstance(again.exception, BadInput)
 
 
+def test_a_metric_that_is_no_number_is_none(tmp_path: Path) -> None:
+    metrics = {"accuracy": {"value": 1}, "stderr": {"value": float("nan")}, "by": {"value": "x"}}
+    results = {"scores": [{"name": "match", "metrics": metrics}]}
+    log = written(tmp_path / "l.eval", [scored("a", "C")], results=results)
+    done = CliRunner().invoke(cli, ["eval", "import", str(log), "--out", str(tmp_path / "run")])
+    assert (done.exit_code, done.exception) == (0, None)
+    assert "inspect says match: accuracy 1, by x, stderr none" in done.output
+
+
 @pytest.mark.parametrize("content", [b"", b"PK", b"no zip", b"{}"])
 def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "l.eval").write_bytes(content)
