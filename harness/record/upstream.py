@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -68,7 +69,9 @@ class Upstream:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         transport = None if self.app is None else InProcess(self.app)
         if self.translate:
-            transport = Translating(transport or httpx.AsyncHTTPTransport(limits=limits))
+            # A transport of one's own switches off the proxies that the environment names.
+            direct = httpx.AsyncHTTPTransport(limits=limits, proxy=_proxy(self.openai))
+            transport = Translating(transport or direct)
         return httpx.AsyncClient(timeout=_SECONDS, limits=limits, transport=transport)
 
     @property
@@ -109,6 +112,17 @@ def find_upstream(
     chat_only = translate or endpoint.app is not None
     urls = _both(endpoint.urls[0])
     return Upstream(*urls, spec, endpoint.key, endpoint.app, translate=chat_only)
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for a URL (`HTTPS_PROXY`, `NO_PROXY` and the like)."""
+    parts = httpx.URL(url)
+    host = parts.host if parts.port is None else f"{parts.host}:{parts.port}"
+    named = getproxies()
+    proxy = named.get(parts.scheme) or named.get("all")
+    if not proxy or proxy_bypass(host):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _both(url: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,8 @@ def started(folder: Path, url: str, terminal: int | None) -> subprocess.Popen[by
     command = [sys.executable, "-m", "harness", "record", "--out", str(folder / "r"), "--upstream",
                url, "--", sys.executable, "-c", AGENT, str(folder)]  # fmt: skip
     own = "import os, sys, fcntl, signal, termios; os.setsid(); "
-    own += "signal.signal(signal.SIGINT, signal.SIG_DFL); "  # a job in the background ignores it
+    for ignored in ("SIGINT", "SIGHUP"):  # by a job in the background, or under nohup
+        own += f"signal.signal(signal.{ignored}, signal.SIG_DFL); "
     own += "fcntl.ioctl(0, termios.TIOCSCTTY, 0) if os.isatty(0) else None; "
     own += "os.execv(sys.argv[1], sys.argv[1:])"
     return subprocess.Popen(
@@ -64,7 +64,7 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["Ctrl-C", "SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("way", ["Ctrl-C", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_reaches_the_command_once(way: str, tmp_path: Path) -> None:
     ours, theirs = pty.openpty() if way == "Ctrl-C" else (None, None)
     with provide(speaking(lambda _: Said("Hello"))) as provider:
@@ -75,8 +75,8 @@ def test_a_signal_reaches_the_command_once(way: str, tmp_path: Path) -> None:
         else:
             os.write(ours, b"\x03")
         assert process.wait(60) == 7
-    expected: Sequence[int] = [signal.SIGTERM if way == "SIGTERM" else signal.SIGINT]
-    assert (tmp_path / "got").read_text().split() == [str(int(one)) for one in expected]
+    expected = signal.SIGINT if way == "Ctrl-C" else getattr(signal, way)
+    assert (tmp_path / "got").read_text().split() == [str(int(expected))]
     [kept] = Recording(tmp_path / "r").exchanges
     assert kept.outcome == "complete"
     assert list((tmp_path / "r" / "trajectories").iterdir())

@@ -294,6 +294,27 @@ def test_an_answer_that_was_cut_off_says_so(path: str, said: str) -> None:
     assert (body.get("stop_reason") or body["incomplete_details"]["reason"]) == said
 
 
+def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script(provider: Provider, seen: Seen) -> Answer:
+        return speaking(looking_up)(provider, Seen(CHAT, seen.headers, seen.body))
+
+    async def ask(url: str) -> int:
+        upstream = find_upstream(url, translate=True)
+        async with upstream.client() as client:
+            return (await client.post(upstream.url(MESSAGES, {}), json=ASKED[MESSAGES])).status_code
+
+    for name in ("http_proxy", "all_proxy", "no_proxy", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with provide(script) as provider:
+        monkeypatch.setenv("HTTP_PROXY", provider.url)
+        assert asyncio.run(ask("http://model.invalid/v1")) == 200
+        assert [seen.path for seen in provider.seen] == [f"http://model.invalid{CHAT}"]
+        monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:9")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert asyncio.run(ask(provider.url)) == 200
+    assert provider.seen[-1].path == CHAT
+
+
 def test_a_model_of_this_process_is_always_translated_for() -> None:
     upstream = find_upstream("simulated/lookup")
     assert upstream.translate
