@@ -7,8 +7,6 @@ import contextvars
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from harness.core.signals import Operation
 from harness.fleet import Channel, Retelling, part, relay_service, telling
 from harness.fleet.relay import RelayedModel
 from harness.models import CallStore, ChatModel, open_model
+from tests.fleet.test_channel import connected
 
 SAID = {"content": "What is the total?"}
 
@@ -43,28 +42,6 @@ class Heard:
         self.events.append(f"!{name} in {operation.name if operation else 'nothing'}")
 
 
-@asynccontextmanager
-async def connected() -> AsyncGenerator[tuple[Channel, Channel]]:
-    """A driver's and a worker's end of a connection."""
-    loop = asyncio.get_running_loop()
-    driver: asyncio.Future[Channel] = loop.create_future()
-
-    def accepted() -> Channel:
-        driver.set_result(Channel())
-        return driver.result()
-
-    server = await loop.create_server(accepted, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    _, worker = await loop.create_connection(Channel, "127.0.0.1", port)
-    try:
-        yield await driver, worker
-    finally:
-        worker.close()
-        await worker.closed
-        server.close()
-        await asyncio.sleep(0.01)
-
-
 def told(number: int, name: str, **more: Any) -> dict[str, Any]:
     """How a worker tells that a call has begun."""
     where = {"part": 1, "within": None}
@@ -82,7 +59,7 @@ def test_operations_stand_where_they_were_handed_out_and_those_of_the_dead_fail(
     heard = Heard()
 
     async def main() -> None:
-        async with connected() as (driver, worker):
+        async with connected({}, {}) as (driver, worker):
             retelling = Retelling(wanted=True)
             driver.methods = retelling.of(driver).methods()
             with signals.operation("invoke_agent", "a"), retelling.part() as number:
@@ -117,7 +94,7 @@ def test_a_worker_tells_calls_and_tools_and_where_they_belong() -> None:
     seen: list[tuple[str, dict[str, Any]]] = []
 
     async def main() -> None:
-        async with connected() as (driver, worker):
+        async with connected({}, {}) as (driver, worker):
 
             def keep(name: str) -> Any:
                 async def method(value: dict[str, Any]) -> None:
@@ -176,7 +153,7 @@ def test_a_call_that_the_driver_answers_stands_where_the_worker_asked() -> None:
     async def main() -> None:
         with CallStore() as store:
             model = open_model("simulated/ledger", calls=store)
-            async with connected() as (driver, worker):
+            async with connected({}, {}) as (driver, worker):
                 await asked(driver, worker, model)
             await model.aclose()
 
@@ -198,7 +175,7 @@ def test_a_call_that_the_driver_answers_stands_where_the_worker_asked() -> None:
 
 def test_nobody_watches_and_nothing_is_kept() -> None:
     async def main() -> tuple[int | None, object]:
-        async with connected() as (driver, _):
+        async with connected({}, {}) as (driver, _):
             retelling = Retelling(wanted=False)
             with retelling.part() as number:
                 return number, retelling.of(driver).context({"part": number, "within": None})

@@ -62,8 +62,9 @@ def test_workers_are_seen_as_if_all_were_done_here(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv(CAPTURE_VARIABLE, "span_only")
-    here = watched(tmp_path / "here", monkeypatch)
-    there = watched(tmp_path / "there", monkeypatch, workers=1)
+    budget = {"budget_tokens": 10**6}  # replies need a bound: that is warned of
+    here = watched(tmp_path / "here", monkeypatch, **budget)
+    there = watched(tmp_path / "there", monkeypatch, workers=1, **budget)
     assert there["spans"] == here["spans"]
     assert there["metrics"] == here["metrics"]
     assert there["log"] == here["log"]
@@ -72,6 +73,7 @@ def test_workers_are_seen_as_if_all_were_done_here(
     assert sum("BadInput" in span and "invoke_agent t1" in span for span in there["spans"]) == 1
     assert sum("harness.retry" in span for span in there["spans"]) == 1
     assert sum("retry" in row for row in there["log"]) == 1
+    assert sum("max_tokens=4096 is sent" in row for row in there["log"]) == 1
 
 
 def _seen(collected: Collected, span: Span) -> str:
