@@ -1,4 +1,4 @@
-"""Eval runs: suites, the runner, statistics, comparison and the static page."""
+"""Eval runs: suites, the runner, statistics and comparison."""
 
 from __future__ import annotations
 

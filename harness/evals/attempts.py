@@ -1,4 +1,4 @@
-"""Attempts at tasks: one in its fresh work folder, many side by side."""
+"""Attempts at tasks, each in its fresh work folder."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from harness.evals.types import ItemRecord
 from harness.models.limited import LimitedModel, LiveLimits
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
+from harness.tasks import leaves_workbook
 from harness.tasks.types import Family
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ class Attempts:
         if account.limit is not None:
             raise account.limit
         if account.ended is not None:
-            attempt = replace(attempt, invalid=str(account.ended))
+            # What it said then is in its trajectory: an answer would be judged some day.
+            attempt = replace(attempt, answer=None, invalid=str(account.ended))
         return replace(attempt, usage=attempt.usage + account.usage)
 
 
@@ -140,7 +142,7 @@ def attempt_context(
         skill: skill directory, or None.
         skill_mode: in place of the suite's.
     """
-    spreadsheet = task.check == "spreadsheet" or _writes_answer(task)
+    spreadsheet = leaves_workbook(task)
     tools = suite.tools
     if tools is None:
         tools = ("python", "bash") if spreadsheet else ()
@@ -154,11 +156,6 @@ def attempt_context(
         protocol=suite.protocol,
         output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
     )
-
-
-def _writes_answer(task: Task) -> bool:
-    """Whether a question about a table is answered in a workbook."""
-    return task.check == "tableqa" and task.meta.get("form") != "reply"
 
 
 @asynccontextmanager

@@ -50,21 +50,41 @@ def begin(
         accept: parts that may differ.
     """
     parts = parts_of(plan, model.spec, reference)
-    carried = next((row.carried for row in read_parts(out)), None)
+    carried, fresh = _carried(out), Spend()
     steps: list[Step] = []
     if earlier is not None:
         steps = plan_reuse(plan, parts, earlier, accept)
         if carried is None:
-            spent = _carry_calls(earlier, calls)
-            carried = (spent.usd, spent.tokens, spent.calls)
-    usd, tokens, count = carried or (0.0, 0, 0)
-    budget.adopt(f"{out} before it began", Spend(-usd, -tokens, -count))
-    lock = plan.lock(model)
-    write_parts(out, parts.model_copy(update={"carried": (usd, tokens, count)}), lock)
+            before = calls.spend()
+            carried = _carry_calls(earlier, calls)
+            fresh = calls.spend() - before  # came after the budget had looked into the store
+    carried = carried or Spend()
+    budget.adopt(_before(out), fresh - carried)
+    lock, amount = plan.lock(model), (carried.usd, carried.tokens, carried.calls)
+    write_parts(out, parts.model_copy(update={"carried": amount}), lock)
     if earlier is not None:
         with RunWriter(out, lock) as run:
             take_over(plan, steps, earlier, run, family)
     return steps
+
+
+def adopt_spent(out: Path, budget: Budget) -> None:
+    """Count what a run folder has spent so far, if there is one, against a budget."""
+    if not (out / CALLS).is_file():
+        return
+    with CallStore(out / CALLS) as calls:
+        budget.adopt(calls.name, calls.spend())
+    if (carried := _carried(out)) is not None:
+        budget.adopt(_before(out), Spend() - carried)
+
+
+def _before(out: Path) -> str:
+    return f"{out.resolve()} before it began"
+
+
+def _carried(out: Path) -> Spend | None:
+    """What the answers that a run began with had cost; None if it has not begun."""
+    return next((Spend(*row.carried) for row in read_parts(out)), None)
 
 
 def _carry_calls(earlier: Path, calls: CallStore) -> Spend:

@@ -39,7 +39,7 @@ class RunComparison(Value):
         after: report of this run.
         paired: the paired comparison.
         detectable: smallest lift that this many tasks can detect at 80 % power.
-        differs: lock fields that differ besides skill and model; a comparison across other
+        differs: lock fields that differ, skill and model among them; a comparison across other
             tasks is flagged here.
         changes: attempts that passed in one and failed in the other.
     """

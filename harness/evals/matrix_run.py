@@ -9,8 +9,8 @@ from pathlib import Path
 from harness.core import BadInput, LimitReached, Unreachable, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix import Cell, MatrixFile, lock_of, write_lock
-from harness.evals.session import Evaluator, ProgressHook
-from harness.evals.settings import EvalSettings, agent_model_spec
+from harness.evals.session import Evaluator, ProgressHook, open_agent_model
+from harness.evals.settings import EvalSettings
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.models.budget import Spend
 from harness.models.calls import CallStore
@@ -55,14 +55,12 @@ class MatrixRun:
             LimitReached: when the budget is spent; finished attempts are kept.
         """
         cells = self.matrix.cells()
-        for cell in {(cell.suite, cell.context): cell for cell in cells}.values():
-            Evaluator(self._settings_of(cell), self._suite(cell))  # opens the agent
-        for cell in cells:
-            self._skill(cell)
-            agent_model_spec((self.matrix.models[cell.model].spec,))
+        self._try(cells)
         write_lock(self.out, lock_of(self.matrix))
+        spent = {cell: spent_in(self.out / cell.folder) for cell in cells}
         for cell in cells:
-            evaluator = Evaluator(self._left(cell), self._suite(cell))
+            others = sum((one for name, one in spent.items() if name != cell), Spend())
+            evaluator = Evaluator(self._left(cell, others), self._suite(cell))
             if on_cell is not None:
                 on_cell(cell, "runs")
             run = evaluator.run(self.out / cell.folder, self._skill(cell), on_progress=on_progress)
@@ -71,6 +69,19 @@ class MatrixRun:
             except Unreachable as error:
                 if on_cell is not None:
                     on_cell(cell, str(error))
+            spent[cell] = spent_in(self.out / cell.folder)
+
+    def _try(self, cells: list[Cell]) -> None:
+        """Open everything once: what cannot be used is found before anything is paid for."""
+        for cell in {(cell.suite, cell.context): cell for cell in cells}.values():
+            Evaluator(self._settings_of(cell), self._suite(cell))  # opens the agent
+        for cell in cells:
+            self._skill(cell)
+        for cell in {cell.model: cell for cell in cells}.values():
+            settings = self._settings_of(cell, Spend(1.0, 1, 1))
+            with CallStore() as nothing:
+                model = open_agent_model(settings, nothing)
+                loops.run(model.aclose())
 
     def estimates(self) -> list[tuple[Cell, Estimate]]:
         """What every cell is expected to cost, without a call."""
@@ -86,9 +97,13 @@ class MatrixRun:
         return found
 
     def _suite(self, cell: Cell) -> LoadedSuite:
+        return self.matrix.contexts[cell.context].applied(load_suite(self._named(cell)))
+
+    def _named(self, cell: Cell) -> str:
+        """The suite's path from here, or the name of a shipped one."""
         named = self.matrix.suites[cell.suite]
-        suite = load_suite(str(self._found(named)) if self._found(named).exists() else named)
-        return self.matrix.contexts[cell.context].applied(suite)
+        found = self._found(named)
+        return str(found) if found.exists() else named
 
     def _skill(self, cell: Cell) -> Path | None:
         named = self.matrix.skills[cell.skill]
@@ -111,7 +126,7 @@ class MatrixRun:
         matrix, mine, model = self.matrix, self._settings, self.matrix.models[cell.model]
         left = left or Spend()
         return EvalSettings(
-            suite=self.matrix.suites[cell.suite],
+            suite=self._named(cell),
             skill=self._skill(cell),
             epochs=matrix.epochs,
             limit=matrix.limit,
@@ -126,8 +141,12 @@ class MatrixRun:
             budget_calls=None if mine.budget_calls is None else left.calls,
         )
 
-    def _left(self, cell: Cell) -> EvalSettings:
+    def _left(self, cell: Cell, spent: Spend) -> EvalSettings:
         """Settings of a cell with what the other cells have left of the budgets.
+
+        Args:
+            cell: the cell.
+            spent: by the others.
 
         Raises:
             LimitReached: if they have left nothing.
@@ -138,9 +157,6 @@ class MatrixRun:
         }  # fmt: skip
         if all(limit is None for limit in limits.values()):
             return self._settings_of(cell)
-        spent = sum(
-            (spent_in(self.out / one.folder) for one in self.matrix.cells() if one != cell), Spend()
-        )
         left = Spend(mine.budget_usd or 0.0, mine.budget_tokens or 0, mine.budget_calls or 0)
         left = left - spent
         for name, limit in limits.items():

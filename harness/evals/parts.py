@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from harness.core import Task, Value, digest, digest_file, digest_tree, write_atomic
 from harness.core.rundir import RunReader
 from harness.evals.plan import prompts_digest
+from harness.evals.suite import possible_path
+from harness.tasks import leaves_workbook
 from harness.tasks.code_checks import is_function
 
 if TYPE_CHECKING:
@@ -96,18 +98,17 @@ def sample_parts(task: Task, base: Path) -> SampleParts:
     row = task.model_dump(mode="json", include={"prompt", "meta"})
     check = task.check or ""
     code = _content(base / check.rpartition(":")[0]) if is_function(check) else ""
-    # A workbook task has tools of its own: its check decides how it is attempted, too.
+    # Such a task has tools of its own: its check decides how it is attempted, too.
     return SampleParts(
-        sample=digest([row, sorted(files), check == "spreadsheet"])[:LENGTH],
+        sample=digest([row, sorted(files), leaves_workbook(task)])[:LENGTH],
         files=digest(files)[:LENGTH],
         grading=digest([task.check, task.answer, code, _gold(task, base)])[:LENGTH],
     )
 
 
 def _gold(task: Task, base: Path) -> str:
-    answer = task.answer
-    short = isinstance(answer, str) and 0 < len(answer) < 500 and "\n" not in answer
-    return _content(base / answer) if short and isinstance(answer, str) else ""
+    answer = possible_path(task)
+    return _content(base / answer) if answer else ""
 
 
 def _content(path: Path) -> str:

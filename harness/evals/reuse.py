@@ -11,6 +11,7 @@ from harness.core.rundir import RunReader
 from harness.evals.parts import RunParts, SampleParts, read_parts
 from harness.evals.plan import attempt_id
 from harness.evals.types import ItemRecord
+from harness.tasks import leaves_workbook
 from harness.tasks.answers import COMPARISONS
 
 if TYPE_CHECKING:
@@ -117,4 +118,4 @@ def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
     """
     check = task.check or ("em" if task.answer is not None else "")
     ours = agent.startswith("graph:") and ".py" not in agent
-    return check in BY_ANSWER or (ours and check != "spreadsheet" and not tools)
+    return check in BY_ANSWER or (ours and not leaves_workbook(task) and not tools)

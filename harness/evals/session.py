@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.agents.types import Agent
 from harness.core import BadInput, Unreachable, loops
 from harness.core.rundir import RunReader, new_run_id
-from harness.evals.begin import begin
+from harness.evals.begin import adopt_spent, begin
 from harness.evals.plan import EvalPlan
 from harness.evals.reuse import Step
 from harness.evals.runner import Tally, finished_items, run_eval
@@ -68,29 +68,42 @@ async def _run(
 ) -> list[EvalReport]:
     suite = suite_of(settings)
     out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
-    if settings.resume is not None:
-        RunReader(settings.resume)
-    elif (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
     arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
     if settings.baseline and settings.skill is not None:
         arms.insert(0, (out.with_name(out.name + "-baseline"), None))
+    begun = [folder for folder, _ in arms if (folder / "run.json").is_file()]
+    if settings.resume is not None and not begun:  # the second arm may not have begun
+        RunReader(settings.resume)
+    if settings.resume is None and out in begun:
+        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+    budget = budget_of(settings)
+    for folder in begun:
+        adopt_spent(folder, budget)
     reports: list[EvalReport] = []
     for folder, skill in arms:
-        evaluator = Evaluator(settings, suite)
+        evaluator = Evaluator(settings, suite, budget)
         reports.append(await evaluator.run(folder, skill, on_progress, on_event, on_plan))
     return reports
 
 
 class Evaluator:
-    """Runs a suite with one model and agent, with any skill. Used by `eval` and by the gate."""
+    """Runs a suite with one model and agent, with any skill. Used by `eval` and by the gate.
 
-    def __init__(self, settings: EvalSettings, suite: LoadedSuite) -> None:
+    Args:
+        settings: how.
+        suite: what.
+        budget: of all its runs together; default: each has the one that the settings name.
+    """
+
+    def __init__(
+        self, settings: EvalSettings, suite: LoadedSuite, budget: Budget | None = None
+    ) -> None:
         from harness.agents import open_agent
         from harness.sandbox import select
 
         self._settings = settings
         self._suite = suite
+        self._budget = budget
         self._sandbox: Sandbox | None = select(settings.sandbox)
         by_user = settings.agent is not None
         spec = settings.agent or suite.suite.agent
@@ -136,34 +149,48 @@ class Evaluator:
         Raises:
             Unreachable: if every attempt was invalid because the endpoint did not answer.
         """
-        settings, plan = self._settings, self.plan(skill)
-        calls, budget = CallStore(out / "calls.sqlite"), budget_of(settings)
-        model = open_agent_model(settings, out, calls=calls, budget=budget)
-        label = out.name
-        try:
-            steps = begin(
-                plan, model, out, reference=settings.suite, calls=calls, budget=budget,
-                family=self._family, earlier=_arm(settings, skill), accept=settings.accept,
-            )  # fmt: skip
-            if steps and on_plan is not None:
-                on_plan(steps)
-            report = await run_eval(
-                plan,
-                out,
-                model=model,
-                sandbox=self._sandbox,
-                family=self._family,
-                concurrency=settings.concurrency,
-                on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
-                on_event=on_event,
-                resize=model.resize,
-                budget=budget,
-                elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
-            )
-        finally:
-            await model.aclose()
+        plan, budget = self.plan(skill), self._budget or budget_of(self._settings)
+        with CallStore(out / "calls.sqlite") as calls:
+            model = open_agent_model(self._settings, calls, budget=budget)
+            try:
+                report = await self._made(plan, out, model, calls, budget,
+                                          on_progress, on_event, on_plan)  # fmt: skip
+            finally:
+                await model.aclose()
         _reached(out, report)
         return report
+
+    async def _made(
+        self,
+        plan: EvalPlan,
+        out: Path,
+        model: ChatModel,
+        calls: CallStore,
+        budget: Budget,
+        on_progress: ProgressHook | None,
+        on_event: EventHook | None,
+        on_plan: PlanHook | None,
+    ) -> EvalReport:
+        settings, label = self._settings, out.name
+        steps = begin(
+            plan, model, out, reference=settings.suite, calls=calls, budget=budget,
+            family=self._family, earlier=_arm(settings, plan.skill), accept=settings.accept,
+        )  # fmt: skip
+        if steps and on_plan is not None:
+            on_plan(steps)
+        return await run_eval(
+            plan,
+            out,
+            model=model,
+            sandbox=self._sandbox,
+            family=self._family,
+            concurrency=settings.concurrency,
+            on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
+            on_event=on_event,
+            resize=model.resize,
+            budget=budget,
+            elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
+        )
 
     def _elsewhere(
         self,
@@ -206,22 +233,17 @@ def records(run: Path) -> list[ItemRecord]:
 
 
 def open_agent_model(
-    settings: EvalSettings,
-    out: Path,
-    sampling: Sampling | None = None,
-    *,
-    calls: CallStore | None = None,
-    budget: Budget | None = None,
+    settings: EvalSettings, calls: CallStore, *, budget: Budget | None = None
 ) -> ChatModel:
-    """The agent's model, with the run's request cache and budget; the caller closes it."""
+    """The agent's model, with a request cache and a budget; the caller closes both."""
     from harness.models import open_model
 
     return open_model(
         agent_model_spec(settings.models),
         base_url=settings.base_url,
-        calls=calls or CallStore(out / "calls.sqlite"),
+        calls=calls,
         budget=budget or budget_of(settings),
-        sampling=sampling or Sampling(),
+        sampling=Sampling(),
         concurrency=settings.concurrency,
         role="agent",
     )

@@ -84,9 +84,16 @@ class LoadedSuite(Value):
 
 
 def _gold_file(task: Task, base: Path) -> tuple[str, ...]:
+    answer = possible_path(task)
+    return (answer,) if answer and (base / answer).is_file() else ()
+
+
+def possible_path(task: Task) -> str | None:
+    """The answer of a task if it can be the path of a gold file."""
     answer = task.answer
-    is_path = isinstance(answer, str) and 0 < len(answer) < 500 and "\n" not in answer
-    return (answer,) if is_path and isinstance(answer, str) and (base / answer).is_file() else ()
+    if not isinstance(answer, str) or not 0 < len(answer) < 500 or "\n" in answer:
+        return None
+    return answer
 
 
 def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:

@@ -63,8 +63,11 @@ class Reply(Value):
 
 
 class Model(Protocol):
-    """A model that answers chat requests. Implemented by the client and by nothing else in
-    production: simulator, replay and embedded engine are servers behind the same client."""
+    """A model that answers chat requests.
+
+    The client implements it: simulator, replay and embedded engine are servers behind the same
+    client. The limits of an attempt and a worker's way to the driver wrap one.
+    """
 
     spec: str
     simulated: bool

@@ -31,9 +31,16 @@ __all__ = [
     "compare_workbooks",
     "family",
     "find_soffice",
+    "leaves_workbook",
     "load_spreadsheetbench",
     "recalculate",
 ]
+
+
+def leaves_workbook(task: Task) -> bool:
+    """Whether an attempt at `task` is judged by a workbook that it leaves in its work folder."""
+    table = task.check == "tableqa" and task.meta.get("form") != "reply"
+    return task.check == "spreadsheet" or table
 
 
 def family(task: Task, sandbox: Sandbox | None = None) -> Family:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from harness.api import EvalSettings, run_evaluation
+from harness.core import LimitReached
+from harness.evals.regrade import regrade_folder
 from harness.evals.session import records
 from harness.evals.types import EvalReport
 from harness.models import open_model
@@ -52,6 +55,42 @@ def test_a_command_that_asks_too_often_meets_the_token_limit(tmp_path: Path) -> 
     assert reasons == {
         "the attempt reached its limit of 1 tokens after 1 calls (--token-limit)"
     }  # fmt: skip
+
+
+def test_an_attempt_that_met_its_limit_is_never_judged_again(tmp_path: Path) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        agent = CURL.replace("|| exit 7; done; echo 4", "|| { echo 4; exit 0; }; done")
+        evaluated(tmp_path, served.url, agent=agent, token_limit=1)
+    told = regrade_folder(tmp_path / "run", tmp_path / "again", None, "none", trust=True)
+    assert {one.answer for one in records(tmp_path / "run")} == {None}
+    assert (told.graded, told.after.invalid) == (0, 3)
+
+
+def test_a_budget_is_of_both_arms_and_an_arm_that_has_not_begun_is_resumed(
+    tmp_path: Path,
+) -> None:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text('---\nname: "skill"\ndescription: "d"\n---\ntext\n')
+    settings: dict[str, Any] = {"skill": skill, "baseline": True, "concurrency": 1}
+    with serve(lambda _body: completion("4")) as served:
+        with pytest.raises(LimitReached):
+            evaluated(tmp_path, served.url, budget_calls=2, **settings)
+        assert len(served.bodies) == 2
+        assert not (tmp_path / "run").exists()  # the arm without the skill comes first
+        settings["resume"] = tmp_path / "run"
+        with pytest.raises(LimitReached):
+            evaluated(tmp_path, served.url, budget_calls=5, **settings)
+        assert len(served.bodies) == 5
+        assert evaluated(tmp_path, served.url, budget_calls=6, **settings).passed == 3
+        assert len(served.bodies) == 6
+
+
+def test_a_run_leaves_no_thread_of_its_calls(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    with serve(lambda _body: completion("4")) as served:
+        evaluated(tmp_path, served.url)
+    assert not [one for one in threading.enumerate() if one.name == "calls" and one not in before]
 
 
 def test_the_suite_sets_limits_and_the_command_line_may_set_others(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
-from harness.core import BadInput
+from harness.core import BadInput, LimitReached, Task
 from harness.core.rundir import RunReader
-from harness.evals.parts import read_parts
+from harness.evals.parts import read_parts, sample_parts
 from harness.evals.regrade import regrade_folder
-from harness.evals.reuse import Step
+from harness.evals.reuse import Step, regradable
 from harness.evals.session import records
 from tests.models.http_server import Served, completion, serve
 
@@ -199,3 +199,27 @@ def test_answers_to_other_questions_are_not_judged(lab: Lab, change: Callable[[L
     with pytest.raises(BadInput, match="cannot be judged by it"):
         regrade_folder(lab.folder / "first", lab.folder / "out", None, "none", trust=True)
     assert not (lab.folder / "out").exists()
+
+
+def test_a_budget_holds_beside_the_answers_that_came_along(lab: Lab) -> None:
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        for row in lab.rows[:2]:
+            row["prompt"] += " now"
+        with pytest.raises(LimitReached, match="1 calls"):
+            lab.run("again", served, earlier=lab.folder / "first", budget_calls=1, concurrency=1)
+        assert len(served.bodies) == 5
+        with pytest.raises(LimitReached):
+            lab.run("again", served, resume=lab.folder / "again", budget_calls=1, concurrency=1)
+        assert len(served.bodies) == 5
+        lab.run("again", served, resume=lab.folder / "again", budget_calls=2, concurrency=1)
+        assert len(served.bodies) == 6
+
+
+def test_a_table_answered_in_a_workbook_is_judged_by_its_folder() -> None:
+    table = Task(id="t", prompt="p", check="tableqa", answer=["4"])
+    assert not regradable(table, "graph:react", None)
+    assert regradable(table.model_copy(update={"meta": {"form": "reply"}}), "graph:react", None)
+    assert sample_parts(table, Path()) != sample_parts(
+        table.model_copy(update={"check": "em"}), Path()
+    )

@@ -24,6 +24,7 @@ from harness.evals.types import ItemRecord
 from harness.evolve.audit.design import Rollout
 from harness.evolve.audit.settings import AuditSettings
 from harness.evolve.audit.units import Cut
+from harness.models.calls import CallStore
 from harness.skills import Skill
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Runner:
         )
         self._settings, self._parsed, self._out, self._lock = settings, parsed, out, lock
         self._sandbox = select(settings.sandbox)
-        self.model = open_agent_model(settings.evaluation(), out)
+        self._calls = CallStore(out / "calls.sqlite")
+        self.model = open_agent_model(settings.evaluation(), self._calls)
         self._tasks = {task.id: task for task in suite.tasks}
         self._stack = AsyncExitStack()
 
@@ -62,6 +64,7 @@ class Runner:
             "skill_name": self._parsed.skill.name,
             "audit": self._lock,
         }
+        self._stack.callback(self._calls.close)
         self._stack.push_async_callback(self.model.aclose)
         self._run = self._stack.enter_context(RunWriter(self._out, lock))
         self._gateway = await self._stack.enter_async_context(gateway_of(self.plan, self.model))

@@ -32,6 +32,7 @@ from harness.evolve.trigger.drafting import draft_controls, draft_queries
 from harness.evolve.trigger.probes import REACT, open_probe
 from harness.evolve.trigger.queries import Query, query_of, read_queries
 from harness.evolve.trigger.report import TriggerReport, attempts_of, confusion, judge
+from harness.models.calls import CallStore
 from harness.models.types import Model, Sampling
 from harness.skills import Skill, load_skill
 
@@ -190,20 +191,21 @@ async def _run(
     show: ProgressHook | None,
 ) -> None:
     plan = _plan(settings, library, queries, out)
-    model = open_agent_model(settings.evaluation(), out)
-    try:
-        library.write(out / "library")
-        await run_eval(
-            plan,
-            out,
-            model=model,
-            family=lambda task: _Loading(),
-            concurrency=settings.concurrency,
-            on_progress=None if show is None else partial(show, out.name),
-            resize=model.resize,
-        )
-    finally:
-        await model.aclose()
+    with CallStore(out / "calls.sqlite") as calls:
+        model = open_agent_model(settings.evaluation(), calls)
+        try:
+            library.write(out / "library")
+            await run_eval(
+                plan,
+                out,
+                model=model,
+                family=lambda task: _Loading(),
+                concurrency=settings.concurrency,
+                on_progress=None if show is None else partial(show, out.name),
+                resize=model.resize,
+            )
+        finally:
+            await model.aclose()
 
 
 def _plan(
