@@ -31,12 +31,18 @@ def two_nodes() -> Generator[TwoNodes]:
     with tempfile.TemporaryDirectory(prefix="r") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_TMPDIR", folder)
+        patch.setenv("RAY_enable_worker_prestart", "0")
+        patch.setenv("RAY_prestart_worker_first_driver", "0")
         patch.setenv(MARK, folder)
         patch.setenv("OPENAI_API_KEY", "none")
         from ray.cluster_utils import Cluster
 
         kind: Any = Cluster
-        common = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+        # Nothing here reads its logs, scales it or starts workers before they are asked for.
+        common = {
+            "num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False,
+            "include_log_monitor": False, "no_monitor": True,
+        }  # fmt: skip
         cluster = kind(
             initialize_head=True, shutdown_at_exit=False,
             head_node_args={**common, "resources": {"sandbox": 1, "first": 1}},
