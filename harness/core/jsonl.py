@@ -1,4 +1,4 @@
-"""JSON lines, with errors that name the line."""
+"""JSON documents and lines, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -10,8 +10,23 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from harness.core.errors import BadInput
+from harness.core.values import first_fault
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_json(path: Path) -> Any:
+    """The JSON document in a file.
+
+    Raises:
+        BadInput: if it cannot be read, or is none (the line is named).
+    """
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -59,9 +74,6 @@ def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:
         try:
             found.append(model.model_validate(row))
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "row"
-            raise BadInput(
-                f"{path}:{number}: {field}: {first['msg']}, got {str(first['input'])[:60]!r}"
-            ) from error
+            got = str(error.errors()[0]["input"])[:60]
+            raise BadInput(f"{path}:{number}: {first_fault(error, 'row')}, got {got!r}") from error
     return found

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from harness.core import BadInput, Usage
+from harness.core.values import first_fault
 from harness.evolve.repair import parse_object
 from harness.models.types import Message, Model
 
@@ -41,8 +42,7 @@ async def ask_json(
                 raise ValueError(f"empty reply (finish reason {reply.finish_reason!r})")
             return read(parse_object(reply.text)[0]), "", usage
         except ValidationError as error:
-            first = error.errors()[0]
-            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            reason = first_fault(error)
         except ValueError as error:
             reason = str(error)
         complaint = f"That could not be used: {reason}. Reply with the corrected JSON object only."

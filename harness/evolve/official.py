@@ -14,7 +14,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from harness.core import BadInput, Value, write_atomic
-from harness.evolve.official_patches import read_json, read_official_patches
+from harness.core.jsonl import read_json
+from harness.core.values import first_fault
+from harness.evolve.official_patches import read_official_patches
 from harness.evolve.records import RecordedPatches, read_recorded
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem
 
@@ -68,11 +70,8 @@ def load_official(path: Path) -> list[OfficialRecord]:
     try:
         return _LIST.validate_python(read_json(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "document"
-        raise BadInput(
-            f"{str(path)!r}: {where}: {first['msg']}: expected parsed Trace2Skill records"
-        ) from error
+        reason = first_fault(error)
+        raise BadInput(f"{str(path)!r}: {reason}: expected parsed Trace2Skill records") from error
 
 
 def dump_official(records: Sequence[OfficialRecord], path: Path) -> None:

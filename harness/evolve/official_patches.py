@@ -13,6 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Patch, Value
+from harness.core.jsonl import read_json
+from harness.core.values import first_fault
 
 _FIELDS = (
     "file",
@@ -101,18 +103,6 @@ def _swap_in(files: dict[str, str], folder: Path) -> None:
         shutil.move(built, folder)
 
 
-def read_json(path: Path) -> Any:
-    """JSON of a file.
-
-    Raises:
-        BadInput: if it cannot be read.
-    """
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{str(path)!r}: expected JSON: {error}") from error
-
-
 def _optional(path: Path) -> Patch | None:
     return _read(path) if path.is_file() else None
 
@@ -121,9 +111,7 @@ def _read(path: Path) -> Patch:
     try:
         return Patch.model_validate(read_json(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "document"
-        raise BadInput(f"{str(path)!r}: {where}: {first['msg']}: expected a patch") from error
+        raise BadInput(f"{str(path)!r}: {first_fault(error)}: expected a patch") from error
 
 
 def _number(path: Path) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Patch, Value
 from harness.core.jsonl import read_rows
+from harness.core.values import first_fault
 from harness.evolve.lessons import Lesson, of_edit
 from harness.evolve.repair import parse_object
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem
@@ -158,9 +159,7 @@ class _Row:
         try:
             return record_of(self._data, trajectory_id, self.task_id)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ValueError(f"line {self._number}: {where}: {first['msg']}") from error
+            raise ValueError(f"line {self._number}: {first_fault(error)}") from error
 
 
 def record_of(data: Mapping[str, Any], trajectory_id: str, task_id: str) -> AnalystRecord:

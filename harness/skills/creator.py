@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.core import BadInput
+from harness.core.values import first_fault
 
 Configuration = Literal["with_skill", "without_skill"]
 Grading = Literal["baseline", "won", "lost", "tie"]
@@ -153,11 +154,8 @@ def read_creator(path: Path, kind: type[CreatorFile]) -> CreatorFile:
     except OSError as error:
         raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{str(path)!r} is no {kind.__name__} file: {where}: {first['msg']}") from (
-            error
-        )
+        reason = first_fault(error)
+        raise BadInput(f"{str(path)!r} is no {kind.__name__} file: {reason}") from error
 
 
 def creator_text(value: Evals | Benchmark | History) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from harness.core import BadInput, Trajectory
-from harness.core.jsonl import read_rows
+from harness.core.jsonl import read_json, read_rows
 from harness.core.segments import read_segment
+from harness.core.values import first_fault
 from harness.trajectories.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.codex import is_codex, read_codex
 from harness.trajectories.inspect_log import is_inspect, read_inspect
@@ -71,8 +71,7 @@ def _guarded(trajectories: Iterator[Trajectory], path: Path) -> Iterator[Traject
     try:
         yield from trajectories
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInput(f"{str(path)!r}: {first['loc']}: {first['msg']}") from error
+        raise BadInput(f"{str(path)!r}: {first_fault(error)}") from error
     except RecursionError as error:
         raise BadInput(f"{str(path)!r}: nested too deeply to be read") from error
     except UnicodeError as error:
@@ -111,7 +110,7 @@ def _detect_folder(path: Path) -> str | None:
         return "inspect"
     found = (_detect_session(file) for file in sorted(path.rglob("*.jsonl")))
     session = next((name for name in found if name), None)
-    traces = (_trace(_read_json(file)) for file in sorted(path.rglob("*.json")))
+    traces = (_trace(read_json(file)) for file in sorted(path.rglob("*.json")))
     return session or next((name for name in traces if name), None)
 
 
@@ -147,7 +146,7 @@ def _detect_file(path: Path) -> str | None:
     if path.suffix == ".eval":
         return "inspect"
     if path.suffix == ".json":
-        document = _read_json(path)
+        document = read_json(path)
         if _is_atif(document):
             return "atif"
         return "inspect" if is_inspect(document) else _trace(document)
@@ -179,15 +178,6 @@ def _is_atif(document: Any) -> bool:
     ).startswith("ATIF-v")
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
-
-
 def _atif_files(path: Path) -> Iterator[Path]:
     for file in sorted([*path.rglob("*.json"), *path.rglob("*.jsonl")]):
         if file.is_file() and b'"ATIF-v' in _head(file):
@@ -205,7 +195,7 @@ def _read_atif(path: Path) -> Iterator[Trajectory]:
             for number, row in read_rows(file):
                 yield _document(row, f"{file}:{number}")
             continue
-        document = _read_json(file)
+        document = read_json(file)
         many = cast("list[Any]", document) if isinstance(document, list) else [document]
         for number, item in enumerate(many):
             yield _document(item, f"{file}[{number}]" if len(many) > 1 else str(file))
@@ -215,9 +205,7 @@ def _document(row: Any, where: str) -> Trajectory:
     try:
         return Trajectory.model_validate(row)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "document"
-        raise BadInput(f"{where}: not ATIF v1.8: {field}: {first['msg']}") from error
+        raise BadInput(f"{where}: not ATIF v1.8: {first_fault(error)}") from error
 
 
 def _read_store(path: Path) -> Iterator[Trajectory]:
@@ -243,8 +231,7 @@ def _rows(
             try:
                 yield convert(row, where, f"{path.stem}-{number}")
             except ValidationError as error:
-                first = error.errors()[0]
-                raise BadInput(f"{where}: {first['loc']}: {first['msg']}") from error
+                raise BadInput(f"{where}: {first_fault(error, 'row')}") from error
 
     return read
 

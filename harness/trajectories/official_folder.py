@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any
 from pydantic import ConfigDict, JsonValue, ValidationError
 
 from harness.core import BadInput, Trajectory, Value
+from harness.core.jsonl import read_json
+from harness.core.values import first_fault
 from harness.trajectories.official import LogFormat, from_log
 from harness.trajectories.official_log import (
     dump_jsonl,
@@ -114,7 +115,9 @@ def read_scores(path: Path) -> OfficialScores:
     try:
         return OfficialScores.model_validate({"instances": document.get("results")})
     except ValidationError as error:
-        raise BadInput(f"{path}: expected official evaluation results: {_first(error)}") from error
+        raise BadInput(
+            f"{path}: expected official evaluation results: {first_fault(error)}"
+        ) from error
 
 
 def read_run(path: Path) -> OfficialRun:
@@ -126,22 +129,14 @@ def read_run(path: Path) -> OfficialRun:
     try:
         return OfficialRun.model_validate(_read_json(path))
     except ValidationError as error:
-        raise BadInput(f"{path}: expected official run results: {_first(error)}") from error
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        raise BadInput(f"{path}: expected official run results: {first_fault(error)}") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"cannot read {str(path)!r} as JSON: {error}") from error
+    document = read_json(path)
     if not isinstance(document, dict):
         raise BadInput(f"{path}: expected a JSON object, got {type(document).__name__}")
-    return document  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped
+    return document  # pyright: ignore[reportUnknownVariableType]  # raw JSON
 
 
 def log_files(path: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 
 from harness.core import BadInput, Value, digest
 from harness.core.jsonl import parse_row
+from harness.core.values import first_fault
 
 Role = Literal["system", "user", "assistant"]
 _PREAMBLE = re.compile(r"# Chat History: (.*)\n\n\*\*Timestamp\*\*: (.*)\n\n---\n\n")
@@ -254,9 +255,7 @@ def parse_jsonl(text: str, where: str = "log") -> OfficialLog:
             }
         )
     except ValidationError as error:
-        raise BadInput(
-            f"{where}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
-        ) from error
+        raise BadInput(f"{where}: {first_fault(error)}") from error
 
 
 def _pick(row: dict[str, Any], kind: type[Value]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from harness.core import BadInput, Edit, Task, Usage, canonical_json, digest, wr
 from harness.core.assets import load_object
 from harness.core.jsonl import read_models
 from harness.core.redaction import redact
+from harness.core.values import first_fault
 
 
 def test_canonical_json_does_not_depend_on_order() -> None:
@@ -53,6 +54,15 @@ def test_a_bad_line_is_named(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(BadInput, match=message):
         read_models(path, Task)
+
+
+def test_the_first_fault_names_its_field() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Task.model_validate({"id": "t", "prompt": "p", "files": {"a": 1}})
+    assert first_fault(caught.value) == "files.a: Input should be a valid string"
+    with pytest.raises(ValidationError) as caught:
+        Task.model_validate(3)
+    assert first_fault(caught.value, "task").startswith("task: Input should be a valid dictionary")
 
 
 def test_secrets_are_redacted() -> None:

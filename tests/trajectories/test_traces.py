@@ -10,6 +10,7 @@ import pytest
 
 from harness.core import BadInput, Trajectory
 from harness.trajectories import content_text, detect_format, open_trajectories
+from harness.trajectories.traces.files import objects
 
 Row = dict[str, Any]
 COMMAND, OUTPUT = "pytest -q", "5 passed in 0.12s"
@@ -256,3 +257,11 @@ def test_what_is_no_export_is_no_format(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(BadInput):
         detect_format(path)
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a": "\xff"}', b'{"a": ['])
+def test_a_document_that_cannot_be_read_is_named(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"x\.json"):
+        list(objects(path))

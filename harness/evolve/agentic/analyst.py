@@ -15,6 +15,7 @@ from harness.agents.react import ReactContext
 from harness.agents.types import ToolProtocol
 from harness.core import BadInput, Task, Trajectory, Usage, assets
 from harness.core.prompts import render
+from harness.core.values import first_fault
 from harness.evolve.agentic.proof import prove
 from harness.evolve.agentic.trial import TASK_FILE, clean_trial, single_case
 from harness.evolve.agentic.workspace import (
@@ -216,8 +217,7 @@ async def _report(
             kept, losses = without_gold(record, trajectory)
             return kept, list(losses)
         except ValidationError as error:
-            first = error.errors()[0]
-            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            reason = first_fault(error)
         except ValueError as error:
             reason = str(error)
         complaint = f"That could not be used: {reason}. Put it right, then reply with the report."

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from harness.core import BadInput, Task, Value, digest
 from harness.core.jsonl import read_rows
+from harness.core.values import first_fault
 
 Origin = Literal["file", "drafted", "model"]
 
@@ -118,6 +119,4 @@ def _query(row: dict[str, Any], where: str, tested: Sequence[str]) -> Query:
     try:
         return Query.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "query"
-        raise BadInput(f"{where}: {field}: {first['msg']}") from error
+        raise BadInput(f"{where}: {first_fault(error, 'query')}") from error

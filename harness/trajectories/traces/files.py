@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput
-from harness.core.jsonl import read_rows
+from harness.core.jsonl import read_json, read_rows
 from harness.trajectories.lenient import listing, mapping
 
 
@@ -20,7 +18,7 @@ def objects(path: Path, *lists: str) -> Iterator[dict[str, Any]]:
         lists: fields of a document under which its objects lie as a list.
 
     Raises:
-        BadInput: if a file is no JSON (file and line are named).
+        BadInput: if a file cannot be read or is no JSON (file and line are named).
     """
     if path.is_dir():
         for file in sorted(one for one in path.rglob("*.json*") if one.is_file()):
@@ -30,10 +28,7 @@ def objects(path: Path, *lists: str) -> Iterator[dict[str, Any]]:
         for _, row in read_rows(path):
             yield from _within(row, lists)
         return
-    try:
-        document: Any = json.loads(path.read_text("utf-8"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    document = read_json(path)
     for one in document if isinstance(document, list) else [document]:  # pyright: ignore[reportUnknownVariableType]  # raw JSON
         yield from _within(mapping(one), lists)
 
