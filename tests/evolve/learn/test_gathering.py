@@ -108,16 +108,17 @@ def test_a_log_that_is_being_written_is_read(home: Path) -> None:
     assert ids(taken(home)) == {"c1", "x1"}
 
 
-def test_a_copy_that_goes_on_stands_for_both(home: Path) -> None:
+def test_a_copy_that_goes_on_stands_for_both(home: Path, tmp_path: Path) -> None:
     path = next(home.rglob("c1.jsonl"))
-    lines = path.read_text().splitlines()
-    longer = [line.replace('"sessionId": "c1"', '"sessionId": "c2"') for line in lines]
-    path.with_name("c2.jsonl").write_text("\n".join([*longer, longer[-1]]) + "\n")
+    whole = write_claude(tmp_path / "other", "c1", (*GOOD, ("user", "Perfect, thanks!")))
+    longer = path.with_name("c2.jsonl")
+    longer.write_text(whole.read_text().replace('"sessionId": "c1"', '"sessionId": "c2"'))
+    os.utime(longer, (time.time() - 60, time.time() - 60))  # read behind the one it goes on with
     found = taken(home)
     (row,) = [one for one in found.sessions if one.client == "claude-code"]
     (skipped,) = found.skipped
     assert "the same session" in skipped.reason
-    assert {Path(row.file).name, Path(skipped.file).name} == {"c1.jsonl", "c2.jsonl"}
+    assert (Path(row.file), Path(skipped.file)) == (longer, path)
 
 
 def test_what_was_shown_is_what_is_sent(home: Path, tmp_path: Path) -> None:
