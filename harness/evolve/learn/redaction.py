@@ -20,13 +20,13 @@ LEAST = 8
 """Characters of a secret that is looked for elsewhere in its session."""
 _WORDS = (
     r"(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key(?:[_-]?base)?"
-    r"|private[_-]?key|token|credentials?|pwd)"
+    r"|private[_-]?key|token|credentials?|pwd|[_.-]pass)"
 )
 _NAME = rf"[\w.-]*{_WORDS}"
 _VARIABLE = (
     r"(?<![\w.-])(?:[A-Z][A-Z0-9_]*?(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|PWD)"
     r"|(?:[A-Z][A-Z0-9_]*?)?(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_KEY(?:_BASE)?)"
-    r"|(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN)(?==))"
+    r"|(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|[A-Z][A-Z0-9_]*_PASS)(?==))"
 )
 # A value without quotes: no variable, template, call or subscript, and not what ends a sentence,
 # a list or a block. Within it any mark may stand: passwords hold them.
