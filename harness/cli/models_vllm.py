@@ -78,11 +78,14 @@ def _launch(model: str, port: int, extra: tuple[str, ...], options: dict[str, An
     from harness.models.vllm import Launch, find_profile
 
     profile = find_profile(model, options["profile"])
+    if options["images"] and options["images"] > (most := profile.images):
+        raise BadInput(
+            f"--images: profile {profile.name!r} of {model!r} takes {most} at most, found "
+            f"{options['images']!r}"
+        )
     for name in ("max_model_len", "images"):
         if options[name]:
             profile = profile.model_copy(update={name: options[name]})
-    if options["images"] and options["images"] > (most := find_profile(model).images):
-        raise BadInput(f"--images: {model!r} takes {most} at most, found {options['images']!r}")
     pairs = [one.partition("=") for one in options["lora"]]
     for name, _, folder in pairs:
         if not name or not folder:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from harness.core import BadInput
 from harness.models.balancing import Balancer, Route
@@ -86,6 +88,14 @@ class Endpoint:
         )
 
 
+def on_loopback(url: str) -> bool:
+    """Whether a URL leads to the machine that asks, whichever that is."""
+    host = urlsplit(url).hostname or ""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def _limits(concurrency: int) -> Any:
     import openai
 
@@ -126,6 +136,8 @@ def _vllm(spec: ModelSpec, base_url: str | None) -> Endpoint:
 def _urls(text: str) -> tuple[str, ...]:
     parts = (part.strip().rstrip("/") for part in text.split(","))
     urls = tuple(dict.fromkeys(part for part in parts if part))
+    if not urls:
+        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {text!r}")
     for url in urls:
         if not url.startswith(("http://", "https://")):
             raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from harness.core import BadInput
+from harness.cli import cli
+from harness.core import BadInput, Unreachable
+from harness.models.endpoints import on_loopback
 from harness.models.vision import vision_profile
-from harness.models.vllm import Launch, command_line, find_profile, shipped_profiles
+from harness.models.vllm import (
+    Launch,
+    command_line,
+    find_profile,
+    read_figures,
+    shipped_profiles,
+)
 from harness.models.vllm.figures import Figures, parse_figures
 from harness.models.vllm.warm import warm_bodies
 
@@ -21,6 +33,10 @@ MODELS = {
     "Qwen/Qwen3-VL-8B-Instruct": ("qwen-vl", "hermes", None),
     "Qwen/Qwen2.5-VL-7B-Instruct": ("qwen2.5-vl", None, None),
     "moonshotai/Kimi-VL-A3B-Thinking-2506": ("kimi-vl", None, None),
+    "somebody/my-Kimi-VL-tune": ("kimi-vl-of-others", None, None),
+    "/data/moonshotai/Kimi-VL-A3B": ("kimi-vl-of-others", None, None),
+    "/data/qwen3-runs/llama-3-8b/": ("generic", None, None),
+    "cache/models--Qwen--Qwen3-8B/snapshots/1a2b": ("qwen3", "hermes", "qwen3"),
     "Qwen/Qwen3Guard-Gen-8B": ("qwen3guard", None, None),
     "Qwen/Qwen3-32B": ("qwen3", "hermes", "qwen3"),
     "Qwen/Qwen3-Coder-30B-A3B-Instruct": ("qwen3-coder", "qwen3_coder", None),
@@ -51,6 +67,17 @@ def after(command: list[str], flag: str) -> str:
 def test_a_model_finds_its_profile(model: str) -> None:
     found = find_profile(model)
     assert (found.name, found.tool_parser, found.reasoning_parser) == MODELS[model]
+
+
+def test_only_the_authors_code_is_run_unless_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted = [model for model in MODELS if "--trust-remote-code" in words(model)]
+    assert trusted == ["moonshotai/Kimi-VL-A3B-Thinking-2506"]
+    assert find_profile("somebody/tune", "kimi-vl").trust_remote_code
+    (tmp_path / trusted[0]).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert not find_profile(trusted[0]).trust_remote_code, "a folder, which vLLM would serve"
 
 
 def test_images_are_those_that_the_client_packs() -> None:
@@ -99,6 +126,25 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "extra",
+    ["--host 0.0.0.0", "--host=0.0.0.0", "--hos 0.0.0.0", "--port 9", "--uds /x", "--api_key=k"],
+)
+def test_further_arguments_do_not_open_the_door(extra: str) -> None:
+    with pytest.raises(BadInput, match=r"expected no --(host|port|uds|api-key)"):
+        words("m", extra=tuple(extra.split()))
+
+
+def test_a_profile_decides_how_many_images_there_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"name": "mine", "images": 4}')
+    serve = ["models", "serve", "org/model", "--profile", str(path), "--python", sys.executable]
+    taken = CliRunner().invoke(cli, [*serve, "--dry-run", "--images", "3"])
+    assert taken.exception is None and '{"image": 3, "video": 0}' in taken.stdout
+    refused = CliRunner().invoke(cli, [*serve, "--dry-run", "--images", "5"])
+    assert isinstance(refused.exception, BadInput) and "4 at most" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("name: [", "cannot read the profile"),
@@ -134,6 +180,44 @@ def test_figures_of_all_engines_add_up() -> None:
     assert found.hit_rate == 0.9
     assert (found - Figures(cache_queries=100, cache_hits=90, running=7)).running == 2
     assert Figures().hit_rate is None
+
+
+class Metrics(BaseHTTPRequestHandler):
+    """Says at /metrics that two requests run, to who has the key."""
+
+    def do_GET(self) -> None:
+        known = self.headers["Authorization"] == "Bearer secret" and self.path == "/metrics"
+        self.send_response(200 if known else 401)
+        self.end_headers()
+        self.wfile.write(b"vllm:num_requests_running 2\n")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_figures_of_this_machine_go_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("VLLM_API_KEY", "secret")
+    with HTTPServer(("127.0.0.1", 0), Metrics) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert read_figures(f"http://127.0.0.1:{server.server_port}/v1").running == 2
+    with pytest.raises(Unreachable):  # through the proxy, where nobody is
+        read_figures("http://192.0.2.1:8000/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:8000/v1", True), ("http://127.8.0.1", True), ("http://[::1]:1/v1", True),
+        ("http://LOCALHOST:8000/v1", True), ("http://10.0.0.1/v1", False),
+        ("http://127.0.0.1.example.org/v1", False), ("http:///v1", False),
+    ],
+)  # fmt: skip
+def test_what_is_on_loopback(url: str, local: bool) -> None:
+    assert on_loopback(url) is local
 
 
 def test_a_recording_is_warmed_by_its_instructions_and_tools(tmp_path: Path) -> None:

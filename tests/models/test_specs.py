@@ -77,6 +77,12 @@ def test_a_missing_key_is_found_before_any_call(monkeypatch: pytest.MonkeyPatch)
         open_model("openai/gpt-4.1")
 
 
+@pytest.mark.parametrize("url", [",", " , ", "ftp://x"])
+def test_a_base_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(BadInput, match="expected a base URL such as"):
+        open_model("vllm/m", base_url=url)
+
+
 @pytest.mark.parametrize("spec", ["simulated/nobody", "replay/no/such/file.jsonl"])
 def test_what_does_not_exist_is_found_on_opening(spec: str) -> None:
     with pytest.raises(BadInput):

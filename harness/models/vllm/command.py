@@ -32,6 +32,15 @@ for words in json.loads(sys.argv[1]):
         if name and name not in known:
             sys.exit(f"no parser {name!r}; there is {', '.join(sorted(known))}")
 """
+_OURS = {
+    "--host": "use --host of this command",
+    "--port": "use --port of this command",
+    "--uds": "the harness asks it over HTTP",
+    "--ssl-keyfile": "the harness asks it over HTTP",
+    "--ssl-certfile": "the harness asks it over HTTP",
+    "--api-key": "set VLLM_API_KEY, which no list of processes shows",
+}
+"""Where the server is found and who may ask it: what was checked must be what is started."""
 _NOT_INSTALLED = 86
 _CHECK_S = 300
 
@@ -52,7 +61,7 @@ class Launch(Value):
         replicas: servers of their own address, which our client balances.
         gpus: those to use; () leaves the choice to vLLM.
         drain_s: seconds that requests under way have when the server is stopped.
-        extra: further arguments of vLLM; they come last and win.
+        extra: further arguments of vLLM; they come last and win, but not over the address.
     """
 
     model: str
@@ -95,10 +104,22 @@ def command_line(launch: Launch, port: int) -> list[str]:
     """The command that starts one server.
 
     Raises:
-        BadInput: if adapters are asked for that do not exist.
+        BadInput: if adapters are asked for that do not exist, or further arguments set the address
+            or the key.
     """
+    _check_ours(launch)
     words = [launch.python, "-m", MODULE, *arguments(launch)]
     return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
+
+
+def _check_ours(launch: Launch) -> None:
+    for word in (*launch.profile.extra, *launch.extra):
+        given = word.partition("=")[0].replace("_", "-")
+        for flag, advice in _OURS.items():
+            if len(given) > 3 and flag.startswith(given):  # vLLM's parser takes beginnings, too
+                raise BadInput(
+                    f"further arguments of vLLM: expected no {flag}, found {word!r}; {advice}"
+                )
 
 
 def arguments(launch: Launch) -> list[str]:

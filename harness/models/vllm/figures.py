@@ -6,6 +6,7 @@ import os
 import re
 
 from harness.core import Unreachable, Value
+from harness.models.endpoints import on_loopback
 
 _LINE = re.compile(r"^vllm:([a-z_]+)(?:\{.*\})? ([0-9.eE+-]+)$", re.MULTILINE)
 
@@ -64,22 +65,29 @@ def parse_figures(text: str) -> Figures:
     return Figures(**{name: int(value) for name, value in found.items()})
 
 
-def read_figures(url: str) -> Figures:
+def authorised() -> dict[str, str]:
+    """The header that shows a server the key of VLLM_API_KEY; {} without one."""
+    key = os.environ.get("VLLM_API_KEY")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def read_figures(url: str, direct: bool = False) -> Figures:
     """Ask a server.
 
     Args:
         url: base URL, with `/v1`.
+        direct: go past any proxy; one on loopback is always asked so.
 
     Raises:
         Unreachable: if it does not answer.
     """
     import httpx
 
-    key = os.environ.get("VLLM_API_KEY")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     where = f"{url.rstrip('/').removesuffix('/v1')}/metrics"
+    proxied = not direct and not on_loopback(url)
     try:
-        answer = httpx.get(where, headers=headers, timeout=10.0).raise_for_status()
+        answer = httpx.get(where, headers=authorised(), timeout=10.0, trust_env=proxied)
+        answer.raise_for_status()
     except httpx.HTTPError as error:
         raise Unreachable(f"{where} does not answer: {error}; is it a vLLM server?") from error
     return parse_figures(answer.text)

@@ -109,7 +109,7 @@ class Fleet:
         total = Figures()
         for server in self._servers:
             try:
-                total += read_figures(server.url)
+                total += read_figures(server.url, direct=True)
             except Unreachable:
                 continue
         return total

@@ -25,7 +25,8 @@ class ServingProfile(Value):
 
     Attributes:
         name: of the profile.
-        match: regular expressions; the profile is found for models whose name one of them finds.
+        match: regular expressions; the profile is found for models whose name (`owner/name` of the
+            hub, or the last part of a path) one of them finds.
         task: what the server does.
         tool_parser: reads tool calls from the text; None where the model makes none.
         tool_strict_level: what a call is held to: `auto` asks each tool's `strict`, `function` the
@@ -81,10 +82,22 @@ def find_profile(model: str, wanted: str | None = None) -> ServingProfile:
                 f"no profile {wanted!r}; there is {', '.join(shipped)}, or give a .yaml or .json"
             )
         return shipped[wanted]
+    name = _name(model)
     for profile in shipped.values():
-        if any(re.search(pattern, model, re.IGNORECASE) for pattern in profile.match):
+        if any(re.search(pattern, name, re.IGNORECASE) for pattern in profile.match):
             return profile
     return shipped["generic"]
+
+
+def _name(model: str) -> str:
+    """What a model is called: a folder has no owner, and those above it say nothing of it."""
+    path = Path(model)
+    if not path.is_dir() and model.count("/") < 2 and not model.startswith(("/", ".", "~")):
+        return model
+    path = path if path.name not in ("", "..") else path.resolve()
+    if path.parent.name == "snapshots":  # the hub's cache: models--OWNER--NAME/snapshots/REVISION
+        return path.parent.parent.name.rpartition("--")[2]
+    return path.name
 
 
 @cache

@@ -7,13 +7,13 @@ attention state in the prefix cache, so that no rollout has to compute it.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, Unreachable, canonical_json
 from harness.models.recordings import open_recording
+from harness.models.vllm.figures import authorised
 from harness.models.vllm.profile import ServedTask
 
 MOST = 8
@@ -91,10 +91,10 @@ def warm(url: str, name: str, task: ServedTask, bodies: list[dict[str, Any]]) ->
 def _post(where: str, body: dict[str, Any]) -> None:
     import httpx
 
-    key = os.environ.get("VLLM_API_KEY")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = httpx.post(where, json=body, headers=headers, timeout=_LIMIT_S, trust_env=False)
+        answer = httpx.post(
+            where, json=body, headers=authorised(), timeout=_LIMIT_S, trust_env=False
+        )
     except httpx.HTTPError as error:
         raise Unreachable(f"{where} did not answer the warm-up: {error}") from error
     if answer.status_code != 200:
