@@ -23,7 +23,10 @@ FORGET = 1.002
 
 
 class LatencyWatch:
-    """Looks at rounds of answers, as many as are in flight, given while all slots were in use."""
+    """Looks at rounds of answers that were given while all slots were in use.
+
+    A round is twice as many as may be in flight, eight at least.
+    """
 
     def __init__(self) -> None:
         self._round: list[float] = []

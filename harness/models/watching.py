@@ -29,9 +29,9 @@ def chatting(
     """A model call as an operation, a block."""
     if not signals.watched():
         return signals.operation("chat", "")
-    where = urlsplit(endpoint.urls[0])
     facts: dict[str, Any] = {name: body[name] for name in _SETTINGS if body.get(name) is not None}
-    if endpoint.app is None and where.hostname:
+    where = urlsplit(endpoint.urls[0])
+    if endpoint.app is None and len(endpoint.urls) == 1 and where.hostname:
         facts |= {"host": where.hostname, "port": where.port or _port(where.scheme)}
     return signals.operation(
         "chat", endpoint.model, call_id=call_id, role=role, provider=endpoint.kind, **facts

@@ -16,9 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.models import open_model
+from harness.core.signals import watching
+from harness.models import open_model, parse_spec
 from harness.models.balancing import BOUND, FLOOR, Balancer, prefix_of
+from harness.models.endpoints import resolve
+from harness.models.watching import chatting
 from tests.models.http_server import Answer, completion, serve
+from tests.models.watcher import Seen
 
 URLS = tuple(f"http://127.0.0.1:{port}/v1" for port in (8001, 8002, 8003))
 GONE = openai.APIConnectionError(request=httpx.Request("POST", URLS[0]))  # pyright: ignore[reportArgumentType]  # the client's own httpx
@@ -144,6 +148,18 @@ def test_a_silent_server_is_asked_and_taken_out() -> None:
             assert one.in_service == (True, True, False)
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize(("urls", "host"), [(URLS[:1], "127.0.0.1"), (URLS, None)])
+def test_a_call_names_its_server_only_where_it_can_be_no_other(
+    urls: tuple[str, ...], host: str | None
+) -> None:
+    endpoint = resolve(parse_spec("vllm/m"), ",".join(urls))
+    seen = Seen()
+    with watching(seen), chatting(endpoint, turns(0), "id", "agent"):
+        pass
+    (chat,) = seen.operations
+    assert (chat.facts.get("host"), "port" in chat.facts) == (host, host is not None)
 
 
 def test_a_server_that_dies_midway_costs_only_its_calls_in_flight() -> None:

@@ -1,0 +1,31 @@
+"""A watcher that keeps the operations it is told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.core.signals import Operation
+
+
+class Seen:
+    """What was watched.
+
+    Attributes:
+        operations: that have ended, in that order.
+        content: see :class:`harness.core.signals.Watcher`.
+    """
+
+    content = False
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+
+    def began(self, operation: Operation) -> None:
+        """Nothing is known yet."""
+
+    def ended(self, operation: Operation) -> None:
+        """Keep it."""
+        self.operations.append(operation)
+
+    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+        """Not kept."""
