@@ -25,8 +25,9 @@ async def coalesced(
         try:
             reply = await asyncio.shield(pending)
         except asyncio.CancelledError:
-            if not pending.cancelled():
-                raise  # we are cancelled ourselves; otherwise the first asker was
+            task = asyncio.current_task()
+            if not pending.cancelled() or (task is not None and task.cancelling()):
+                raise  # we are cancelled ourselves; otherwise the first asker alone was
         else:
             return reply.model_copy(update={"cached": True})
     flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()

@@ -97,7 +97,8 @@ class Gateway:
             if body.get("stream"):
                 return _error(400, "this endpoint does not stream: send stream=false")
             answer = self._answer(account.model, body)
-            reply = await asyncio.create_task(answer, context=account.context)
+            # A copy: calls that overlap would leave each other's variables in a shared one.
+            reply = await asyncio.create_task(answer, context=account.context.copy())
         except LimitReached as error:
             account.limit = error
             return _error(429, str(error))

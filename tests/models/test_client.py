@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, HarnessError, Unreachable
+from harness.core import BadInput, HarnessError, Unreachable, Usage
 from harness.models import CallStore, ChatModel, Message, Reply, Sampling, open_model, retry
+from harness.models.coalescing import Flights, coalesced
 from tests.models.http_server import Answer, completion, error, free_port, serve
 
 HELLO: list[Message] = [{"role": "user", "content": "hello"}]
@@ -205,6 +206,28 @@ def test_a_cancelled_asker_does_not_take_the_others_along() -> None:
 
         assert asyncio.run(run()) == "one"
     assert len(server.bodies) == 2
+
+
+def test_askers_that_are_cancelled_together_all_end() -> None:
+    sent = 0
+
+    async def answer() -> Reply:
+        nonlocal sent
+        sent += 1
+        await asyncio.sleep(0.05)
+        return Reply(text="x", call_id="c", finish_reason="stop", model="m", usage=Usage())
+
+    async def run() -> list[bool]:
+        flights: Flights = {}
+        tasks = [asyncio.create_task(coalesced(flights, "c", answer)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        for task in tasks[:2]:
+            task.cancel()
+        await asyncio.wait(tasks)
+        return [task.cancelled() for task in tasks]
+
+    assert asyncio.run(run()) == [True, True, False]
+    assert sent == 2, "the first time, and once for the one who still waits"
 
 
 def test_several_servers_share_by_prefix_and_stand_in_for_each_other(tmp_path: Path) -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 
+import httpx
 import pytest
 
 from harness.core import Usage
+from harness.core.signals import operation, watching
 from harness.models import open_model
+from harness.models.gateway import open_gateway
 from harness.models.limited import LimitedModel, LiveLimits, SampleLimitReached, SampleLimits
 from harness.models.slots import Slots
 from harness.models.types import Message, Reply
 from harness.models.waiting import waiting
 from tests.models.http_server import Answer, completion, error, serve
+from tests.models.watcher import Seen
 
 ASKED: list[Message] = [{"role": "user", "content": "hi"}]
 
@@ -105,6 +109,40 @@ def test_another_try_is_waited_for() -> None:
         asyncio.run(calls(served.url))
         assert time.monotonic() - began > 0.9
     assert len(seen) == 3
+
+
+class Told(Scripted):
+    """Says that it was asked, as a client does."""
+
+    async def complete(self, messages: list[Message], **options: object) -> Reply:
+        with operation("chat", str(messages[0]["content"])):
+            return await super().complete(messages, **options)
+
+
+def test_calls_of_a_program_that_overlap_each_stand_within_its_attempt() -> None:
+    async def posted(url: str, key: str, text: str, after: float) -> None:
+        await asyncio.sleep(after)
+        body = {"messages": [{"role": "user", "content": text}]}
+        async with httpx.AsyncClient(trust_env=False) as client:
+            headers = {"Authorization": f"Bearer {key}"}
+            answer = await client.post(f"{url}/chat/completions", json=body, headers=headers)
+        assert answer.status_code == 200
+
+    async def attempt() -> int:
+        async with open_gateway(Told(0.2, 0)) as gateway:
+            with operation("invoke_agent", "program"):
+                key, _ = gateway.open_account()
+            await asyncio.gather(
+                *(posted(gateway.url, key, x, y) for x, y in (("a", 0), ("b", 0.1)))
+            )
+            await posted(gateway.url, key, "c", 0)
+            return len(gateway.close_account(key).calls)
+
+    seen = Seen()
+    with watching(seen):
+        assert asyncio.run(attempt()) == 3
+    within = {one.name: one.parent and one.parent.name for one in seen.operations}
+    assert within == {"program": None, "a": "program", "b": "program", "c": "program"}
 
 
 def test_waiting_for_a_slot_stops_the_clock() -> None:
