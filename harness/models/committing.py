@@ -86,8 +86,8 @@ class Committer:
             failure = error
             self._db.rollback()
         for future, result, error in outcomes:
-            if future.cancelled():
-                continue
+            if not future.set_running_or_notify_cancel():
+                continue  # nobody waits any more; from here on it cannot be cancelled
             problem = error or failure
             if problem is None:
                 future.set_result(result)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,8 @@ from harness.models import (
     import_calls,
     open_model,
 )
+from harness.models.call_rows import connect
+from harness.models.committing import Committer
 from tests.models.http_server import completion, serve
 
 CHILD = """
@@ -125,6 +130,30 @@ def test_usage_is_kept_by_role_and_cached_answers_cost_nothing(tmp_path: Path) -
         "agent": (1, 12),
         "analyst": (1, 12),
     }
+
+
+def test_cancelled_jobs_leave_the_thread_alive() -> None:
+    committer = Committer(connect(None), "memory")
+    waiting: queue.SimpleQueue[Future[None] | None] = queue.SimpleQueue()
+
+    def cancel() -> None:
+        while (future := waiting.get()) is not None:
+            future.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    canceller.start()
+    try:
+        ends = time.monotonic() + 0.5
+        while time.monotonic() < ends:
+            waiting.put(committer.submit(lambda _: None))
+    finally:
+        sys.setswitchinterval(switching)
+        waiting.put(None)
+        canceller.join()
+    assert committer.submit(lambda _: 7).result(10) == 7
+    committer.close()
 
 
 @pytest.mark.parametrize("name", ["calls.sqlite", "calls.jsonl", "calls.jsonl.zst"])
