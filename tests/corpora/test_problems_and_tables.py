@@ -32,6 +32,7 @@ def converted(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Task]
         ("gsm8k", {"question": "How many?", "ground_truth": "so\nA: 7"}, "How many?", "7"),
         ("math", {"problem": "P", "solution": r"so $\boxed{\frac{1}{2}}$", "type": "Algebra"}, "P",
          r"\frac{1}{2}"),
+        ("math", {"problem": "P", "solution": r"so $x = \boxed 5$."}, "P", "5"),
         ("math", {"problem": "P", "answer": "3", "solution": "", "subject": "A", "level": 2}, "P",
          "3"),
         ("aime", {"Problem": "P", "Answer": "045", "Year": 2026}, "P", "45"),
@@ -71,7 +72,17 @@ def test_boxes() -> None:
     assert last_box(r"\boxed{1} then \boxed{\frac{2}{3}}.") == r"\frac{2}{3}"
     assert last_box(r"\framebox{204}") == "204"
     assert last_box(r"\boxed{open") is None
+    assert last_box(r"\boxed{1} and then \boxed{open") == "1"
+    assert last_box(r"\boxed{\{1, 2\}}, \fbox {\left\{ 3 \right.}") == r"\left\{ 3 \right."
+    assert last_box("so $x = \\boxed 5$, \\boxed \n") == "5"
+    assert last_box(r"\[ \boxed \frac{1}{2} \]") == r"\frac{1}{2}"
+    assert last_box(r"\boxed{7}, as \boxed demands") == "7"
     assert last_box("none") is None
+
+
+def test_hostile_boxes_take_no_time() -> None:
+    for text in ("\\boxed{" * 50_000, "\\boxed a" + " " * 200_000, "\\boxed " * 50_000):
+        assert last_box(text) in (None, "a", ("\\boxed " * 49_999).strip())
 
 
 def test_wikitablequestions_as_published(tmp_path: Path) -> None:
