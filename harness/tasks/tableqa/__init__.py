@@ -34,8 +34,7 @@ class TableFamily:
 
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
         """See :meth:`harness.tasks.types.Family.prepare`."""
-        _metric(task)
-        accepted_answers(task)
+        _wanted(task)
         if INPUT_NAME not in task.files:
             raise BadInput(f"task {task.id!r}: expected the file {INPUT_NAME!r}, found none")
         copy_inputs(task, base, workdir)
@@ -66,12 +65,11 @@ def judge_items(task: Task, items: list[str]) -> Score:
     Raises:
         BadInput: if the task has no such metric, or canonical forms that do not fit its answer.
     """
-    gold = accepted_answers(task)
+    gold, forms = _wanted(task)
     if _metric(task) == "ordered":
         ok = same_list(gold, items)
     else:
-        pairs = zip(gold, _canonical(task, len(gold)), strict=True)
-        wanted = [item_of(text, form) for text, form in pairs]
+        wanted = [item_of(text, form) for text, form in zip(gold, forms, strict=True)]
         ok = same_denotation(wanted, [item_of(text) for text in items])
     if ok:
         return passed(items=len(items))
@@ -88,13 +86,17 @@ def _metric(task: Task) -> str:
     return str(metric)
 
 
-def _canonical(task: Task, count: int) -> list[str]:
-    forms = task.meta.get("canonical") or [""] * count
-    if not isinstance(forms, list) or len(forms) != count:
+def _wanted(task: Task) -> tuple[list[str], list[str]]:
+    """The answer's items and their canonical forms, which only `denotation` looks at."""
+    gold = accepted_answers(task)
+    forms = task.meta.get("canonical") if _metric(task) == "denotation" else None
+    forms = forms or [""] * len(gold)
+    if not isinstance(forms, list) or len(forms) != len(gold):
         raise BadInput(
-            f"task {task.id!r}: expected meta 'canonical' with {count} items, found {forms!r:.200}"
+            f"task {task.id!r}: expected meta 'canonical' with {len(gold)} items, "
+            f"found {forms!r:.200}"
         )
-    return [str(form) for form in forms]
+    return gold, [str(form) for form in forms]
 
 
 def _by_reply(task: Task) -> bool:

@@ -135,6 +135,8 @@ def test_prompts(tmp_path: Path) -> None:
         assert (work / "input.xlsx").is_file()
     with pytest.raises(BadInput, match="metric"):
         family(task).prepare(question(metric="bleu"), tmp_path, tmp_path)
+    with pytest.raises(BadInput, match="'canonical' with 2 items"):
+        family(task).prepare(question(canonical=["1974"]), tmp_path, tmp_path)
 
 
 def test_every_real_answer_is_right_and_those_of_others_are_not(
