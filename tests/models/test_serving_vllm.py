@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +115,9 @@ def chat(running: Running, text: str, **parameters: Any) -> Any:
     """One greedy answer under the skill."""
     create: Any = running.client.chat.completions.create
     return create(
-        model=NAME,
         messages=[{"role": "system", "content": SKILL}, {"role": "user", "content": text}],
         temperature=0,
-        **{"max_tokens": 24, **parameters},
+        **{"model": NAME, "max_tokens": 24, **parameters},
     )
 
 
@@ -179,6 +179,54 @@ def test_the_harness_evaluates_with_it(server: Running) -> None:
 
     reply = asyncio.run(ask())
     assert reply.usage.prompt_tokens > 0 and reply.text
+
+
+def adapter(base: str, folder: Path, scale: float) -> None:
+    """A LoRA adapter of rank 4 with random weights; one of scale 0 changes nothing."""
+    save: Any = import_module("safetensors.numpy").save_file
+    config = json.loads((Path(base) / "config.json").read_text("utf-8"))
+    hidden, rank, drawn = config["hidden_size"], 4, np.random.default_rng(0)
+    heads = {"q_proj": config["num_attention_heads"], "v_proj": config["num_key_value_heads"]}
+    weights: dict[str, Any] = {}
+    for layer in range(config["num_hidden_layers"]):
+        for name, count in heads.items():
+            out = count * hidden // config["num_attention_heads"]
+            key = f"base_model.model.model.layers.{layer}.self_attn.{name}"
+            down, up = drawn.normal(size=(rank, hidden)), drawn.normal(size=(out, rank))
+            weights[f"{key}.lora_A.weight"] = np.float32(down / hidden**0.5)
+            weights[f"{key}.lora_B.weight"] = np.float32(scale * up)
+    folder.mkdir()
+    save(weights, folder / "adapter_model.safetensors")
+    about = {
+        "peft_type": "LORA", "r": rank, "lora_alpha": rank, "target_modules": [*heads],
+        "bias": "none", "task_type": "CAUSAL_LM", "base_model_name_or_path": NAME,
+    }  # fmt: skip
+    (folder / "adapter_config.json").write_text(json.dumps(about))
+
+
+def test_adapters_answer_under_their_names(folder: str, tmp_path: Path) -> None:
+    adapter(folder, tmp_path / "same", 0.0)
+    adapter(folder, tmp_path / "other", 1.0)
+    options = [f"--lora={name}={tmp_path / name}" for name in ("same", "other")]
+    with served(folder, tmp_path, *options) as running:
+        said = {
+            name: chat(running, "What is the capital of France?", model=name)
+            for name in (NAME, "same", "other")
+        }
+    texts = {name: answer.choices[0].message.content for name, answer in said.items()}
+    assert texts["same"] == texts[NAME]
+    assert texts["other"] != texts[NAME]
+
+
+def test_three_processes_share_the_weights(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model has nine heads: two cannot share them."""
+    last = max(0, (os.cpu_count() or 1) - 1)
+    monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"0|{min(1, last)}|{min(2, last)}")
+    with served(folder, tmp_path, "--tensor-parallel", "3") as running:
+        answer = chat(running, "What is the capital of France?")
+    assert answer.choices[0].message.content
 
 
 def test_it_embeds_and_reranks(folder: str, tmp_path: Path) -> None:
