@@ -5,8 +5,9 @@
 Three kinds of judging that are work, of a run of 200 tasks and 10 attempts each: a check of the
 suite that adds up a workbook (trusted, in the judging process), math-verify, and the same check in
 the sandbox (a tenth of the attempts: each takes a process of its own). In turn, each in fresh
-processes; CPU seconds of a command and all that it waited for, start and reading included, and
-seconds on the wall. The records that both leave are compared.
+processes; CPU seconds of a command and all that it waited for, start and reading included (what
+runs within the sandbox is not among them), and seconds on the wall, which say little while other
+work shares the cores. The records that both leave are compared.
 """
 
 from __future__ import annotations

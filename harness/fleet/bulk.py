@@ -22,6 +22,7 @@ from typing import Any
 
 import ormsgpack
 
+from harness.core import HarnessError, Unreachable
 from harness.fleet.actors import RayExecutor
 from harness.fleet.channel import Channel, Methods
 from harness.fleet.driver import DEATHS, WorkersLost, open_fleet
@@ -61,7 +62,7 @@ class Bulk:
 
         Raises:
             WorkersLost: if worker after worker died over a batch.
-            Unreachable: if the workers cannot be kept running.
+            Unreachable: if the workers cannot begin, or cannot be kept running.
         """
         if not batches:
             return
@@ -105,7 +106,7 @@ class Bulk:
 
         library: Any = ray
         context = library.data.DataContext.get_current()
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # what it raises says it all
         context.enable_progress_bars = False
         context.execution_options.preserve_order = False
         rows = [{"number": n, "batch": ormsgpack.packb(one)} for n, one in enumerate(batches)]
@@ -125,6 +126,8 @@ class Bulk:
             )
         try:
             for row in found.iter_rows():
+                if row["unable"]:
+                    raise Unreachable(f"a worker cannot begin: {row['unable']}")
                 yield int(row["number"]), bytes(row["answer"])
         except RayActorError as error:
             raise WorkersLost(f"{LOST}: {error}") from error
@@ -162,11 +165,20 @@ class _Actor:
         library: Any = ray
         self._folder = tempfile.TemporaryDirectory(prefix="harness-worker-")
         trees = {} if files is None else unpack(library.get(files), Path(self._folder.name))
-        self._function = _made(entry, ormsgpack.unpackb(argument), trees)
+        self._function, self._unable = _unable, ""
+        try:
+            self._function = _made(entry, ormsgpack.unpackb(argument), trees)
+        except HarnessError as error:  # raised here, Ray would begin it again and again
+            self._unable = str(error)
 
     def __del__(self) -> None:
         self._folder.cleanup()
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         answers = [self._function(ormsgpack.unpackb(bytes(one))) for one in rows["batch"]]
-        return {"number": rows["number"], "answer": answers}
+        told = [self._unable] * len(answers)
+        return {"number": rows["number"], "answer": answers, "unable": told}
+
+
+def _unable(_: Any) -> bytes:
+    return b""
