@@ -23,7 +23,10 @@ MOST_CELLS = 500
 
 
 class ContextArm(Value):
-    """What the agent is given, and how: in place of the suite's own settings where it is set."""
+    """What the agent is given, and how: in place of the suite's own settings where it is set.
+
+    None is what is not set; for `tools`, where it is written, what tasks of a kind are given.
+    """
 
     agent: str | None = None
     skill_mode: SkillMode | None = None
@@ -35,7 +38,8 @@ class ContextArm(Value):
 
     def applied(self, suite: LoadedSuite) -> LoadedSuite:
         """The suite with these settings."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        fields = {name: it for name, it in given.items() if it is not None or name == "tools"}
         changed: Suite = suite.suite.model_copy(update=fields)
         return suite.model_copy(update={"suite": changed})
 

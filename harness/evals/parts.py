@@ -50,6 +50,7 @@ class RunParts(Value):
         scorer: of the code that judges.
         samples: task id -> its own.
         suite: how the suite was named.
+        tools: those that its settings name, which an arm of a matrix may have changed.
         carried: dollars, tokens and calls of the answers that came from another run.
     """
 
@@ -58,6 +59,7 @@ class RunParts(Value):
     scorer: str
     samples: dict[str, SampleParts]
     suite: str = ""
+    tools: tuple[str, ...] | None = None
     carried: tuple[float, int, int] = (0.0, 0, 0)
 
 
@@ -89,6 +91,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         scorer=code_digest("tasks"),
         samples={task.id: sample_parts(task, plan.suite.base) for task in tasks},
         suite=reference,
+        tools=suite.tools,
     )
 
 

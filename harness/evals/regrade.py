@@ -117,7 +117,8 @@ def regrade(
     items, tasks = finished_items(reader), {task.id: task for task in suite.tasks}
     rows = read_parts(run)
     _same_questions(items, tasks, suite.base, rows)
-    kept = dict(_kept(items, tasks, reader.lock["agent"], suite))
+    tools = (rows[-1].tools if rows else None) or suite.suite.tools
+    kept = dict(_kept(items, tasks, reader.lock["agent"], tools))
     judged = {item.id: item for item in items}
     for item in _judged(items, kept, tasks, judge, on_progress):
         judged[item.id] = item
@@ -167,12 +168,12 @@ def _same_questions(
 
 
 def _kept(
-    items: Iterable[ItemRecord], tasks: dict[str, Task], agent: str, suite: LoadedSuite
+    items: Iterable[ItemRecord], tasks: dict[str, Task], agent: str, tools: tuple[str, ...] | None
 ) -> Iterator[tuple[str, str]]:
     for item in items:
         if item.outcome == "invalid" and item.answer is None:
             yield item.id, "invalid"
-        elif not regradable(tasks[item.task_id], agent, suite.suite.tools):
+        elif not regradable(tasks[item.task_id], agent, tools):
             yield item.id, KEPT
 
 

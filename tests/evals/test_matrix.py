@@ -19,6 +19,7 @@ from harness.evals.matrix import read_lock, read_matrix
 from harness.evals.matrix_report import matrix_report
 from harness.evals.matrix_run import MatrixRun, MatrixSettings
 from harness.evals.plot import Point, cost_plot, pareto
+from harness.evals.regrade import regrade_folder
 from harness.evals.session import records
 from harness.evals.statistics import holm
 from tests.models.http_server import Answer, Served, completion, serve
@@ -137,6 +138,35 @@ def test_nothing_is_run_where_one_cell_cannot_be(tmp_path: Path, line: str) -> N
     with pytest.raises(BadInput):
         run_file(written(tmp_path, "", text=text), tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_model_without_a_key_is_found_before_any_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    text = MATRIX.replace('large: {{spec: openai/large, base_url: "{url}"}}', "large: openai/large")
+    with serve(answer) as served:
+        with pytest.raises(BadInput, match="OPENAI_API_KEY"):
+            run_file(written(tmp_path, served.url, text=text), tmp_path / "m")
+        assert not served.bodies
+
+
+def test_a_cell_is_judged_again_from_anywhere_as_its_arm_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = MATRIX.replace("sampling: {{temperature: 0.9}}", "tools: [bash], limits:, agent:")
+    (tmp_path / "c.py").write_text("def judge(task, workdir, answer):\n    return True\n")
+    with serve(answer) as served:
+        path = written(tmp_path, served.url, tasks=1, text=text)
+        rows = (tmp_path / "s.jsonl").read_text().replace('"4"}', '"4", "check": "c.py:judge"}')
+        (tmp_path / "s.jsonl").write_text(rows)
+        monkeypatch.chdir(tmp_path.parent)
+        matrix = read_matrix(path)
+        MatrixRun(matrix, path.parent, tmp_path / "m", MatrixSettings(trust=True)).run()
+    for cell in matrix.cells():
+        folder = tmp_path / "m" / cell.folder
+        judged = regrade_folder(folder, folder.with_suffix(".again"), None, "none", trust=True)
+        assert judged.graded == (cell.context == "plain")
 
 
 def run_file(path: Path, out: Path) -> None:
