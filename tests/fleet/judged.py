@@ -10,7 +10,7 @@ from tests.fleet.running import doubled, evaluated
 from tests.models.http_server import serve
 
 CHECKS = """
-import json, os, signal, time
+import json
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -22,13 +22,6 @@ def judge(task, workdir, answer):
 
 def unable(task, workdir, answer):
     raise SystemExit("no opinion")
-
-def deadly(task, workdir, answer):
-    died = HERE / "died"
-    if answer == "8" and not died.exists():
-        died.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return True
 """
 TABLE = {"files": {"input.xlsx": "files/table.xlsx"}, "meta": {"form": "reply"}}
 
@@ -39,7 +32,6 @@ def judged_rows(*kinds: str) -> list[dict[str, Any]]:
         "text": {},
         "code": {"check": "checks/code.py:judge"},
         "broken": {"check": "checks/code.py:unable"},
-        "deadly": {"check": "checks/code.py:deadly"},
         "command": {
             "check": '{python} -c \'import sys; sys.exit(open("answer.txt").read() != "8")\''
         },

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.core import BadInput
-from harness.evals.regrade import RegradeReport, regrade_folder
+from harness.evals.regrade import regrade_folder
 from harness.evals.runner import Tally
 from harness.evals.session import records
 from harness.fleet import LocalExecutor
+from tests.fleet.conftest import MARK
 from tests.fleet.judged import contents, finished_run, judged_rows, write_suite
+from tests.fleet.running import processes
 
 
-def regraded(run: Path, name: str, workers: int, *, trust: bool = False) -> RegradeReport:
-    executor = LocalExecutor(workers) if workers else None
-    out = run.with_name(name)
-    return regrade_folder(run, out, None, "auto", trust=trust, executor=executor)
-
-
-def test_two_workers_leave_the_same_files(tmp_path: Path) -> None:
+def test_two_workers_leave_the_same_files_even_if_one_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = judged_rows("text", "code", "broken", "command", "table")
-    run, seen = finished_run(tmp_path, rows), list[Tally]()
-    alone = regraded(run, "alone", 0)
-    out = tmp_path / "workers"
+    run, seen, out = finished_run(tmp_path, rows), list[Tally](), tmp_path / "workers"
+    monkeypatch.setenv(MARK, str(tmp_path))
+
+    def watch(tally: Tally) -> None:
+        seen.append(replace(tally))
+        if tally.done == 8:
+            killed = processes("harness.fleet.worker", f"{MARK}={tmp_path}")
+            os.kill(killed[0], signal.SIGKILL)
+
     spread = regrade_folder(
-        run, out, None, "auto", trust=False, executor=LocalExecutor(2), on_progress=seen.append
+        run, out, None, "auto", trust=False, executor=LocalExecutor(2), on_progress=watch
     )
+    alone = regrade_folder(run, tmp_path / "alone", None, "auto", trust=False)
     assert contents(out) == contents(tmp_path / "alone")
     assert spread.model_copy(update={"after": alone.after}) == alone
-    assert (spread.graded, seen[-1].done, seen[-1].total, seen[-1].usage.tokens) == (30, 30, 30, 0)
+    assert spread.graded == 30
+    assert [tally.done for tally in seen] == list(range(1, 31))
+    assert seen[-1].usage.tokens == 0
     after = {item.id: item for item in records(out)}
     assert after["code4@1"].reason == "sees the file outside: False"
     assert after["broken4"].reason.endswith("ended with exit code 1: no opinion")
@@ -38,25 +48,16 @@ def test_two_workers_leave_the_same_files(tmp_path: Path) -> None:
     assert {after[f"table{n}"].outcome for n in (4, 5)} == {"pass"}
 
 
-def test_a_worker_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    run = finished_run(tmp_path, judged_rows("text", "deadly"))
-    spread = regraded(run, "workers", 1, trust=True)
-    assert (tmp_path / "suite" / "checks" / "died").exists()
-    alone = regraded(run, "alone", 0, trust=True)
-    assert contents(tmp_path / "workers") == contents(tmp_path / "alone")
-    assert spread.graded == alone.graded == 12
-
-
 def test_the_first_answer_that_cannot_be_judged_is_named_whoever_is_quicker(tmp_path: Path) -> None:
-    rows = judged_rows("text", "code")
+    rows = judged_rows("text")
     run = finished_run(tmp_path, rows)
-    rows[0]["check"], rows[5]["check"] = "checks/slow.py:judge", "checks/missing.py:judge"
+    rows[0]["check"], rows[2]["check"] = "checks/slow.py:judge", "checks/missing.py:judge"
     write_suite(tmp_path / "suite", rows)
     (tmp_path / "suite" / "checks" / "slow.py").write_text("import time\ntime.sleep(0.4)\n")
     said: list[str] = []
-    for workers in (0, 2):
+    for executor in (None, LocalExecutor(2)):
         with pytest.raises(BadInput, match="slow") as error:
-            regraded(run, f"out{workers}", workers, trust=True)
+            regrade_folder(run, tmp_path / "out", None, "auto", trust=True, executor=executor)
         said.append(str(error.value))
-        assert not (tmp_path / f"out{workers}").exists()
+        assert not (tmp_path / "out").exists()
     assert said[0] == said[1]
