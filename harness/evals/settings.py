@@ -13,17 +13,35 @@ from harness.models.budget import Budget
 DEFAULT_MODEL = "local/smollm2-135m"
 
 
-class SuiteSettings(Value):
+class ModelSettings(Value):
+    """What everything that asks models takes.
+
+    Attributes:
+        models: `[ROLE=]SPEC` strings; the last one that names a role, or none, counts.
+        base_url: of the models' endpoints, in place of those of their specs.
+        budget_usd: with `budget_tokens` and `budget_calls`, the hard limits of all calls together.
+        seed: of sampling, and of whatever is drawn.
+        sandbox: a rung's name, `auto`, or `none`.
+    """
+
+    models: tuple[str, ...] = ()
+    base_url: str | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    seed: int = 41
+    sandbox: str = "auto"
+
+
+class SuiteSettings(ModelSettings):
     """What everything that runs a suite takes, with the command line's defaults.
 
     Attributes:
         suite: path or name of a suite.
         limit: take the first tasks only.
-        sandbox: a rung's name, `auto`, or `none`.
         trust: run code that comes with the suite outside the sandbox.
         out: run folder; default `runs/<id>`.
         resume: run folder to go on with.
-        models: `[ROLE=]SPEC` strings; the last one that names the role `agent`, or no role, counts.
         executor: where attempts are made; `ray` takes the cluster of RAY_ADDRESS, or begins one.
         workers: worker processes; 0 is none (`local`), or one for every core (`ray`).
         worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
@@ -34,16 +52,9 @@ class SuiteSettings(Value):
     agent: str | None = None
     skill_mode: SkillMode | None = None
     limit: int | None = None
-    sandbox: str = "auto"
     trust: bool = False
     out: Path | None = None
     resume: Path | None = None
-    seed: int = 41
-    models: tuple[str, ...] = ()
-    base_url: str | None = None
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
     concurrency: int = 16
     executor: Literal["local", "ray"] = "local"
     workers: int = 0
@@ -83,7 +94,7 @@ def agent_model_spec(models: tuple[str, ...]) -> str:
     return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
 
 
-def budget_of(settings: SuiteSettings) -> Budget:
+def budget_of(settings: ModelSettings) -> Budget:
     """The hard limits that the settings name."""
     return Budget(
         usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls

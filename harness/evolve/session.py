@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, write_atomic
+from harness.core import BadInput, loops, write_atomic
+from harness.evals.settings import budget_of
 from harness.evolve.afterwards import comparison, transfer, transfer_plan
 from harness.evolve.attempts import (
     can_begin,
@@ -26,7 +26,6 @@ from harness.evolve.settings import EvolveSettings
 from harness.evolve.staff import open_models, reader, sandboxed
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models import CallStore
-from harness.models.budget import Budget
 
 INTERRUPTED = "interrupted_calls.json"
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
@@ -64,7 +63,7 @@ def run_evolution(
     Raises:
         HarnessError: as :func:`evolve`, and as an eval run does.
     """
-    return asyncio.run(_run(settings, progress or (lambda event: None)))
+    return loops.run(_run(settings, progress or (lambda event: None)))
 
 
 async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
@@ -72,9 +71,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         raise BadInput("give either --suite S or --trajectories PATH")
     can_begin(settings)
     tasks = gate_suite(settings)
-    purse = Budget(
-        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
-    )
+    purse = budget_of(settings)
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
     held_out = tasks.tasks[: settings.limit] if tasks else ()
     analyst, merger = open_models(settings, purse)

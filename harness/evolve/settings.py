@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from harness.evals.settings import ModelSettings
 from harness.evolve.baselines.types import BaselineName
 from harness.evolve.types import EvolveOptions
 
 
-class EvolveSettings(EvolveOptions):
+class EvolveSettings(ModelSettings, EvolveOptions):
     """Everything `harness evolve` takes: the options, and where models and tasks come from.
 
     Attributes:
@@ -20,7 +21,6 @@ class EvolveSettings(EvolveOptions):
         baselines: what else is made of the same trajectories and run on the gate's tasks.
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
-        models: `[ROLE=]SPEC` strings.
         executor: with `workers` and `worker_resources`, where attempts at tasks are made, as in
             :class:`harness.evals.settings.SuiteSettings`; analysts and merger work in this process.
     """
@@ -34,13 +34,6 @@ class EvolveSettings(EvolveOptions):
     users: tuple[str, ...] = ()
     transfer: tuple[str, ...] = ()
     epochs: int = 1
-    models: tuple[str, ...] = ()
-    base_url: str | None = None
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    seed: int = 41
-    sandbox: str = "auto"
     trust: bool = False
     executor: Literal["local", "ray"] = "local"
     workers: int = 0

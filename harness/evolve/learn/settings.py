@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import Value, digest
+from harness.core import digest
+from harness.evals.settings import ModelSettings
 from harness.evolve.learn.finding import Client
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import AnalystKind, MergeKind, Signal
@@ -17,7 +18,7 @@ DESCRIPTION = (
 )
 
 
-class LearnSettings(Value):
+class LearnSettings(ModelSettings):
     """Everything `harness learn` takes.
 
     Attributes:
@@ -30,8 +31,7 @@ class LearnSettings(Value):
         rebuild: whether tasks are made again from the sessions.
         gate: `auto` (tasks that were made again) or `none`.
         skill, create, description, signal, analyst, merge, min_support, max_rules, grouping,
-        margin, agent, epochs, models, base_url, budget_usd, budget_tokens, budget_calls, seed,
-        concurrency, sandbox: as :class:`harness.evolve.EvolveSettings`.
+        margin, agent, epochs, concurrency: as :class:`harness.evolve.EvolveSettings`.
     """
 
     out: Path
@@ -53,14 +53,7 @@ class LearnSettings(Value):
     margin: float = 0.0
     agent: str | None = None
     epochs: int = 1
-    models: tuple[str, ...] = ()
-    base_url: str | None = None
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    seed: int = 41
     concurrency: int = 16
-    sandbox: str = "auto"
 
     @property
     def gathering(self) -> str:
