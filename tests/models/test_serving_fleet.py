@@ -137,7 +137,7 @@ def test_a_replica_that_is_killed_comes_back_on_its_port(tmp_path: Path) -> None
         devices = [seen(url)[1]["CUDA_VISIBLE_DEVICES"] for url in one.urls]
         pid, other = int(ask(first)), ask(second)
         os.kill(pid, signal.SIGKILL)
-        ends = time.monotonic() + 15
+        ends = time.monotonic() + 30
         back = str(pid)
         while back == str(pid) and time.monotonic() < ends:
             time.sleep(0.1)
@@ -146,6 +146,9 @@ def test_a_replica_that_is_killed_comes_back_on_its_port(tmp_path: Path) -> None
             except httpx.HTTPError:
                 continue
         assert ask(second) == other
+        while not any(body.get("max_tokens") == 1 for body in seen(first)[0]):
+            assert time.monotonic() < ends, "it was not warmed again"
+            time.sleep(0.1)
         code, said = one.stop()
     assert devices == ["0", "3"]
     assert back != str(pid)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Unreachable
+from harness.core import BadInput, HarnessError, Unreachable
 from harness.core.cache import cache_root
 from harness.models.serving import HOST, bind
 from harness.models.vllm.command import Launch, command_line
@@ -66,6 +66,7 @@ class Fleet:
         self._ports = _ports(launch)
         self._servers: list[Server] = []
         self._restarts = [0] * launch.replicas
+        self._cold: set[str] = set()
         self.ready = False
 
     @property
@@ -103,6 +104,8 @@ class Fleet:
             for replica, server in enumerate(self._servers):
                 if not server.alive and self._restarts[replica] <= RESTARTS:
                     self._restart(replica)
+                elif server.url in self._cold and server.healthy():
+                    self._warm_again(server)
 
     def figures(self) -> Figures:
         """Counters of the replicas that answer, since each was started."""
@@ -148,6 +151,14 @@ class Fleet:
         warm(server.url, self._launch.served_name, self._launch.profile.task, self._bodies)
         self._say(f"warm after {time.monotonic() - started:.1f} s: {server.url}")
 
+    def _warm_again(self, server: Server) -> None:
+        """One that came back has an empty prefix cache; clients may use it meanwhile."""
+        self._cold.discard(server.url)
+        try:
+            self._warm(server)
+        except HarnessError as error:
+            self._say(f"{server.url} came back, and was not warmed: {error}")
+
     def _restart(self, replica: int) -> None:
         dead = self._servers[replica]
         dead.kill()  # what is left of its group holds memory
@@ -160,6 +171,7 @@ class Fleet:
             return
         self._say(f"{words}\nstarting it again ({self._restarts[replica]} of {RESTARTS})")
         self._servers[replica] = self._open(replica)
+        self._cold.add(self._servers[replica].url)
 
 
 def _ports(launch: Launch) -> list[int]:
