@@ -97,6 +97,10 @@ async def _kept(actor: Any, invitation: dict[str, Any], files: Any) -> None:
     while quick < QUICK:
         began = time.monotonic()
         try:
+            # Until Ray has found room for it again, an actor refuses calls at once: no quick end.
+            ready = actor.__ray_ready__.options(max_task_retries=-1)
+            await asyncio.wrap_future(ready.remote().future())
+            began = time.monotonic()
             await asyncio.wrap_future(actor.serve.remote(invitation, files).future())
         except RayActorError as error:
             cause = str(error)

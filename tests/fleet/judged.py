@@ -36,7 +36,6 @@ def judged_rows(*kinds: str) -> list[dict[str, Any]]:
             "check": '{python} -c \'import sys; sys.exit(open("answer.txt").read() != "8")\''
         },
         "table": {"check": "tableqa", **TABLE},
-        "math": {"check": "math"},
     }
     return [
         {"id": f"{kind}{n}", "prompt": f"What is twice {n}?", "answer": str(2 * n), **given[kind]}
