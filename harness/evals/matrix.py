@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Value, digest, write_atomic
+from harness.core.values import first_fault
 from harness.evals.suite import LoadedSuite, Suite
 from harness.models.limited import SampleLimits
 from harness.models.types import Sampling
@@ -153,9 +154,7 @@ def read_matrix(path: Path) -> MatrixFile:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "matrix"
-        raise BadInput(f"{path}: {field}: {first['msg']}") from error
+        raise BadInput(f"{path}: {first_fault(error, 'matrix')}") from error
     if unknown := sorted(found.base.keys() - {"model", "skill", "context"}):
         raise BadInput(f"{path}: base: expected model, skill or context, got {unknown[0]!r}")
     cells = found.cells()

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from harness.core import BadInput, Value, assets
+from harness.core.values import first_fault
 from harness.evals.dividing import SplitBy
 
 FOLDER = "evals/paper"
@@ -179,9 +180,7 @@ def load_paper(path: Path) -> Paper:
     except (OSError, yaml.YAMLError) as error:
         raise BadInput(f"{path}: not YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "paper"
-        raise BadInput(f"{path}: {field}: {first['msg']}") from error
+        raise BadInput(f"{path}: {first_fault(error, 'paper')}") from error
     for figure in paper.figures:
         if figure.ours is not None:
             figure.ours.value()

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
+from harness.core.values import first_fault
 from harness.evals.dividing import Split, SplitBy, divided
 from harness.models.limited import SampleLimits
 from harness.models.types import Sampling
@@ -178,9 +179,7 @@ def _read(path: Path) -> Suite:
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: not YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "suite"
-        raise BadInput(f"{path}: {field}: {first['msg']}") from error
+        raise BadInput(f"{path}: {first_fault(error, 'suite')}") from error
 
 
 def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Split | None]:

@@ -42,12 +42,12 @@ def test_three_kinds_are_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbo
 
 
 @pytest.mark.slow
-def test_every_kind_and_difficulty_is_proven(
-    ledger: tuple[Path, list[Task]], sandbox: Sandbox
-) -> None:
+def test_every_kind_is_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbox) -> None:
+    """At a difficulty each that no other test here takes."""
     folder, tasks = ledger
+    chosen = [tasks[kind + KINDS * ((kind + 1) % 3)] for kind in range(KINDS)]
     unproven = [
-        task.id for task in tasks if not prove(correct_script(task), task, folder, sandbox).holds
+        task.id for task in chosen if not prove(correct_script(task), task, folder, sandbox).holds
     ]
     assert unproven == []
 
