@@ -132,14 +132,15 @@ class SharedCalls:
         """What `answer` gives; askers of one request, in any worker, share it."""
 
         async def claimed() -> Reply:
-            found = await self._channel.ask("claim", call_id)
-            if found is not None:
-                self._found[call_id] = found
-                return await answer()
+            found = None
             try:
+                found = await self._channel.ask("claim", call_id)
+                if found is not None:
+                    self._found[call_id] = found
                 return await answer()
             finally:
-                self._channel.tell("release", call_id)
+                if found is None:  # also when cancelled: it may have been granted in the meantime
+                    self._channel.tell("release", call_id)
 
         return await coalesced(self._flights, call_id, claimed)
 

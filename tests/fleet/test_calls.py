@@ -19,10 +19,26 @@ from tests.models.http_server import Answer, Served, completion, error, serve
 ASKED = [{"role": "user", "content": "once"}]
 
 
+class Slow(Channel):
+    """A connection on which what comes in can be held back, as a slow network does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holds, self.held = False, b""
+        self.came = asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        self.held += data
+        self.came.set()
+        if not self.holds:
+            arrived, self.held = self.held, b""
+            super().data_received(arrived)
+
+
 @asynccontextmanager
 async def workers(
     store: CallStore, budget: Budget, served: Served, count: int
-) -> AsyncGenerator[list[tuple[Model, Channel]]]:
+) -> AsyncGenerator[list[tuple[Model, Slow]]]:
     """Models of so many workers of one driver, each over a connection of its own."""
     loop, service, ends = asyncio.get_running_loop(), CallService(store, budget), list[Channel]()
 
@@ -42,7 +58,7 @@ async def workers(
         spec="openai/m", simulated=False, urls=served.url, concurrency=4,
         limited=budget.calls is not None, bounds_tokens=budget.bounds_tokens,
     )  # fmt: skip
-    channels = [(await loop.create_connection(Channel, "127.0.0.1", port))[1] for _ in range(count)]
+    channels = [(await loop.create_connection(Slow, "127.0.0.1", port))[1] for _ in range(count)]
     models = list[ChatModel | RelayedModel]()
     for channel in channels:
         model, channel.methods = open_shared_model(channel, spec)
@@ -67,7 +83,7 @@ def answered(_: dict[str, Any]) -> Answer:
 def with_workers(
     answer: Callable[[dict[str, Any]], Answer],
     count: int,
-    script: Callable[[list[tuple[Model, Channel]], Served, CallStore], Awaitable[None]],
+    script: Callable[[list[tuple[Model, Slow]], Served, CallStore], Awaitable[None]],
     budget: Budget | None = None,
     path: Path | None = None,
 ) -> Served:
@@ -84,7 +100,7 @@ def with_workers(
 
 
 def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> None:
-    async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
         replies = await asyncio.gather(*(model.complete(ASKED) for model, _ in found))
         later = await found[0][0].complete(ASKED)
         assert [reply.text for reply in (*replies, later)] == ["ok"] * 4
@@ -96,7 +112,7 @@ def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> N
     assert len(with_workers(answered, 3, ask, path=path).bodies) == 1
 
     # A later run of any executor finds it.
-    async def again(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+    async def again(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
         assert (await found[0][0].complete(ASKED)).cached
 
     assert not with_workers(answered, 1, again, path=path).bodies
@@ -105,7 +121,7 @@ def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> N
 def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
     answers = iter([error(400, "not this time"), completion("at last")])
 
-    async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
         both = await asyncio.gather(
             *(model.complete(ASKED) for model, _ in found), return_exceptions=True
         )
@@ -117,7 +133,7 @@ def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
 
 
 def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
-    async def ask(found: list[tuple[Model, Channel]], served: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
         (first, channel), (second, _) = found
         asked = asyncio.create_task(first.complete(ASKED))
         while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
@@ -134,10 +150,26 @@ def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
     assert len(with_workers(answered, 2, ask).bodies) == 2
 
 
+def test_a_claim_that_is_granted_too_late_is_given_back() -> None:
+    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
+        (first, slow), (second, _) = found
+        slow.holds = True
+        asked = asyncio.create_task(first.complete(ASKED))
+        await slow.came.wait()
+        asked.cancel()
+        await asyncio.wait([asked])
+        slow.holds = False
+        slow.data_received(b"")
+        async with asyncio.timeout(5):
+            assert (await second.complete(ASKED)).text == "ok"
+
+    assert len(with_workers(answered, 2, ask).bodies) == 1
+
+
 def test_a_budget_is_one_budget() -> None:
     budget = Budget(calls=3)
 
-    async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
         asked = [
             model.complete([{"role": "user", "content": f"{number} {worker}"}])
             for number in range(4)
@@ -154,7 +186,7 @@ def test_a_budget_is_one_budget() -> None:
 def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before() -> None:
     budget = Budget()
 
-    async def ask(found: list[tuple[Model, Channel]], _: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
         model = found[0][0]
         await model.complete(ASKED)
         budget.change(calls=2)
@@ -170,7 +202,7 @@ def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before(
 def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:
     budget = Budget(calls=3)
 
-    async def ask(found: list[tuple[Model, Channel]], served: Served, store: CallStore) -> None:
+    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
         (model, channel), _ = found
         asked = asyncio.create_task(model.complete(ASKED))
         while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
