@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import struct
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 import ormsgpack
@@ -25,6 +27,8 @@ _ASK, _ANSWER, _FAIL, _CANCEL, _TELL = range(5)
 _LENGTH = struct.Struct(">I")
 MOST_BYTES = 1 << 30
 """Of one frame; more is a fault, or somebody else's protocol."""
+IDLE_S, PROBE_S, PROBES = 15, 5, 3
+"""A silent machine is asked for a sign of life after 15 s, and given up 15 s later."""
 _ERRORS = {kind.__name__: kind for kind in (BadInput, LimitReached, Refused, Unreachable)}
 
 
@@ -98,6 +102,7 @@ class Channel(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
         self._transport = cast("asyncio.Transport", transport)
+        _notice_loss(transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""
@@ -179,6 +184,26 @@ class Channel(asyncio.Protocol):
         out, self._out = self._out, []
         if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(out))
+
+
+def _notice_loss(connection: socket.socket | None) -> None:
+    """Let the kernel end a connection whose other machine lost its power or its network.
+
+    Nothing says so otherwise: the driver only waits while an attempt is made elsewhere.
+    """
+    if connection is None:
+        return
+    options = (
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", IDLE_S),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", PROBE_S),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", PROBES),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 1000 * (IDLE_S + PROBE_S * PROBES)),
+    )
+    for level, name, value in options:
+        if (option := getattr(socket, name, None)) is not None:  # not every system has all
+            with suppress(OSError):
+                connection.setsockopt(level, option, value)
 
 
 def _packed(frame: tuple[Any, ...]) -> bytes:

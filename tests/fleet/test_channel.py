@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import socket
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.core import BadInput, LimitReached, Unreachable
+from harness.core import BadInput, LimitReached, Unreachable, loops
 from harness.fleet.channel import Channel, Gone, Methods, RemoteFault
 
 
@@ -149,6 +150,29 @@ def test_when_one_end_goes_the_other_waits_no_longer() -> None:
                 await stopped.wait()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("run", [asyncio.run, loops.run])
+def test_a_machine_that_falls_silent_is_noticed(run: Callable[[Any], Any]) -> None:
+    async def main() -> dict[str, int]:
+        server = await asyncio.get_running_loop().create_server(Channel, "127.0.0.1", 0)
+        transport, channel = await asyncio.get_running_loop().create_connection(
+            Channel, *server.sockets[0].getsockname()
+        )
+        connection = transport.get_extra_info("socket")
+        found = {
+            name: connection.getsockopt(socket.IPPROTO_TCP, getattr(socket, name))
+            for name in wanted
+        }
+        found["SO_KEEPALIVE"] = connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        channel.close()
+        await channel.closed
+        server.close()
+        return found
+
+    seconds = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+    wanted = {name: value for name, value in seconds.items() if hasattr(socket, name)}
+    assert run(main()) == {**wanted, "SO_KEEPALIVE": 1}
 
 
 @pytest.mark.parametrize(
