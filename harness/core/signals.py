@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -102,7 +102,30 @@ class Watcher(Protocol):
 
 
 _log = logging.getLogger("harness.signals")
-_watchers: list[Watcher] = []
+
+
+@dataclass(eq=False)
+class _Seat:
+    """A watcher, and whether it has failed."""
+
+    watcher: Watcher
+    failed: bool = False
+
+    def tell(self, say: Callable[[Watcher], None]) -> None:
+        """Nothing more once it has failed: a run is worth more than what watches it."""
+        if self.failed:
+            return
+        try:
+            say(self.watcher)
+        except Exception as error:  # noqa: BLE001  # whatever fails in it
+            self.failed = True
+            if self in _seats:
+                _seats.remove(self)
+            name = type(self.watcher).__name__
+            _log.warning("%s failed and watches no more: %s: %s", name, type(error).__name__, error)
+
+
+_seats: list[_Seat] = []
 _current: ContextVar[Operation | None] = ContextVar("operation", default=None)
 
 
@@ -130,11 +153,10 @@ class _Watched:
 
     def __enter__(self) -> Operation:
         self._token = _current.set(self._operation)
-        self._watchers = tuple(_watchers)
+        self._watching = tuple(_seats)
         self._started = time.monotonic()
-        for watcher in self._watchers:
-            with _guarded(watcher):
-                watcher.began(self._operation)
+        for seat in self._watching:
+            seat.tell(lambda watcher: watcher.began(self._operation))
         return self._operation
 
     def __exit__(
@@ -146,9 +168,8 @@ class _Watched:
         if self._operation.ended_ns is None:
             self._operation.seconds = time.monotonic() - self._started
         self._operation.error = error
-        for watcher in reversed(self._watchers):
-            with _guarded(watcher):
-                watcher.ended(self._operation)
+        for seat in reversed(self._watching):
+            seat.tell(lambda watcher: watcher.ended(self._operation))
         _current.reset(self._token)
 
 
@@ -157,12 +178,12 @@ _UNWATCHED = _Unwatched()
 
 def watched() -> bool:
     """Whether anybody watches: facts that cost something to find can be left out if not."""
-    return bool(_watchers)
+    return bool(_seats)
 
 
 def content_wanted() -> bool:
     """Whether anybody looks at what was said."""
-    return any(watcher.content for watcher in _watchers)
+    return any(seat.watcher.content for seat in _seats)
 
 
 def current() -> Operation | None:
@@ -172,7 +193,7 @@ def current() -> Operation | None:
 
 def operation(kind: Kind, name: str, **facts: Any) -> AbstractContextManager[Told]:
     """An operation that lasts as long as the block."""
-    if not _watchers:
+    if not _seats:
         return _UNWATCHED
     return _Watched(Operation(kind, name, facts, _current.get()))
 
@@ -187,29 +208,17 @@ def retold(operation: Operation) -> AbstractContextManager[Operation]:
 
 def note(name: str, **facts: Any) -> None:
     """Something happened within the operation under way."""
-    for watcher in tuple(_watchers):
-        with _guarded(watcher):
-            watcher.noted(name, _current.get(), facts)
-
-
-@contextmanager
-def _guarded(watcher: Watcher) -> Generator[None]:
-    """A watcher that fails is told nothing more: a run is worth more than what watches it."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001  # whatever fails in it
-        if watcher in _watchers:
-            _watchers.remove(watcher)
-            name = type(watcher).__name__
-            _log.warning("%s failed and watches no more: %s: %s", name, type(error).__name__, error)
+    for seat in tuple(_seats):
+        seat.tell(lambda watcher: watcher.noted(name, _current.get(), facts))
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Generator[None]:
     """Tell `watcher` of everything that begins in this process until the block ends."""
-    _watchers.append(watcher)
+    seat = _Seat(watcher)
+    _seats.append(seat)
     try:
         yield
     finally:
-        if watcher in _watchers:
-            _watchers.remove(watcher)
+        if seat in _seats:
+            _seats.remove(seat)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CAPTURE_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """What was said goes into spans where it is `true`, `span_only` or `span_and_event`."""
+_NOT_INSTALLED = "spans need OpenTelemetry: pip install 'agent-skill-harness[otel]'"
 FLUSH_MS = 5000
 """How long the end of a run waits for spans that are not yet sent."""
 
@@ -170,9 +171,7 @@ def span_watcher() -> Generator[SpanWatcher]:
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
     except ImportError as error:
-        raise BadInput(
-            "spans need OpenTelemetry: pip install 'agent-skill-harness[otel]'"
-        ) from error
+        raise BadInput(_NOT_INSTALLED) from error
     import harness
 
     present = trace.get_tracer_provider()
@@ -201,8 +200,10 @@ def _provider() -> Any:
 
 def _exporter() -> Any:
     name = os.environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower() or "otlp"
-    protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get(
-        "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"
+    protocol = (
+        os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+        or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+        or "http/protobuf"
     )
     if name == "console":
         import sys
@@ -217,8 +218,10 @@ def _exporter() -> Any:
             f"OTEL_EXPORTER_OTLP_PROTOCOL: expected http/protobuf (port 4318 of a collector), "
             f"got {protocol!r}"
         )
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    except ImportError as error:
+        raise BadInput(_NOT_INSTALLED) from error
     return OTLPSpanExporter()
 
 

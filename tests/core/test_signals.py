@@ -78,11 +78,14 @@ def _chat() -> Generator[None]:
 
 def test_a_watcher_that_fails_is_told_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
     failing, listed = Failing(), Listed()
-    with caplog.at_level(logging.WARNING), signals.watching(failing), signals.watching(listed):
+    with (
+        caplog.at_level(logging.WARNING), signals.watching(failing), signals.watching(listed),
+        signals.operation("run", "around"),
+    ):  # fmt: skip
         for name in ("a", "b"):
             with signals.operation("chat", name):
                 pass
-    assert failing.told == ["+a", "-a"]
-    assert listed.told == ["+a", "-a", "+b", "-b"]
+    assert failing.told == ["+around", "+a", "-a"]
+    assert listed.told == ["+around", "+a", "-a", "+b", "-b", "-around"]
     assert "Failing failed and watches no more" in caplog.text
     assert not signals.watched()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from harness.core import BadInput, signals
-from harness.telemetry import spans_asked, telemetry
+from harness.telemetry import spans_asked, telemetry, telemetry_by_variables
 from harness.telemetry.spans import CAPTURE_VARIABLE
 from tests.models.http_server import completion, error
 from tests.telemetry.collector import (
@@ -173,6 +174,26 @@ def test_what_cannot_be_followed_is_said(
     monkeypatch.setenv(variable, value)
     with pytest.raises(BadInput, match=value), telemetry(otel=True):
         pass
+
+
+def test_a_missing_exporter_stops_no_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    module = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+    monkeypatch.setitem(sys.modules, module, None)
+    with telemetry_by_variables():
+        assert not signals.watched()
+    assert "no spans are sent: spans need OpenTelemetry" in capsys.readouterr().err
+
+
+def test_an_empty_protocol_is_the_usual_one(
+    collected: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")
+    with telemetry(otel=True), signals.operation("chat", "m", call_id="c"):
+        pass
+    assert len(collected.of("chat")) == 1
 
 
 def test_nothing_is_left_behind(collected: Collected) -> None:
