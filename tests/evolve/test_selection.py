@@ -21,7 +21,7 @@ from harness.evolve.selection import (
     most_trials,
     tpe,
 )
-from tests.evolve.baselines.conftest import order_tasks
+from tests.evolve.baselines.conftest import order_suite
 
 # Two lessons help only together, three help alone, two hurt, the others do nothing.
 ALONE = {0: 0.05, 4: 0.08, 9: 0.04, 6: -0.1, 11: -0.07}
@@ -94,15 +94,9 @@ def test_of_equal_sets_the_larger_is_kept() -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> EvolveSettings:
-    for split, count in (("train", 24), ("selection", 12)):
-        rows = [task.model_dump(mode="json") for task in order_tasks(split, count)]
-        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "suite.yaml").write_text(
-        "name: orders\ntasks: {train: train.jsonl, selection: selection.jsonl}\ntools: []\n"
-    )
     return EvolveSettings(
         out=tmp_path / "out",
-        suite=str(tmp_path / "suite.yaml"),
+        suite=order_suite(tmp_path, train=24, selection=12),
         create="order-desk",
         models=("simulated/orders", "analyst=simulated/orders-analyst?error=0.4"),
         select="greedy",

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from harness.core import BadInput, digest_tree
 from harness.evolve import EvolveSettings, run_evolution
-from tests.evolve.baselines.conftest import order_tasks
+from tests.evolve.baselines.conftest import order_suite
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> EvolveSettings:
-    for split, count in (("train", 8), ("selection", 4)):
-        rows = [task.model_dump(mode="json") for task in order_tasks(split, count)]
-        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "suite.yaml").write_text(
-        "name: orders\ntasks: {train: train.jsonl, selection: selection.jsonl}\ntools: []\n"
-    )
     return EvolveSettings(
         out=tmp_path / "out",
-        suite=str(tmp_path / "suite.yaml"),
+        suite=order_suite(tmp_path, train=8, selection=4),
         create="order-desk",
         models=("simulated/orders", "analyst=simulated/orders-analyst"),
         sandbox="none",

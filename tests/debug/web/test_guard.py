@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -181,14 +181,17 @@ graph = StateGraph(State).add_node("add", add).add_edge(START, "add").compile()
 """
 
 
-def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> None:
+def mine(tmp_path: Path) -> tuple[Path, Path, Callable[[], Any]]:
+    """A folder of the user's, the source of a graph in it, and what loads that."""
     folder = tmp_path / "mine"
     folder.mkdir()
     file = folder / "flow.py"
     file.write_text(FLOW)
+    return folder, file, lambda: load_graph(f"{file}:graph")
 
-    def load() -> Any:
-        return load_graph(f"{file}:graph")
+
+def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> None:
+    folder, file, load = mine(tmp_path)
 
     async def status(settings: dict[str, Any], **changed: Any) -> tuple[int, str]:
         async with client(tmp_path, load(), **settings) as (found, good):
@@ -221,13 +224,7 @@ def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> N
 
 
 def test_a_source_that_cannot_be_read_leaves_the_session_free(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    file = folder / "flow.py"
-    file.write_text(FLOW)
-
-    def load() -> Any:
-        return load_graph(f"{file}:graph")
+    folder, file, load = mine(tmp_path)
 
     async def scenario() -> None:
         async with client(tmp_path, load(), reload=load, root=folder) as (found, good):

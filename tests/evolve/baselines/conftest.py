@@ -34,6 +34,17 @@ QUESTIONS = (
 )
 
 
+def order_suite(root: Path, **splits: int) -> str:
+    """Write a suite of so many tasks in each split."""
+    for split, count in splits.items():
+        rows = [task.model_dump(mode="json") for task in order_tasks(split, count)]
+        (root / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (root / "suite.yaml").write_text(
+        "name: orders\ntasks: {train: train.jsonl, selection: selection.jsonl}\ntools: []\n"
+    )
+    return str(root / "suite.yaml")
+
+
 def order_tasks(prefix: str, count: int) -> list[Task]:
     """Tasks of the order desk with the answers that its customs demand."""
     chance = random.Random(prefix)
@@ -83,12 +94,7 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     root = tmp_path_factory.mktemp("orders")
-    for split, count in (("train", 24), ("selection", 24)):
-        rows = [task.model_dump(mode="json") for task in order_tasks(split, count)]
-        (root / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (root / "suite.yaml").write_text(
-        "name: orders\ntasks: {train: train.jsonl, selection: selection.jsonl}\ntools: []\n"
-    )
+    order_suite(root, train=24, selection=24)
     return Bench(root)
 
 
