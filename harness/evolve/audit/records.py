@@ -133,11 +133,15 @@ def read_records(path: Path) -> Records:
             raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {error}") from error
     if header is None:
         raise BadInput(f"{str(path)!r} is empty: expected a line of {SCHEMA}")
-    return Records(header=header, rows=tuple(rows))
+    found = Records(header=header, rows=tuple(rows))
+    if found.text.encode() != path.read_bytes():  # the same values in other bytes
+        raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")
+    return found
 
 
 def _lines(path: Path) -> Sequence[str]:
     try:
-        return path.read_bytes().decode().splitlines()
+        text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
+    return text.removesuffix("\n").split("\n") if text else []  # no other ends of lines count
