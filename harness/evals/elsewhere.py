@@ -149,7 +149,9 @@ class Elsewhere:
             skill_mode=plan.skill_mode,
             seed=plan.seed,
             limits=plan.sample_limits,
-            model=shared_spec(model, self.base_url, self.budget, self.concurrency),
+            model=shared_spec(
+                model, self.base_url, self.budget, self.concurrency, self.executor.host
+            ),
             work=out.absolute() / "work" if self.executor.shares_disk else None,
             events=events,
             watched=signals.watched(),

@@ -13,17 +13,16 @@ import os
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Unreachable
 from harness.fleet.files import pack, unpack
-from harness.fleet.processes import HOST, QUICK, QUICK_S, ended
-from harness.fleet.types import Invitation, Work
+from harness.fleet.processes import GOING_S, HOST, VAIN, ended
+from harness.fleet.types import Arrivals, Invitation, Work
 from harness.fleet.worker import serve
 
 
@@ -66,7 +65,7 @@ class RayExecutor:
             "resources": own or None,
         }
 
-    async def place(self, work: Work, invitation: Invitation) -> None:
+    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the actors running until it is cancelled; then they end."""
         import ray
 
@@ -74,7 +73,8 @@ class RayExecutor:
         files = library.put(pack(work.trees))
         kind = library.remote(RayWorker).options(**self.options, max_restarts=-1)
         actors = [kind.remote() for _ in range(self.workers)]
-        keepers = [asyncio.create_task(_kept(actor, asdict(invitation), files)) for actor in actors]
+        told = asdict(invitation)
+        keepers = [asyncio.create_task(_kept(actor, told, files, arrivals)) for actor in actors]
         try:
             await ended(keepers)
         finally:
@@ -85,30 +85,41 @@ class RayExecutor:
 _KNOWN = ("CPU", "GPU", "memory")
 
 
-async def _kept(actor: Any, invitation: dict[str, Any], files: Any) -> None:
+async def _kept(actor: Any, invitation: dict[str, Any], files: Any, arrivals: Arrivals) -> None:
     """Let an actor serve, and serve again whenever Ray has restarted it.
 
     Raises:
-        Unreachable: if it ends as soon as it has begun, again and again.
+        Unreachable: if it ends before it has become ready, again and again.
     """
     from ray.exceptions import RayActorError, RayError
 
-    quick, cause = 0, "the connection ended"
-    while quick < QUICK:
-        began = time.monotonic()
+    vain, cause = 0, "the connection ended"
+    while vain < VAIN:
+        before = arrivals()
         try:
-            # Until Ray has found room for it again, an actor refuses calls at once: no quick end.
+            # Until Ray has found room for it again, an actor refuses calls at once: not in vain.
             ready = actor.__ray_ready__.options(max_task_retries=-1)
             await asyncio.wrap_future(ready.remote().future())
-            began = time.monotonic()
-            await asyncio.wrap_future(actor.serve.remote(invitation, files).future())
+            await _to_its_end(asyncio.wrap_future(actor.serve.remote(invitation, files).future()))
         except RayActorError as error:
             cause = str(error)
         except RayError as error:
             raise Unreachable(f"a worker of the Ray cluster failed: {error}") from error
-        quick = quick + 1 if time.monotonic() - began < QUICK_S else 0
-        await asyncio.sleep(0.2 * quick)
-    raise Unreachable(f"a worker of the Ray cluster ended {QUICK} times in a row: {cause}")
+        vain = 0 if arrivals() > before else vain + 1
+        await asyncio.sleep(0.2 * vain)
+    raise Unreachable(
+        f"a worker of the Ray cluster ended {VAIN} times in a row before it could begin: {cause}"
+    )
+
+
+async def _to_its_end(serving: asyncio.Future[None]) -> None:
+    """Wait for it; one that was sent home has a moment to remove its files before it is killed."""
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        with suppress(Exception):  # how it ends matters to nobody any more
+            await asyncio.wait_for(serving, GOING_S)
+        raise
 
 
 def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:

@@ -80,7 +80,7 @@ class Fleet:
         self._changed = asyncio.Condition()
         self._tasks: set[asyncio.Future[None]] = set()
         self._broken: Exception | None = None
-        self.deaths = 0
+        self.arrivals, self.deaths = 0, 0
 
     @property
     def pids(self) -> list[int]:
@@ -144,6 +144,7 @@ class Fleet:
 
         async def ready(value: dict[str, Any]) -> None:
             async with self._changed:
+                self.arrivals += 1
                 if not worker.closed.done():
                     self._loads[worker], self._pids[worker] = 0, value["pid"]
                     for method, told in self._standing.items():
@@ -170,7 +171,7 @@ class Fleet:
 
     async def _break(self, error: Exception) -> None:
         async with self._changed:
-            self._broken = error
+            self._broken = self._broken or error  # what follows from the first says less
             self._changed.notify_all()
 
     def _keep(self, work: Any) -> None:
@@ -181,7 +182,7 @@ class Fleet:
     async def placing(self, executor: Executor, invitation: Invitation) -> None:
         """Keep the workers placed; what goes wrong there breaks the fleet."""
         try:
-            await executor.place(self._work, invitation)
+            await executor.place(self._work, invitation, lambda: self.arrivals)
         except Exception as error:  # noqa: BLE001  # handed to whoever waits for a worker
             await self._break(error)
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from harness.core import Unreachable
-from harness.fleet.types import Invitation, Work
+from harness.fleet.types import Arrivals, Invitation, Work
 
 HOST = "127.0.0.1"
 GOING_S = 5.0
 """Seconds that a worker has to go home by itself."""
-QUICK_S, QUICK = 3.0, 5
-"""Workers that end so soon, one after the other, are not started again."""
+VAIN = 5
+"""So many workers in a row that end before any has become ready; then no other is started.
+
+Those that became ready do not count: what kills them is a part of the job, which the driver gives
+up by itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,11 @@ class LocalExecutor:
     host: str = HOST
     shares_disk: bool = True
 
-    async def place(self, work: Work, invitation: Invitation) -> None:
+    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the workers running until it is cancelled; then they end."""
         trees = {name: str(tree.root.absolute()) for name, tree in work.trees.items()}
         line = json.dumps({**asdict(invitation), "trees": trees}) + "\n"
-        keepers = [asyncio.create_task(_kept(line.encode())) for _ in range(self.workers)]
+        keepers = [asyncio.create_task(_kept(line.encode(), arrivals)) for _ in range(self.workers)]
         await ended(keepers)
 
 
@@ -51,15 +54,15 @@ async def ended(keepers: Sequence[asyncio.Task[None]]) -> None:
         await asyncio.wait(keepers)
 
 
-async def _kept(line: bytes) -> None:
+async def _kept(line: bytes, arrivals: Arrivals) -> None:
     """Start a worker, and another in its place whenever it dies.
 
     Raises:
-        Unreachable: if workers end as soon as they have begun.
+        Unreachable: if workers end before they have become ready, again and again.
     """
-    quick = 0
-    while quick < QUICK:
-        began = time.monotonic()
+    vain = 0
+    while vain < VAIN:
+        before = arrivals()
         starting = asyncio.ensure_future(_started())
         try:
             worker = await asyncio.shield(starting)
@@ -70,8 +73,8 @@ async def _kept(line: bytes) -> None:
             await worker.wait()
         finally:
             await _gone(await starting)  # cancelling its start would leave it behind
-        quick = quick + 1 if time.monotonic() - began < QUICK_S else 0
-    raise Unreachable(f"{QUICK} workers in a row ended within {QUICK_S:.0f} s of their start")
+        vain = 0 if arrivals() > before else vain + 1
+    raise Unreachable(f"{VAIN} workers in a row ended before they could begin")
 
 
 async def _started() -> asyncio.subprocess.Process:

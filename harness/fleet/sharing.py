@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import Value
 from harness.fleet.calls import SharedBudget, SharedCalls
+from harness.fleet.processes import HOST
 from harness.fleet.relay import RelayedModel
 from harness.models.specs import parse_spec
 from harness.models.types import Sampling
@@ -37,21 +38,32 @@ class SharedModelSpec(Value):
 
 
 def shared_spec(
-    model: ChatModel, base_url: str | None, budget: Budget, concurrency: int
+    model: ChatModel, base_url: str | None, budget: Budget, concurrency: int, host: str = HOST
 ) -> SharedModelSpec:
     """How the workers reach a model of the driver's.
 
     Embedded engines, simulated and recorded models live in the driver: one engine, however many
-    workers.
-    """
-    from harness.models.endpoints import resolve
+    workers. An endpoint on loopback is asked by the driver, too, where workers are on other
+    machines, which have a loopback of their own.
 
-    parsed = parse_spec(model.spec)
-    direct = parsed.kind in ("openai", "vllm") or (parsed.kind == "local" and bool(base_url))
+    Args:
+        model: of the driver.
+        base_url: that it was opened with.
+        budget: of the run.
+        concurrency: calls of one worker in flight, at most.
+        host: where workers find the driver; one on loopback means that all are on this machine.
+    """
+    from harness.models.endpoints import on_loopback, resolve
+
+    parsed, urls = parse_spec(model.spec), ()
+    if parsed.kind in ("openai", "vllm") or (parsed.kind == "local" and bool(base_url)):
+        urls = resolve(parsed, base_url).urls
+    here = on_loopback(f"http://{host}")
+    direct = bool(urls) and (here or not any(on_loopback(url) for url in urls))
     return SharedModelSpec(
         spec=model.spec,
         simulated=model.simulated,
-        urls=",".join(resolve(parsed, base_url).urls) if direct else None,
+        urls=",".join(urls) if direct else None,
         concurrency=concurrency,
         **budget_terms(budget),
     )

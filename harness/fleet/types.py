@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,6 +52,10 @@ class Invitation:
     token: str = field(repr=False)
 
 
+Arrivals = Callable[[], int]
+"""How many workers of a fleet have become ready so far, those that died since included."""
+
+
 class Executor(Protocol):
     """Starts the worker processes of a fleet, and others in place of those that die.
 
@@ -69,8 +74,13 @@ class Executor(Protocol):
     @property
     def shares_disk(self) -> bool: ...
 
-    async def place(self, work: Work, invitation: Invitation) -> None:
+    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the workers running until it is cancelled; then they end.
+
+        Args:
+            work: what they do.
+            invitation: how they find the driver.
+            arrivals: how many have become ready so far.
 
         Raises:
             HarnessError: if they cannot be kept running.

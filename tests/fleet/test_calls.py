@@ -152,7 +152,7 @@ def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
 
 def test_a_claim_that_is_granted_too_late_is_given_back() -> None:
     async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        (first, slow), (second, _) = found
+        (first, slow), (second, _there) = found
         slow.holds = True
         asked = asyncio.create_task(first.complete(ASKED))
         await slow.came.wait()

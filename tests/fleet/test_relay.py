@@ -38,3 +38,19 @@ def test_a_simulated_model_answers_workers_as_it_answers_the_driver() -> None:
             await model.aclose()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("urls", "host", "direct"),
+    [
+        ("http://127.0.0.1:8000/v1", "127.0.0.1", True),
+        ("http://127.0.0.1:8000/v1", "10.0.0.5", False),
+        ("http://10.0.0.7:8000/v1,http://localhost:8001/v1", "10.0.0.5", False),
+        ("http://10.0.0.7:8000/v1", "10.0.0.5", True),
+    ],
+)
+def test_an_endpoint_on_loopback_is_asked_by_the_driver_for_other_machines(
+    urls: str, host: str, direct: bool
+) -> None:
+    model = open_model("vllm/m", base_url=urls)
+    assert shared_spec(model, urls, Budget(), 4, host).urls == (urls if direct else None)

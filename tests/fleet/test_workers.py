@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.core import LimitReached
-from harness.fleet import LocalExecutor, Work, WorkersLost, open_fleet
+import harness
+from harness.core import BadInput, LimitReached, Unreachable
+from harness.fleet import Channel, Gone, LocalExecutor, Work, WorkersLost, open_fleet
+from harness.fleet.types import Arrivals, Invitation
 from tests.fleet.running import (
     doubled,
     evaluated,
@@ -19,7 +20,7 @@ from tests.fleet.running import (
     repeated,
     suite_in,
 )
-from tests.models.http_server import serve
+from tests.models.http_server import free_port, serve
 
 MARK = "HARNESS_TEST_FLEET"
 
@@ -70,9 +71,11 @@ def test_what_kills_every_worker_is_given_up_and_the_rest_goes_on() -> None:
             assert await fleet.call("heard", None) == ["now"]  # the fourth worker
             fleet.tell_all("hear", "later")
             assert await fleet.call("heard", None) == ["now", "later"]
+            with pytest.raises(WorkersLost):
+                await fleet.call("work", "die")
             return await fleet.call("work", "alive"), fleet.deaths
 
-    assert asyncio.run(main()) == ("alive", 3)
+    assert asyncio.run(main()) == ("alive", 6)
 
 
 def test_a_worker_that_cannot_begin_says_why() -> None:
@@ -85,25 +88,70 @@ def test_a_worker_that_cannot_begin_says_why() -> None:
         asyncio.run(main())
 
 
+class Idle:
+    """Starts nobody: the test dials in itself."""
+
+    workers, host, shares_disk = 1, "127.0.0.1", True
+
+    def __init__(self) -> None:
+        self.invitation: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
+
+    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
+        self.invitation.set_result(invitation)
+        await asyncio.get_running_loop().create_future()
+
+
+async def dialled(invitation: Invitation, token: str) -> Channel:
+    """A connection to the driver on which a token has been shown."""
+    transport, channel = await asyncio.get_running_loop().create_connection(
+        Channel, invitation.host, invitation.port
+    )
+    transport.write(token.encode())
+    return channel
+
+
 def test_who_does_not_show_the_token_gets_no_answer() -> None:
     async def main() -> None:
-        work = Work("tests.fleet.deadly:deadly", {})
-        seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-        class Idle:
-            workers, host, shares_disk = 1, "127.0.0.1", True
-
-            async def place(self, work: Work, invitation: Any) -> None:
-                seen.set_result(invitation.port)
-                await asyncio.get_running_loop().create_future()
-
-        async with open_fleet(Idle(), work, lambda _: {}) as fleet:
-            reader, writer = await asyncio.open_connection("127.0.0.1", await seen)
-            writer.write(b"0" * 64 + b"\0\0\0\x01\x90")
-            async with asyncio.timeout(5):
-                with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
-                    await reader.readexactly(1)
+        idle, question = Idle(), {"version": harness.__version__}
+        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), lambda _: {}) as fleet:
+            invitation = await idle.invitation
+            token = invitation.token
+            known = await dialled(invitation, token)
+            assert (await known.ask("hello", question))["entry"] == "tests.fleet.deadly:deadly"
+            for other in ("0" * len(token), token[:-1] + ("1" if token[-1] == "0" else "0")):
+                stranger = await dialled(invitation, other)
+                async with asyncio.timeout(5):
+                    with pytest.raises(Gone):
+                        await stranger.ask("hello", question)
             assert not fleet.pids
-            writer.close()
+            known.close()
+            await known.closed
 
     asyncio.run(main())
+
+
+def test_another_version_is_what_is_told_whatever_follows_from_it() -> None:
+    async def main() -> None:
+        idle = Idle()
+        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), lambda _: {}) as fleet:
+            invitation = await idle.invitation
+            worker = await dialled(invitation, invitation.token)
+            with pytest.raises(BadInput) as refused:
+                await worker.ask("hello", {"version": "0"})
+            worker.tell("unable", {"message": str(refused.value)})
+            await worker.ask("hello", {"version": harness.__version__})  # it was heard
+            worker.close()
+            await worker.closed
+            with pytest.raises(BadInput, match="install the same on every node"):
+                await fleet.call("work", "alive")
+
+    asyncio.run(main())
+
+
+def test_workers_that_never_begin_are_not_started_for_ever() -> None:
+    async def main() -> None:
+        nobody = Invitation("127.0.0.1", free_port(), "0")
+        await LocalExecutor(1).place(Work("x:y", {}), nobody, lambda: 0)
+
+    with pytest.raises(Unreachable, match="5 workers in a row ended before they could begin"):
+        asyncio.run(main())
