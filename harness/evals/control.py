@@ -90,14 +90,16 @@ class Knobs:
     """What can be changed while a run goes on, besides its attempts.
 
     Attributes:
-        resize: sets how many model calls may be in flight; None where it cannot be changed.
+        resize: sets how many model calls may be in flight.
         budget: of the run; None where it cannot be changed.
         limits: of its attempts.
+        priced: whether it is known what a call costs, so that dollars can be a limit.
     """
 
-    resize: Callable[[int], None] | None
+    resize: Callable[[int], None]
     budget: Budget | None
     limits: LiveLimits
+    priced: bool = True
 
 
 class Answer(Value):
@@ -205,9 +207,10 @@ def _do(command: Command, pool: Pool, knobs: Knobs) -> Answer:
         return Answer(done=True, message=f"{action}d: {going}")
     if action == "concurrency":
         pool.concurrency = command.value
-        if knobs.resize is not None:
-            knobs.resize(command.value)
+        knobs.resize(command.value)
         return Answer(done=True, message=f"at most {command.value} attempts at a time")
+    if command.change.usd is not None and not knobs.priced:
+        return Answer(done=False, message="dollars are no limit here: the model's price is unknown")
     if action == "limits":
         return _limits(command.change, knobs.limits)
     if action == "budget":

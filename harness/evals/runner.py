@@ -24,12 +24,12 @@ from harness.evals.repeats import repeated
 from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
-from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks.types import Family
 
 if TYPE_CHECKING:
     from harness.evals.elsewhere import RemoteAttempts
+    from harness.models.client import ChatModel
 
 
 @dataclass
@@ -64,22 +64,19 @@ async def run_eval(
     plan: EvalPlan,
     out: Path,
     *,
-    model: Model,
+    model: ChatModel,
     sandbox: Sandbox | None = None,
     family: Callable[[Task], Family] | None = None,
     concurrency: int = 16,
     on_progress: Callable[[Tally], None] | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
-    resize: Callable[[int], None] | None = None,
     budget: Budget | None = None,
     elsewhere: AbstractAsyncContextManager[RemoteAttempts] | None = None,
 ) -> EvalReport:
     """Run, or go on with, an eval run in the folder `out`.
 
-    While it runs, :mod:`harness.evals.control` takes requests from other processes; `resize` sets
-    how many model calls may be in flight where `concurrency` is changed then, and `budget` is what
-    they may change, too. `elsewhere` makes the
-    attempts in place of this process.
+    While it runs, :mod:`harness.evals.control` takes requests from other processes; `budget` is
+    what they may change, too. `elsewhere` makes the attempts in place of this process.
 
     Raises:
         LimitReached: when a budget is spent; finished attempts are kept.
@@ -106,8 +103,8 @@ async def run_eval(
         stack.enter_context(signals.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
-        sized = resize if isinstance(runner, Attempts) else runner.resize
-        knobs = Knobs(sized, budget, runner.limits)
+        sized = model.resize if isinstance(runner, Attempts) else runner.resize
+        knobs = Knobs(sized, budget, runner.limits, priced=model.priced)
         await stack.enter_async_context(controlled(out, pool, tally, knobs))
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started

@@ -187,7 +187,6 @@ class Evaluator:
             concurrency=settings.concurrency,
             on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
             on_event=on_event,
-            resize=model.resize,
             budget=budget,
             elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
         )

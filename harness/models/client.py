@@ -104,6 +104,11 @@ class ChatModel:
             reply = await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
             return answered(chat, body, reply)
 
+    @property
+    def priced(self) -> bool:
+        """Whether it is known what a call costs."""
+        return self._price is not None
+
     def resize(self, concurrency: int) -> None:
         """Let so many calls be in flight from now on, at most; those under way go on."""
         self._connections.resize(concurrency)

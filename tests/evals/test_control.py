@@ -198,6 +198,9 @@ def test_limits_and_budget_are_changed_on_the_way(tmp_path: Path) -> None:
             nothing = CliRunner().invoke(cli, ["eval", "ctl", "budget", str(run.folder)])
             assert isinstance(nothing.exception, BadInput)
             assert not ask(run.folder, Command(action="limits", change=Change(calls=1))).done
+            for action in ("limits", "budget"):
+                dollars = ask(run.folder, Command(action=action, change=Change(usd=1)))
+                assert "price is unknown" in dollars.message and not dollars.done
             free.set()
     assert isinstance(run.error, LimitReached)
     assert len(served.bodies) == 3

@@ -202,7 +202,6 @@ async def _run(
                 family=lambda task: _Loading(),
                 concurrency=settings.concurrency,
                 on_progress=None if show is None else partial(show, out.name),
-                resize=model.resize,
             )
         finally:
             await model.aclose()
