@@ -16,12 +16,13 @@ MARK = "HARNESS_TEST_FLEET"
 
 @dataclass
 class TwoNodes:
-    """The cluster, its nodes, and what stands in the environment of its workers."""
+    """The cluster, its nodes, a mark in the environment of its workers, and where they write."""
 
     cluster: Any
     head: Any
     other: Any
     mark: str
+    temporary: str
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,7 @@ def two_nodes() -> Generator[TwoNodes]:
         patch.setenv("RAY_enable_worker_prestart", "0")
         patch.setenv("RAY_prestart_worker_first_driver", "0")
         patch.setenv(MARK, folder)
+        patch.setenv("TMPDIR", folder)
         patch.setenv("OPENAI_API_KEY", "none")
         from ray.cluster_utils import Cluster
 
@@ -50,7 +52,7 @@ def two_nodes() -> Generator[TwoNodes]:
         try:
             other = cluster.add_node(**common, resources={"sandbox": 1})
             patch.setenv("RAY_ADDRESS", cluster.address)
-            yield TwoNodes(cluster, cluster.head_node, other, f"{MARK}={folder}")
+            yield TwoNodes(cluster, cluster.head_node, other, f"{MARK}={folder}", folder)
         finally:
             library: Any = import_module("ray")
             library.shutdown()

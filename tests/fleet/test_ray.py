@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from harness.core import BadInput, LimitReached, digest_tree
 from harness.evals.regrade import regrade_folder
 from harness.evals.runner import Tally
 from harness.evals.session import records
+from harness.fleet import Tree, Work, open_fleet
 from harness.fleet.actors import open_ray
 from harness.retrieve import create_index, open_encoder, parse_paths
 from harness.retrieve.spread import spread
@@ -54,9 +57,12 @@ def test_here_then_ray_then_here_again_whatever_dies(tmp_path: Path, two_nodes: 
         with subprocess.Popen(by_ray(suite, skill, run, served), stderr=subprocess.PIPE) as driver:
             while len(served.bodies) < 14 and driver.poll() is None:
                 time.sleep(0.01)
+            working = processes(ACTOR, two_nodes.mark)
             driver.send_signal(signal.SIGKILL)
             _, said = driver.communicate()
         lost.join()
+        assert working
+        assert none_left(lambda: processes(ACTOR, two_nodes.mark))
         assert 8 < len(left_behind(run)[0]) < 18, said.decode()
         report = evaluated(suite, run, served, skill=skill, resume=run)
         again = repeated(served)
@@ -88,11 +94,31 @@ def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading
     return thread
 
 
-def test_no_worker_outlives_its_run(two_nodes: TwoNodes) -> None:
+def none_left(found: Callable[[], Sequence[object]]) -> bool:
+    """Whether nothing is found any more, soon."""
     until = time.monotonic() + 10
-    while processes(ACTOR, two_nodes.mark) and time.monotonic() < until:
+    while found() and time.monotonic() < until:
         time.sleep(0.1)
-    assert not processes(ACTOR, two_nodes.mark)
+    return not found()
+
+
+def test_a_worker_that_is_sent_home_removes_its_files(tmp_path: Path, two_nodes: TwoNodes) -> None:
+    def unpacked() -> set[Path]:
+        return set(Path(two_nodes.temporary).glob("harness-worker-*"))
+
+    async def main() -> set[Path]:
+        executor = open_ray(1, {"CPU": 0.5, "first": 0.5})
+        for number in range(4000):  # removing them takes a moment
+            (tmp_path / f"{number}.txt").touch()
+        work = Work("tests.fleet.deadly:deadly", {}, {"base": Tree(tmp_path)})
+        async with open_fleet(executor, work, lambda _: {}) as fleet:
+            assert await fleet.call("work", "alive") == "alive"
+            return unpacked()
+
+    before = unpacked()  # of workers that were killed
+    assert len(asyncio.run(main()) - before) == 1
+    assert unpacked() == before
+    assert none_left(lambda: processes(ACTOR, two_nodes.mark))
 
 
 # Ray Data sets options of its own that it has deprecated.
