@@ -44,7 +44,8 @@ _HINTS = {
     "No available memory for the cache blocks": "lower --max-model-len, or free the GPU",
     "ddress already in use": "choose another --port",
     "not a valid model identifier": "give a folder, or check the name and the network",
-    "contains custom code": "if you trust the authors, add it to a --profile of your own",
+    "contains custom code": "if you trust the authors, name a profile that does (Kimi-VL: "
+    "--profile kimi-vl) or one of your own",
     "libtorchcodec": "uninstall torchcodec, torchvision and torchaudio from vLLM's environment",
 }
 
