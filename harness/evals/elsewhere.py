@@ -8,6 +8,7 @@ answered from the run's cache.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
 from collections.abc import AsyncGenerator, Callable
@@ -15,6 +16,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from harness.agents.types import AgentRun, SkillMode
 from harness.core import Task, Trajectory, Usage, Value, signals
@@ -240,10 +242,14 @@ async def attempts_here(
                 on_event if told.events else None, gateway,
             )  # fmt: skip
 
+            turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
             async def attempt(value: dict[str, Any]) -> dict[str, Any]:
                 task = Task.model_validate(value["task"])
-                with part(value["part"]):
-                    item, run = await attempts.run(task, value["epoch"])
+                turn = turns.setdefault(attempt_id(task, value["epoch"]), asyncio.Lock())
+                async with turn:  # one that was cancelled clears its folder first
+                    with part(value["part"]):
+                        item, run = await attempts.run(task, value["epoch"])
                 assert run is not None  # only cancelled attempts have none, and those raise
                 return {
                     "item": item.model_dump(mode="json"),

@@ -28,7 +28,9 @@ _LENGTH = struct.Struct(">I")
 MOST_BYTES = 1 << 30
 """Of one frame; more is a fault, or somebody else's protocol."""
 IDLE_S, PROBE_S, PROBES = 15, 5, 3
-"""A silent machine is asked for a sign of life after 15 s, and given up 15 s later."""
+"""A silent machine is asked for a sign of life after 15 s, and then every 5 s."""
+UNREAD_S = 60
+"""Another machine is given up after so long without a sign of life, or with nothing read."""
 _ERRORS = {kind.__name__: kind for kind in (BadInput, LimitReached, Refused, Unreachable)}
 
 
@@ -198,12 +200,21 @@ def _notice_loss(connection: socket.socket | None) -> None:
         (socket.IPPROTO_TCP, "TCP_KEEPIDLE", IDLE_S),
         (socket.IPPROTO_TCP, "TCP_KEEPINTVL", PROBE_S),
         (socket.IPPROTO_TCP, "TCP_KEEPCNT", PROBES),
-        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 1000 * (IDLE_S + PROBE_S * PROBES)),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 0 if _here(connection) else 1000 * UNREAD_S),
     )
     for level, name, value in options:
         if (option := getattr(socket, name, None)) is not None:  # not every system has all
             with suppress(OSError):
                 connection.setsockopt(level, option, value)
+
+
+def _here(connection: socket.socket) -> bool:
+    """Whether the other end is a process of this machine: that may be stopped, and go on."""
+    try:
+        peer = str(connection.getpeername()[0])
+    except (OSError, IndexError):
+        return True
+    return peer == "::1" or peer.startswith("127.")
 
 
 def _packed(frame: tuple[Any, ...]) -> bytes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.compress import Store
-from harness.core import BadInput, Value, loops
+from harness.core import BadInput, Value
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
 from harness.models.serving import serving
@@ -87,7 +87,8 @@ def run(plan: Plan, command: Sequence[str]) -> Report:
     Raises:
         BadInput: if the command, the recording or the port cannot be used.
     """
-    return loops.run(_run(plan, command))
+    # Not on uvloop: its children do not inherit which signals are ignored (nohup).
+    return asyncio.run(_run(plan, command))
 
 
 async def _run(plan: Plan, command: Sequence[str]) -> Report:

@@ -153,7 +153,14 @@ def test_when_one_end_goes_the_other_waits_no_longer() -> None:
 
 
 @pytest.mark.parametrize("run", [asyncio.run, loops.run])
-def test_a_machine_that_falls_silent_is_noticed(run: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("here", [True, False])
+def test_a_machine_that_falls_silent_is_noticed(
+    run: Callable[[Any], Any], here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of this machine that is stopped may go on: its reading has no limit."""
+    if not here:
+        monkeypatch.setattr("harness.fleet.channel._here", lambda _connection: False)
+
     async def main() -> dict[str, int]:
         server = await asyncio.get_running_loop().create_server(Channel, "127.0.0.1", 0)
         transport, channel = await asyncio.get_running_loop().create_connection(
@@ -170,7 +177,8 @@ def test_a_machine_that_falls_silent_is_noticed(run: Callable[[Any], Any]) -> No
         server.close()
         return found
 
-    seconds = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+    seconds = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
+    seconds["TCP_USER_TIMEOUT"] = 0 if here else 60_000
     wanted = {name: value for name, value in seconds.items() if hasattr(socket, name)}
     assert run(main()) == {**wanted, "SO_KEEPALIVE": 1}
 

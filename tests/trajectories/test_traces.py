@@ -216,6 +216,25 @@ def test_a_span_around_the_calls_is_no_call(tmp_path: Path) -> None:
     assert [content_text(step.message) for step in bare.steps] == ["run the tests", "welcome"]
 
 
+def test_the_instructions_of_another_agent_stand_before_what_was_said(tmp_path: Path) -> None:
+    def said(role: str, text: str) -> Row:
+        return {"role": role, "content": text}
+
+    talk = [said("user", "book it"), said("assistant", "I hand over")]
+    second = [said("system", "You book."), *talk, said("user", "go on")]
+    calls = [([said("system", "You sort."), talk[0]], talk[1]), (second, said("assistant", "ok"))]
+    rows = [
+        {"id": f"o{number}", "traceId": "lf", "type": "GENERATION", "name": "chat",
+         "startTime": f"2026-03-01T09:00:0{number}Z", "input": given, "output": answered}
+        for number, (given, answered) in enumerate(calls)
+    ]  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(rows))
+    (found,) = open_trajectories(path)
+    texts = [content_text(step.message) for step in found.steps]
+    assert texts == ["You sort.", "book it", "I hand over", "You book.", "go on", "ok"]
+
+
 def _made(number: int) -> list[Row]:
     """The same failing call for the third time, with its result."""
     function = {"name": "bash", "arguments": json.dumps({"command": "make"})}

@@ -38,14 +38,17 @@ LOCAL: dict[str, re.Pattern[str]] = {
     "quoted variable": re.compile(
         rf"{_VARIABLE}=(?P<mark>[\"'])(?P<value>(?:(?!(?P=mark))[^\n]){{6,200}})(?P=mark)"
     ),
-    "variable": re.compile(rf"{_VARIABLE}[ \t]*[=:][ \t]*(?P<value>{_START}{_BODY}{{5,}}{_END})"),
+    "variable": re.compile(  # also behind a quotation mark that was cut off before its end
+        rf"{_VARIABLE}[ \t]*[=:][ \t]*(?:\\?(?P<mark>[\"'`])"
+        rf"(?!(?:(?!(?P=mark))[^\n]){{0,300}}(?P=mark)))?(?P<value>{_START}{_BODY}{{5,}}{_END})"
+    ),
     "named key": re.compile(
         r"(?<![\w.-])[A-Z][A-Z0-9_]*_KEY[ \t]*[=:][ \t]*[\"']?(?P<value>(?=\S{0,99}[0-9])"
         r"(?=\S{0,99}[A-Za-z])[\w+/=.~-]{16,})(?![\w(\[])"
     ),
     "quoted secret": re.compile(rf"(?i)(?<![\w.-]){_NAME}[\"'`]?\s*(?:=|:=|:|=>)\s*{_QUOTED}"),
     "password": re.compile(
-        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=][ \t]*(?:\n[ \t]+)?|\s+is\s+|\s+)"
+        rf"(?i)(?<![\w.-]){_NAME}(?:\s*[:=][ \t]*(?:\r?\n[ \t]+)?|\s+is\s+|\s+)"
         r"(?P<value>(?=\S{0,99}[A-Za-z])(?=\S{0,99}[0-9!#$%^&*?~])"
         rf"{_START}{_BODY}{{7,}}{_END})"
     ),
@@ -81,7 +84,7 @@ _EVERY_HINT = tuple({hint for hints in _HINTS.values() for hint in hints})
 _ALL = [*SECRETS.items(), *LOCAL.items()]
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|none|null|true|false|your[_-]?\w*|example\w*|changeme"
-    r"|[\w.]*(?:environ|getenv|config|settings|process\.env)[\w.]*|string|optional\w*|secret|token"
+    r"|(?=[\w.]*(?:environ|getenv|config|settings|process\.env))[\w.]+|string|optional\w*|secret|token"
     r"|password|str|self\.\w+"
     r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*)$"  # what stands for a value
 )

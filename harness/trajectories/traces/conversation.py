@@ -112,15 +112,15 @@ def _new(said: list[str], messages: list[Said]) -> list[Said]:
     """The messages that were not said yet; they count as said from now on.
 
     Where the messages begin as the conversation does, or hold its end, since older ones were left
-    out, all behind it are new, repeated ones too.
+    out, all behind it are new, repeated ones too. Before it stand those that were said, and perhaps
+    others: another agent's instructions, or a summary of what was left out.
     """
     keys = [message.key for message in messages]
     behind = len(said) if keys[: len(said)] == said else _end_in(keys, said)
+    known, left = messages[:behind], Counter(said)
+    fresh = [one for one in known if not _take(left, one.key)]
     if behind is not None:
-        fresh = messages[behind:]
-    else:
-        left = Counter(said)
-        fresh = [one for one, key in zip(messages, keys, strict=True) if not _take(left, key)]
+        fresh += messages[behind:]
     said.extend(message.key for message in fresh)
     return fresh
 

@@ -43,6 +43,7 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
         "def password(self) -> str:",
         'password = os.environ["DB_PASSWORD"]',
         "API_KEY=$API_KEY",
+        'A_TOKEN="$FOO_TOKEN"',
         "the token count is 1200 per call",
         "basic understanding_of_the_matter is enough",
         "https://example.org:8080/a/b?c=d",
@@ -69,6 +70,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ("text", "left"),
     [
         ("x-api-key: abcd1234efgh5678", "x-api-key: [REDACTED]"),
+        ('export DEPLOY_TOKEN="hunter2hunter2', 'export DEPLOY_TOKEN="[REDACTED]'),
+        ("DB_PASSWORD='aB3dEf6hIjK9", "DB_PASSWORD='[REDACTED]"),
         ("spring.datasource.password=hunter22x", "spring.datasource.password=[REDACTED]"),
         ('db-password: "abcdefgh"', 'db-password: "[REDACTED]"'),
         ("run --password hunter2abc now", "run --password [REDACTED] now"),
