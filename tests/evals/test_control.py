@@ -233,6 +233,23 @@ def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_beg
     assert ended == {"the attempt reached its limit of 1 tokens after 1 calls (--token-limit)"}
 
 
+def test_an_attempt_begun_again_in_the_same_worker_keeps_its_folder(tmp_path: Path) -> None:
+    """The one that was cancelled removes its own, of the same name, before."""
+    begun, script = tmp_path / "begun", tmp_path / "agent.sh"
+    script.write_text(
+        f"touch mark; if [ -e {begun} ]; then sleep 1; test -e mark && echo 4; "
+        f"else touch {begun}; sleep 60; fi"
+    )
+    run = Run(tmp_path, "http://127.0.0.1:9/v1", tasks=1, concurrency=1)
+    agent = {"workers": 1, "agent": f"cmd:sh {script}"}
+    run.settings = run.settings.model_copy(update=agent)
+    with run:
+        run.status(lambda now: "t0" in now.running and begun.exists())
+        assert ask(run.folder, Command(action="requeue", item="t0")).done
+    assert run.report is not None
+    assert (run.report.passed, run.report.failed, run.report.invalid) == (1, 0, 0)
+
+
 def test_what_does_not_run_cannot_be_steered(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no run at"):
         read_status(tmp_path)

@@ -152,6 +152,11 @@ def test_when_one_end_goes_the_other_waits_no_longer() -> None:
     asyncio.run(main())
 
 
+def not_here(_: socket.socket) -> bool:
+    """As if the other end were on another machine."""
+    return False
+
+
 @pytest.mark.parametrize("run", [asyncio.run, loops.run])
 @pytest.mark.parametrize("here", [True, False])
 def test_a_machine_that_falls_silent_is_noticed(
@@ -159,7 +164,7 @@ def test_a_machine_that_falls_silent_is_noticed(
 ) -> None:
     """A process of this machine that is stopped may go on: its reading has no limit."""
     if not here:
-        monkeypatch.setattr("harness.fleet.channel._here", lambda _connection: False)
+        monkeypatch.setattr("harness.fleet.channel._here", not_here)
 
     async def main() -> dict[str, int]:
         server = await asyncio.get_running_loop().create_server(Channel, "127.0.0.1", 0)
