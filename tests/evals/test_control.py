@@ -144,7 +144,7 @@ def test_an_attempt_that_hangs_is_begun_again(tmp_path: Path) -> None:
         return completion("4")
 
     with serve(answer) as served, Run(tmp_path, served.url, tasks=2, concurrency=1) as run:
-        run.status(lambda now: "t0" in now.running)
+        run.status(lambda now: "t0" in now.running and len(seen) == 1)
         assert ask(run.folder, Command(action="requeue", item="t0")).done
         free.set()
     assert run.report is not None
