@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,10 +30,8 @@ def regrade_run(
     out: Path | None,
     sandbox: str,
     trust: bool,
-    executor: str,
-    workers: int,
-    worker_resources: dict[str, float],
     as_json: bool,
+    **place: Any,
 ) -> None:
     """Judge the answers of RUN again, without running it: after a change of a check or an answer.
 
@@ -44,14 +42,13 @@ def regrade_run(
     """
     from harness.cli.eval import tally_progress
     from harness.evals.regrade import regrade_folder
-    from harness.fleet import open_executor
+    from harness.evals.settings import WorkerSettings
 
     target = out or run.with_name(run.name + "-regraded")
     show = tally_progress()
-    spread = executor == "ray" or workers > 0 or bool(worker_resources)
     report = regrade_folder(
         run, target, suite, sandbox, trust=trust,
-        executor=open_executor(executor, workers, worker_resources) if spread else None,
+        executor=WorkerSettings.model_validate(place).open_executor(),
         on_progress=lambda tally: show(target.name, tally),
     )  # fmt: skip
     emit(report, as_json, _text(report, target))

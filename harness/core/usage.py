@@ -37,12 +37,11 @@ class Usage(Value):
 
     def __sub__(self, other: Usage) -> Usage:
         """Take back a part that was added; an unknown cost stays unknown."""
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
-            calls=self.calls - other.calls,
-            prompt_tokens=self.prompt_tokens - other.prompt_tokens,
-            completion_tokens=self.completion_tokens - other.completion_tokens,
-            cached_tokens=self.cached_tokens - other.cached_tokens,
-            cost_usd=(self.cost_usd or 0.0) - (other.cost_usd or 0.0) if known else None,
-            seconds=self.seconds - other.seconds,
+        return self + Usage(
+            calls=-other.calls,
+            prompt_tokens=-other.prompt_tokens,
+            completion_tokens=-other.completion_tokens,
+            cached_tokens=-other.cached_tokens,
+            cost_usd=None if other.cost_usd is None else -other.cost_usd,
+            seconds=-other.seconds,
         )

@@ -118,8 +118,7 @@ class Elsewhere:
     ) -> AsyncGenerator[RemoteAttempts]:
         """Attempts of a plan in workers, while a block runs."""
         spec = self._spec(plan, out, model, events=on_event is not None)
-        named = None if plan.suite.brings_code else plan.suite.files
-        trees = {"base": Tree(plan.suite.base, named)}
+        trees = {"base": Tree(plan.suite.base, plan.suite.sent)}
         if plan.skill is not None:
             trees["skill"] = Tree(plan.skill)
         shared, retelling = CallService(self.calls, self.budget), Retelling(wanted=spec.watched)

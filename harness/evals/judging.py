@@ -95,8 +95,7 @@ def judge_elsewhere(suite: LoadedSuite, spec: JudgingSpec, executor: Executor) -
     from harness.fleet import Tree
     from harness.fleet.bulk import Bulk
 
-    named = None if suite.brings_code else suite.files
-    trees = {"base": Tree(suite.base, named)}
+    trees = {"base": Tree(suite.base, suite.sent)}
     bulk = Bulk(executor, ENTRY, spec.model_dump(mode="json"), trees)
 
     def judge(asked: Sequence[Asked]) -> Iterator[tuple[int, Score]]:

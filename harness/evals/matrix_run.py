@@ -57,7 +57,7 @@ class MatrixRun:
         cells = self.matrix.cells()
         self._try(cells)
         write_lock(self.out, lock_of(self.matrix))
-        spent = {cell: spent_in(self.out / cell.folder) for cell in cells}
+        spent = {cell: spent_in(self.out / cell.folder) for cell in cells if self._limits}
         for cell in cells:
             others = sum((one for name, one in spent.items() if name != cell), Spend())
             evaluator = Evaluator(self._left(cell, others), self._suite(cell))
@@ -69,7 +69,15 @@ class MatrixRun:
             except Unreachable as error:
                 if on_cell is not None:
                     on_cell(cell, str(error))
-            spent[cell] = spent_in(self.out / cell.folder)
+            if self._limits:
+                spent[cell] = spent_in(self.out / cell.folder)
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        """The budgets that there are."""
+        mine = self._settings
+        named = {"usd": mine.budget_usd, "tokens": mine.budget_tokens, "calls": mine.budget_calls}
+        return {name: limit for name, limit in named.items() if limit is not None}
 
     def _try(self, cells: list[Cell]) -> None:
         """Open everything once: what cannot be used is found before anything is paid for."""
@@ -152,15 +160,10 @@ class MatrixRun:
             LimitReached: if they have left nothing.
         """
         mine = self._settings
-        limits = {
-            "usd": mine.budget_usd, "tokens": mine.budget_tokens, "calls": mine.budget_calls
-        }  # fmt: skip
-        if all(limit is None for limit in limits.values()):
-            return self._settings_of(cell)
         left = Spend(mine.budget_usd or 0.0, mine.budget_tokens or 0, mine.budget_calls or 0)
         left = left - spent
-        for name, limit in limits.items():
-            if limit is not None and getattr(left, name) <= 0:
+        for name, limit in self._limits.items():
+            if getattr(left, name) <= 0:
                 raise LimitReached(f"the matrix has used its budget of {limit:g} {name}")
         return self._settings_of(cell, left)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,46 +150,29 @@ class Evaluator:
             Unreachable: if every attempt was invalid because the endpoint did not answer.
         """
         plan, budget = self.plan(skill), self._budget or budget_of(self._settings)
+        settings, label = self._settings, out.name
         with CallStore(out / "calls.sqlite") as calls:
-            model = open_agent_model(self._settings, calls, budget=budget)
-            try:
-                report = await self._made(plan, out, model, calls, budget,
-                                          on_progress, on_event, on_plan)  # fmt: skip
-            finally:
-                await model.aclose()
+            async with aclosing(open_agent_model(settings, calls, budget=budget)) as model:
+                steps = begin(
+                    plan, model, out, reference=settings.suite, calls=calls, budget=budget,
+                    family=self._family, earlier=_arm(settings, skill), accept=settings.accept,
+                )  # fmt: skip
+                if steps and on_plan is not None:
+                    on_plan(steps)
+                report = await run_eval(
+                    plan,
+                    out,
+                    model=model,
+                    sandbox=self._sandbox,
+                    family=self._family,
+                    concurrency=settings.concurrency,
+                    on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
+                    on_event=on_event,
+                    budget=budget,
+                    elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
+                )
         _reached(out, report)
         return report
-
-    async def _made(
-        self,
-        plan: EvalPlan,
-        out: Path,
-        model: ChatModel,
-        calls: CallStore,
-        budget: Budget,
-        on_progress: ProgressHook | None,
-        on_event: EventHook | None,
-        on_plan: PlanHook | None,
-    ) -> EvalReport:
-        settings, label = self._settings, out.name
-        steps = begin(
-            plan, model, out, reference=settings.suite, calls=calls, budget=budget,
-            family=self._family, earlier=_arm(settings, plan.skill), accept=settings.accept,
-        )  # fmt: skip
-        if steps and on_plan is not None:
-            on_plan(steps)
-        return await run_eval(
-            plan,
-            out,
-            model=model,
-            sandbox=self._sandbox,
-            family=self._family,
-            concurrency=settings.concurrency,
-            on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
-            on_event=on_event,
-            budget=budget,
-            elsewhere=self._elsewhere(plan, out, model, calls, budget, on_event),
-        )
 
     def _elsewhere(
         self,
@@ -202,13 +185,12 @@ class Evaluator:
     ) -> AbstractAsyncContextManager[RemoteAttempts] | None:
         """Attempts in workers, where the settings ask for it."""
         settings = self._settings
-        if settings.executor == "local" and not (settings.workers or settings.worker_resources):
+        if (executor := settings.open_executor()) is None:
             return None
         from harness.evals.elsewhere import Elsewhere
-        from harness.fleet import open_executor
 
         place = Elsewhere(
-            executor=open_executor(settings.executor, settings.workers, settings.worker_resources),
+            executor=executor,
             agent_base=self._agent_base,
             agent_trusted=self._agent_trusted,
             trust=settings.trust,

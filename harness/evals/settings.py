@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from harness.agents.types import SkillMode
 from harness.core import Value
 from harness.evals.suite import Split
 from harness.models.budget import Budget
+
+if TYPE_CHECKING:
+    from harness.fleet import Executor
 
 DEFAULT_MODEL = "local/smollm2-135m"
 
@@ -33,7 +36,33 @@ class ModelSettings(Value):
     sandbox: str = "auto"
 
 
-class SuiteSettings(ModelSettings):
+class WorkerSettings(Value):
+    """Where the work of a suite is done.
+
+    Attributes:
+        executor: starts workers; `ray` takes the cluster of RAY_ADDRESS, or begins one.
+        workers: worker processes; 0 is none (`local`), or one for every core (`ray`).
+        worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
+    """
+
+    executor: Literal["local", "ray"] = "local"
+    workers: int = 0
+    worker_resources: dict[str, float] = {}
+
+    def open_executor(self) -> Executor | None:
+        """What starts the workers; None where this process does the work itself.
+
+        Raises:
+            HarnessError: as :func:`harness.fleet.open_executor`.
+        """
+        if self.executor == "local" and not (self.workers or self.worker_resources):
+            return None
+        from harness.fleet import open_executor
+
+        return open_executor(self.executor, self.workers, self.worker_resources)
+
+
+class SuiteSettings(ModelSettings, WorkerSettings):
     """What everything that runs a suite takes, with the command line's defaults.
 
     Attributes:
@@ -42,9 +71,6 @@ class SuiteSettings(ModelSettings):
         trust: run code that comes with the suite outside the sandbox.
         out: run folder; default `runs/<id>`.
         resume: run folder to go on with.
-        executor: where attempts are made; `ray` takes the cluster of RAY_ADDRESS, or begins one.
-        workers: worker processes; 0 is none (`local`), or one for every core (`ray`).
-        worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
     """
 
     suite: str
@@ -56,9 +82,6 @@ class SuiteSettings(ModelSettings):
     out: Path | None = None
     resume: Path | None = None
     concurrency: int = 16
-    executor: Literal["local", "ray"] = "local"
-    workers: int = 0
-    worker_resources: dict[str, float] = {}
 
 
 class EvalSettings(SuiteSettings):

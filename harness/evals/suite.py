@@ -72,6 +72,11 @@ class LoadedSuite(Value):
         return tuple(sorted(path for path in named if (self.base / path).is_file()))
 
     @property
+    def sent(self) -> tuple[str, ...] | None:
+        """Files below `base` that another machine needs; None: all that lie there."""
+        return None if self.brings_code else self.files
+
+    @property
     def brings_code(self) -> bool:
         """Whether a task is judged by a function or command that comes with the suite."""
         return any(not _SCORER.fullmatch(task.check or "") for task in self.tasks)

@@ -67,18 +67,6 @@ async def attempts(
     return found
 
 
-def can_begin(settings: EvolveSettings) -> None:
-    """Find out whether attempts can be made where the settings want them, before all is paid for.
-
-    Raises:
-        HarnessError: as :func:`harness.fleet.open_executor`.
-    """
-    if settings.executor == "ray" or settings.workers or settings.worker_resources:
-        from harness.fleet import open_executor
-
-        open_executor(settings.executor, settings.workers, settings.worker_resources)
-
-
 def rollouts(
     settings: EvolveSettings, purse: Budget, progress: Callable[[Event], None]
 ) -> Rollouts:

@@ -11,7 +11,6 @@ from harness.core import BadInput, loops, write_atomic
 from harness.evals.settings import budget_of
 from harness.evolve.afterwards import comparison, transfer, transfer_plan
 from harness.evolve.attempts import (
-    can_begin,
     evaluator,
     gate_suite,
     rollouts,
@@ -69,7 +68,7 @@ def run_evolution(
 async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
-    can_begin(settings)
+    settings.open_executor()  # what cannot begin is found before anything is paid for
     tasks = gate_suite(settings)
     purse = budget_of(settings)
     fields = {name: getattr(settings, name) for name in EvolveOptions.model_fields}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from harness.evals.settings import ModelSettings
+from harness.evals.settings import ModelSettings, WorkerSettings
 from harness.evolve.baselines.types import BaselineName
 from harness.evolve.types import EvolveOptions
 
 
-class EvolveSettings(ModelSettings, EvolveOptions):
+class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
     """Everything `harness evolve` takes: the options, and where models and tasks come from.
+
+    Workers make the attempts at tasks; analysts and merger work in this process.
 
     Attributes:
         suite: makes the trajectories (split `train`), instead of `trajectories`.
@@ -21,8 +21,6 @@ class EvolveSettings(ModelSettings, EvolveOptions):
         baselines: what else is made of the same trajectories and run on the gate's tasks.
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
-        executor: with `workers` and `worker_resources`, where attempts at tasks are made, as in
-            :class:`harness.evals.settings.SuiteSettings`; analysts and merger work in this process.
     """
 
     suite: str | None = None
@@ -35,6 +33,3 @@ class EvolveSettings(ModelSettings, EvolveOptions):
     transfer: tuple[str, ...] = ()
     epochs: int = 1
     trust: bool = False
-    executor: Literal["local", "ray"] = "local"
-    workers: int = 0
-    worker_resources: dict[str, float] = {}

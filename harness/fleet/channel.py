@@ -14,6 +14,7 @@ import struct
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any, cast
 
 import ormsgpack
@@ -211,10 +212,9 @@ def _notice_loss(connection: socket.socket | None) -> None:
 def _here(connection: socket.socket) -> bool:
     """Whether the other end is a process of this machine: that may be stopped, and go on."""
     try:
-        peer = str(connection.getpeername()[0])
-    except (OSError, IndexError):
+        return ip_address(connection.getpeername()[0]).is_loopback
+    except (OSError, IndexError, ValueError):
         return True
-    return peer == "::1" or peer.startswith("127.")
 
 
 def _packed(frame: tuple[Any, ...]) -> bytes:

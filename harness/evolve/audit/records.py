@@ -7,7 +7,6 @@ further line is one rollout. The format is documented in `docs/reference/receipt
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -123,7 +122,9 @@ def read_records(path: Path) -> Records:
         raise BadInput(f"expected the records of an audit at {str(path)!r}, found no file")
     rows: list[Row] = []
     header: Header | None = None
-    for number, line in enumerate(_lines(path), 1):
+    text = _text(path)
+    lines = text.removesuffix("\n").split("\n") if text else []  # no other ends of lines count
+    for number, line in enumerate(lines, 1):
         try:
             if header is None:
                 header = Header.model_validate(json.loads(line))
@@ -134,14 +135,13 @@ def read_records(path: Path) -> Records:
     if header is None:
         raise BadInput(f"{str(path)!r} is empty: expected a line of {SCHEMA}")
     found = Records(header=header, rows=tuple(rows))
-    if found.text.encode() != path.read_bytes():  # the same values in other bytes
+    if found.text != text:  # the same values in other bytes
         raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")
     return found
 
 
-def _lines(path: Path) -> Sequence[str]:
+def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode()
+        return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
-    return text.removesuffix("\n").split("\n") if text else []  # no other ends of lines count

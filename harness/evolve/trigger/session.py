@@ -7,6 +7,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -192,8 +193,7 @@ async def _run(
 ) -> None:
     plan = _plan(settings, library, queries, out)
     with CallStore(out / "calls.sqlite") as calls:
-        model = open_agent_model(settings.evaluation(), calls)
-        try:
+        async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
             library.write(out / "library")
             await run_eval(
                 plan,
@@ -203,8 +203,6 @@ async def _run(
                 concurrency=settings.concurrency,
                 on_progress=None if show is None else partial(show, out.name),
             )
-        finally:
-            await model.aclose()
 
 
 def _plan(

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from pydantic import Field, ValidationError, field_validator
 
 from harness.core import BadInput, Value
+from harness.core.values import first_fault
 from harness.models.simulated.draws import draw
 from harness.models.simulated.fallible import Analyst
 from harness.models.simulated.orders import OrderMode, Slip
@@ -152,9 +153,8 @@ def load_profile(name: str) -> Profile:
         data: dict[str, Any] = json.loads(path.read_bytes())
         return Profile.model_validate(_with(data, query))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "profile"
-        raise BadInput(f"{path}: {field}: {first['msg']}, got {first['input']!r:.80}") from error
+        got = f"{error.errors()[0]['input']!r:.80}"
+        raise BadInput(f"{path}: {first_fault(error, 'profile')}, got {got}") from error
     except (ValueError, TypeError) as error:
         raise BadInput(f"{path}: no profile: {error}") from error
 
