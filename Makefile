@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CONSTRAINTS := constraints/cpu.txt
 DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
-INPUTS := pyproject.toml $(CONSTRAINTS) Makefile
+INPUTS := pyproject.toml lab/pyproject.toml $(CONSTRAINTS) Makefile
 
 .PHONY: demo test lint types rooms unit fuzz vllm sbom constraints clean
 
@@ -34,7 +34,7 @@ fuzz: $(VENV)/.test
 
 # The real vLLM, CPU build, behind `harness models serve`; 3.5 GB in an environment of its own.
 vllm: $(VENV)/.test $(VLLM)/.ready
-	HARNESS_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -v tests/models/test_serving_vllm.py
+	HARNESS_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -v tests/engines/test_serving_vllm.py
 
 # What is removed wants CUDA libraries and keeps the CPU build from starting.
 $(VLLM)/.ready:
@@ -55,6 +55,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,rag,vqa,ray,math,otel,web,train,qdrant,lancedb,postgres,dev]"
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --no-deps --editable lab
 	touch $@ $(VENV)/.demo
 
 sbom: $(VENV)/.test

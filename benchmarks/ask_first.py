@@ -24,14 +24,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness.agents.asking import AskSettings
-from harness.agents.asking import ask as ask_here
 from harness.core import write_atomic
 from harness.core.cache import cache_root
-from harness.corpora.dossier import dossier_readings
 from harness.corpora.reading import Reading
-from harness.evals.statistics import wilson
-from harness.tasks.reading import official_normal
+from harness.rag.ask import AskSettings
+from harness.rag.ask import ask as ask_here
+from harness.rag.tasks.reading import official_normal
+from harness.stats.paired import wilson
+from lab.corpora.dossier import dossier_readings
 
 DOCUMENTS = 20
 QUESTIONS = 10

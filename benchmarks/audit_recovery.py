@@ -25,12 +25,12 @@ import numpy as np
 
 from benchmarks.audit_worlds import UNITS, World, probabilities, truth, worlds
 from harness.core import write_atomic
-from harness.evolve.audit.boundaries import boundaries, critical, per_unit
-from harness.evolve.audit.design import half_subsets
-from harness.evolve.audit.estimate import Data, Fit, fit
-from harness.evolve.audit.interactions import screen
-from harness.evolve.audit.looks import chances, settled
-from harness.evolve.audit.plan import LOOKS
+from harness.receipts.boundaries import boundaries, critical, per_unit
+from harness.receipts.design import half_subsets
+from harness.receipts.estimate import Data, Fit, fit
+from harness.receipts.interactions import screen
+from harness.receipts.looks import chances, settled
+from harness.receipts.plan import LOOKS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

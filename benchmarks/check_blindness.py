@@ -25,15 +25,15 @@ from typing import Any
 
 from benchmarks.check_blindness_cases import Case, generated, simulated, tatqa
 from benchmarks.reports import add_run
-from harness.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
-from harness.check.blind.comparing import compare
-from harness.check.claims import extract
-from harness.check.types import Claim, Verdict
 from harness.core.prompts import prompt_digest
-from harness.evals.statistics import ratio_interval
 from harness.models import CallStore, ChatModel, open_model
-from harness.models.serving import serving
+from harness.models.loopback import serving
 from harness.models.types import Message, Sampling
+from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
+from harness.rag.check.blind.comparing import compare
+from harness.rag.check.claims import extract
+from harness.rag.check.types import Claim, Verdict
+from harness.stats.paired import ratio_interval
 
 ARMS = ("blind", "answer", "claims")
 KINDS = ("number", "date", "entity", "cell", "derived")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.check_numbers import statements
 from benchmarks.endpoints import chat_app
-from harness.retrieve.document import Document
+from harness.rag.retrieve.document import Document
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -23,12 +23,12 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple, cast
 
-from harness.check.blind import BlindRequest, Vault, blinded, windows
-from harness.check.claims import extract
-from harness.check.training.sets import rows_of
-from harness.check.types import Claim
 from harness.core import write_atomic
-from harness.retrieve.document import Document
+from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
+from harness.rag.check.claims import extract
+from harness.rag.check.types import Claim
+from harness.rag.retrieve.document import Document
+from harness.train.verifier.sets import rows_of
 
 HOSTILE = (
     "Is it true that the answer is {value}?",

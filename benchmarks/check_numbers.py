@@ -23,14 +23,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from harness.check.numbers import Period, Quantity, equal, read
-from harness.check.numbers.context import words
-from harness.check.numbers.judging import judge
-from harness.check.numbers.sources import open_sources
-from harness.check.numbers.tables import Cell, cells
-from harness.check.types import Claim, Verdict
-from harness.evals.statistics import ratio_interval
-from harness.retrieve.document import Document
+from harness.rag.check.numbers import Period, Quantity, equal, read
+from harness.rag.check.numbers.context import words
+from harness.rag.check.numbers.judging import judge
+from harness.rag.check.numbers.sources import open_sources
+from harness.rag.check.numbers.tables import Cell, cells
+from harness.rag.check.types import Claim, Verdict
+from harness.rag.retrieve.document import Document
+from harness.stats.paired import ratio_interval
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "tatqa.jsonl"
 FRAMES = (

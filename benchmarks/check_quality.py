@@ -38,8 +38,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.check.training.featured import Featured, featured
-from harness.check.training.fit import (
+from harness.core import write_atomic
+from harness.rag.check.verify.evidence import Source
+from harness.rag.check.verify.reading import read
+from harness.stats.paired import cluster_interval
+from harness.train.verifier.featured import Featured, featured
+from harness.train.verifier.fit import (
     Rows,
     as_probabilities,
     as_rows,
@@ -53,12 +57,8 @@ from harness.check.training.fit import (
     fit,
     middle_threshold,
 )
-from harness.check.training.session import Trained, train
-from harness.check.training.sets import Labelled, evaluation_sets
-from harness.check.verify.evidence import Source
-from harness.check.verify.reading import read
-from harness.core import write_atomic
-from harness.evals.statistics import cluster_interval
+from harness.train.verifier.session import Trained, train
+from harness.train.verifier.sets import Labelled, evaluation_sets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,11 +26,12 @@ from typing import Any, NamedTuple
 from benchmarks.check_blindness_cases import Case, generated
 from benchmarks.check_ragas_simulator import app
 from benchmarks.reports import add_run
-from harness.check import Outcome, Row, check_batch
-from harness.check.blind import CheckSettings, check_batch_blind
-from harness.evals.statistics import ratio_interval
+from harness.engines.serving import served_app
 from harness.models import CallStore
-from harness.models.serving import served_app, serving
+from harness.models.loopback import serving
+from harness.rag.check import Outcome, Row, check_batch
+from harness.rag.check.blind import CheckSettings, check_batch_blind
+from harness.stats.paired import ratio_interval
 
 PEER = Path(__file__).with_name("check_ragas_peer.py")
 ASKED = "What do the notes say?"

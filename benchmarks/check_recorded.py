@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.check.checking import check
-from harness.check.training.fit import auc
-from harness.check.training.sets import is_tuning, rows_of
-from harness.check.types import Claim, Finding, Outcome, Verdict
-from harness.check.verify import TrainedVerifier
-from harness.check.verify.reading import read
 from harness.core import write_atomic
-from harness.evals.statistics import cluster_interval
-from harness.retrieve.document import Document
+from harness.rag.check.checking import check
+from harness.rag.check.types import Claim, Finding, Outcome, Verdict
+from harness.rag.check.verify import TrainedVerifier
+from harness.rag.check.verify.reading import read
+from harness.rag.retrieve.document import Document
+from harness.stats.paired import cluster_interval
+from harness.train.verifier.fit import auc
+from harness.train.verifier.sets import is_tuning, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

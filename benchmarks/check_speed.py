@@ -21,10 +21,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from harness.check.types import Claim
-from harness.check.verify import TrainedVerifier
 from harness.core import write_atomic
-from harness.retrieve.document import Document
+from harness.rag.check.types import Claim
+from harness.rag.check.verify import TrainedVerifier
+from harness.rag.retrieve.document import Document
 
 WHO = "Arlen Bexley Corin Dovrin Elmsea Farrow Gransk Hollin Istren Jorvik Kelso Lundby".split()  # noqa: SIM905
 DID = "opened closed bought sold repaired measured visited funded moved tested".split()  # noqa: SIM905

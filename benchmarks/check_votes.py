@@ -32,14 +32,14 @@ import numpy as np
 from benchmarks.check_blindness import claims_of
 from benchmarks.check_blindness_cases import Case, generated, simulated
 from benchmarks.reports import add_run
-from harness.check.blind import BlindRequest, answers_format, blinded, read_answers
-from harness.check.blind.comparing import compare
-from harness.check.blind.voting import vote
-from harness.check.training.fit import calibrated
-from harness.check.types import Finding, Verdict
 from harness.models import CallStore, ChatModel, open_model
-from harness.models.serving import serving
+from harness.models.loopback import serving
 from harness.models.types import Sampling
+from harness.rag.check.blind import BlindRequest, answers_format, blinded, read_answers
+from harness.rag.check.blind.comparing import compare
+from harness.rag.check.blind.voting import vote
+from harness.rag.check.types import Finding, Verdict
+from harness.train.verifier.fit import calibrated
 
 FOLDS = 5
 

@@ -24,14 +24,14 @@ import numpy as np
 
 from benchmarks.compression_memory import remembering
 from benchmarks.compression_stacks import Asked, Stack, stacks
-from harness.compress.critics import open_critic
-from harness.compress.critics.fused import FusedCritic
-from harness.compress.prefilter import Meaning, passing
-from harness.compress.ranking import rank
-from harness.compress.types import Critic, Query
 from harness.core import write_atomic
-from harness.retrieve.encoder import open_encoder
-from harness.retrieve.tokens import words
+from harness.rag.compress.critics import open_critic
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.prefilter import Meaning, passing
+from harness.rag.compress.ranking import rank
+from harness.rag.compress.types import Critic, Query
+from harness.rag.retrieve.encoder import open_encoder
+from harness.rag.retrieve.tokens import words
 
 SHARES = (0.01, 0.05, 0.1)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.compress.training.questions import in_turn
-from harness.compress.types import Query, Unit
-from harness.retrieve.sentences import sentence_spans
+from harness.rag.compress.types import Query, Unit
+from harness.rag.retrieve.sentences import sentence_spans
+from harness.train.compressor.questions import in_turn
 
 DISTRACTORS = 4
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from harness.core import write_atomic
-from harness.corpora.ruler.filler import fill, prose
+from lab.corpora.ruler.filler import fill, prose
 
 LENGTHS = (32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576)
 FITTED_FROM = 131_072
@@ -44,7 +44,7 @@ def write_text(path: Path, tokens: int) -> None:
 
 def one(path: Path, critic: str) -> dict[str, Any]:
     """Compress a file in this process: CPU seconds, peak memory, whether the needle is there."""
-    from harness.compress import compress, open_critic
+    from harness.rag.compress import compress, open_critic
 
     opened = open_critic(critic)
     compress("A text. " * 200, "text", budget=20, critic=opened, reversible=False)  # imports

@@ -30,13 +30,13 @@ from benchmarks.compression_cases import Case, covidqa, qmsum, read_jsonl, sampl
 from benchmarks.compression_memory import Remembered, remembering
 from benchmarks.compression_pruners_words import WordPruner
 from benchmarks.compression_quality import interval
-from harness.compress.critics.fused import FusedCritic
-from harness.compress.critics.lexical import LexicalCritic
-from harness.compress.critics.token import WEIGHTS, TokenCritic
-from harness.compress.tokens import open_tokenizer
-from harness.compress.types import Critic
 from harness.core import digest_file, write_atomic
-from harness.retrieve.encoder import open_encoder
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.types import Critic
+from harness.rag.retrieve.encoder import open_encoder
 
 BUDGETS = (0.05, 0.10, 0.20)
 DEFAULT = "mixture (default), sentences"

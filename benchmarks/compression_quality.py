@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from benchmarks.compression_cases import Case, covidqa, qmsum, sample, xquad
 from benchmarks.compression_memory import Remembered, Scored, remembering
-from harness.compress.critics.embedding import EmbeddingCritic
-from harness.compress.critics.lexical import LexicalCritic
-from harness.compress.critics.token import WEIGHTS
-from harness.compress.tokens import open_tokenizer
-from harness.compress.types import Critic
 from harness.core import digest_file, write_atomic
-from harness.retrieve.encoder import Encoder, open_encoder
+from harness.rag.compress.critics.embedding import EmbeddingCritic
+from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress.critics.token import WEIGHTS
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.types import Critic
+from harness.rag.retrieve.encoder import Encoder, open_encoder
 
 Scores = NDArray[np.float64]
 BUDGETS = (0.05, 0.10, 0.20)
@@ -48,9 +48,9 @@ def learned(
     names: Sequence[str], encoder: Encoder, folder: Path, cache: Path
 ) -> dict[str, tuple[Critic, str]]:
     """The trained critics with digests of their weights, those asked for."""
-    from harness.compress.critics import features
-    from harness.compress.critics.fused import FUSION, FusedCritic
-    from harness.compress.critics.token import TokenCritic
+    from harness.rag.compress.critics import features
+    from harness.rag.compress.critics.fused import FUSION, FusedCritic
+    from harness.rag.compress.critics.token import TokenCritic
 
     code = (folder / FUSION).read_bytes() + Path(features.__file__ or "").read_bytes()
     key = hashlib.sha256(code).hexdigest()

@@ -4,7 +4,7 @@
     python -m benchmarks.compression_ruler --samples 25 --critics auto --seconds 850 --shared FOLDER
 
 The eight needle tasks and the variable chains of RULER, and the three retrieval tasks of
-InfiniteBench, from our own generator (`harness.corpora.ruler`; its templates took no part in any
+InfiniteBench, from our own generator (`lab.corpora.ruler`; its templates took no part in any
 training); key-value objects of 75 and 140 pairs (Liu et al. 2023; their own rows where `--shared`
 has them), with a budget of 2 % but at least 160 tokens, since 1 % holds not even one pair; and a
 needle at every fifth token around the ends of the blocks in which a file is read. Tokens are those
@@ -33,18 +33,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compression_rows import Results
-from harness.compress import Budget, Compressed, Critic, Query, TextSource, open_critic
-from harness.compress.compressor import Compressor
-from harness.compress.critics.fused import FusedCritic
-from harness.compress.pool import Pool, dense_pool
-from harness.compress.ranking import rank
-from harness.compress.tokens import open_tokenizer
-from harness.compress.whole import measure
 from harness.corpora.reading import Evidence, Reading, Source
-from harness.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
-from harness.corpora.ruler.infinite import key_value
-from harness.retrieve.document import Document
-from harness.retrieve.encoder import Encoder, open_encoder
+from harness.rag.compress import Budget, Compressed, Critic, Query, TextSource, open_critic
+from harness.rag.compress.compressor import Compressor
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.pool import Pool, dense_pool
+from harness.rag.compress.ranking import rank
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.whole import measure
+from harness.rag.retrieve.document import Document
+from harness.rag.retrieve.encoder import Encoder, open_encoder
+from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
+from lab.corpora.ruler.infinite import key_value
 
 LENGTH = 128 * 1024
 REMEMBERED = 40_000

@@ -25,10 +25,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from harness.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
-from harness.compress.types import Query, Unit
 from harness.core import write_atomic
-from harness.retrieve.encoder import bundled_model
+from harness.rag.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
+from harness.rag.compress.types import Query, Unit
+from harness.rag.retrieve.encoder import bundled_model
 
 WORDS = [
     *("river", "stone", "market", "paper", "signal", "garden"),
@@ -68,7 +68,7 @@ class Bare(nn.Module):
 
 def bare_encoder(folder: Path) -> Callable[[int], None]:
     """Reads that many tokens with the encoder alone, on ONNX Runtime, weights stored in 8 bits."""
-    from harness.compress.training.export import in_8_bits
+    from harness.train.compressor.export import in_8_bits
 
     transformers: Any = import_module("transformers")
     runtime: Any = import_module("onnxruntime")

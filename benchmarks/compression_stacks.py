@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.compression_cases import covidqa, read_jsonl
-from harness.compress.pool import Pool
-from harness.compress.tokens import open_tokenizer
-from harness.compress.training.examples import read_examples
-from harness.compress.types import Unit
+from harness.rag.compress.pool import Pool
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.types import Unit
+from harness.train.compressor.examples import read_examples
 
 LENGTH = 128 * 1024
 TOLERANCE = 3_000

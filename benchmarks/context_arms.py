@@ -31,14 +31,14 @@ from typing import Any
 from benchmarks.context_arms_cases import SETTINGS, SUITES, Case, case
 from harness.core import write_atomic
 from harness.corpora.reading import Evidence
-from harness.evals.retrieval import mean_interval
-from harness.models.embedded.engine import Engine, Job, Progress
-from harness.models.embedded.native import Settings, Text
-from harness.models.embedded.server import engine
-from harness.tasks.reading import best_overlap, exact_match, official_normal
-from harness.tools.context import ContextArm, ContextStage
-from harness.tools.documents import index_of
-from harness.tools.passages import GAP, Passage
+from harness.engines.embedded.engine import Engine, Job, Progress
+from harness.engines.embedded.native import Settings, Text
+from harness.engines.embedded.server import engine
+from harness.rag.evals.retrieval import mean_interval
+from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
+from harness.rag.tools.context import ContextArm, ContextStage
+from harness.rag.tools.documents import index_of
+from harness.rag.tools.passages import GAP, Passage
 
 ARMS = (
     "none", "gold", "truncate", "retrieve", "compress", "both", "whole", "whole, asked again",

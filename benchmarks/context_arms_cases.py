@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from harness.corpora.dossier import dossier_readings
-from harness.corpora.institute import institute_readings
 from harness.corpora.reading import Evidence, Reading, Source
 from harness.corpora.tokenizer import count_tokens
-from harness.retrieve import Document
+from harness.rag.retrieve import Document
+from lab.corpora.dossier import dossier_readings
+from lab.corpora.institute import institute_readings
 
 SHORT = 4_000
 """Tokens (packaged tokenizer) of a short context."""

@@ -28,7 +28,7 @@ from typing import Any
 
 from harness.core import AgentInfo, Step, Trajectory
 from harness.evolve import AnalystRecord, EvolveOptions, EvolveResult, MemoryItem, batches, evolve
-from harness.evolve.analysts import write_patch
+from harness.evolve.analysts.single import write_patch
 from harness.models import CallStore, open_model
 
 CONCURRENCY, BATCH = 128, 32

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from harness.core import write_atomic
-from harness.evals.estimates import Stopped, quantile
-from harness.evals.sequential import SequentialPlan, boundaries, fixed_power, fixed_tasks
+from harness.stats.sequential import SequentialPlan, boundaries, fixed_power, fixed_tasks
+from harness.stats.stopped_walk import Stopped, quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.reports import report
-from harness.evolve import similarity
-from harness.evolve.similarity import Measure, measure, similar_groups
+from harness.evolve.merge import similarity
+from harness.evolve.merge.similarity import Measure, measure, similar_groups
 
 LABELS = Path(__file__).parent / "labels" / "grouping.json"
 Groups = Mapping[str, int]

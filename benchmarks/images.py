@@ -21,7 +21,7 @@ from random import Random
 from PIL import Image, ImageDraw
 
 from harness.models.vision import vision_profile
-from harness.tools.images import IMAGE_SUFFIXES, fit, pack_file
+from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
 
 LIMITS = vision_profile("Qwen2.5-VL-7B-Instruct").images
 Row = dict[str, str | float | int]

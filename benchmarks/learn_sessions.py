@@ -1,7 +1,7 @@
 """What `harness learn` makes of written sessions: outcomes, claims, secrets, speed.
 
 `python -m benchmarks.learn_sessions [--turns 2000] [--out FILE]`
-The sessions are those of `tests/evolve/learn`, written by us in the formats of both clients, with
+The sessions are those of `tests/learn`, written by us in the formats of both clients, with
 the outcome that a careful reader gives them. The naive rule takes the last verdict of any tests,
 whatever came behind it. No model is called.
 """
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import report
-from harness.evolve.learn import LearnSettings, Redactor, Spans, gather, infer_outcome
-from harness.evolve.learn.acts import acts, plain
-from harness.evolve.learn.testing import test_run
+from harness.learn import LearnSettings, Redactor, Spans, gather, infer_outcome
+from harness.learn.acts import acts, plain
+from harness.learn.testing import test_run
 from harness.trajectories import dump, open_trajectories, redact_trajectory
-from tests.evolve.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, written
-from tests.evolve.learn.clients import write_claude
-from tests.evolve.learn.fresh import FRESH
-from tests.evolve.learn.planted import PLANTED, events
-from tests.evolve.learn.traps import TRAPS
+from tests.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, written
+from tests.learn.clients import write_claude
+from tests.learn.fresh import FRESH
+from tests.learn.planted import PLANTED, events
+from tests.learn.traps import TRAPS
 
 SETS = {
     "tuning": TUNING,

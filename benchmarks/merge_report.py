@@ -24,9 +24,9 @@ from grouping import LABELS, read
 
 from benchmarks.reports import report
 from harness.evolve import EvolveOptions, evolve
-from harness.evolve.contradictions import contradictions
-from harness.evolve.lessons import Lesson, split
-from harness.evolve.similarity import measure
+from harness.evolve.merge.contradictions import contradictions
+from harness.evolve.merge.lessons import Lesson, split
+from harness.evolve.merge.similarity import measure
 from harness.skills import count_tokens
 
 HIGH_SUPPORT = 3

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, get_args
 from scipy.stats import spearmanr
 
 from benchmarks.reports import report
-from harness.check.premises import (
+from harness.core import Task
+from harness.vision.premises import (
     Aggregator,
     Constraints,
     Corruption,
@@ -32,8 +33,7 @@ from harness.check.premises import (
     reliability,
     verified,
 )
-from harness.core import Task
-from harness.corpora.folio import folio_tasks
+from lab.corpora.folio import folio_tasks
 
 RATES = tuple(rate / 10 for rate in range(11))
 CANDIDATES = 8

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.corpora.dossier import dossier_readings
-from harness.corpora.institute import institute_readings
 from harness.corpora.reading import Reading
 from harness.corpora.tokenizer import count_tokens
-from harness.evals.statistics import wilson
-from harness.retrieve import Document
-from harness.tools.context import ContextArm, ContextStage
-from harness.tools.documents import search_documents
+from harness.rag.retrieve import Document
+from harness.rag.tools.context import ContextArm, ContextStage
+from harness.rag.tools.documents import search_documents
+from harness.stats.paired import wilson
+from lab.corpora.dossier import dossier_readings
+from lab.corpora.institute import institute_readings
 
 ARMS: tuple[ContextArm, ...] = ("truncate", "retrieve", "compress")
 SHARES = (0.05, 0.1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import digest
 from harness.core.cache import cache_root
-from harness.retrieve import open_encoder
+from harness.rag.retrieve import open_encoder
 
 if TYPE_CHECKING:
     import numpy as np

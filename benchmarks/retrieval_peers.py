@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.retrieval_passages import SOURCES, arguments, read_jsonl, vectors_of
 from benchmarks.retrieval_peers_langchain import memory_mb, timed_ms
 from harness.core import write_atomic
-from harness.retrieve import (
+from harness.rag.retrieve import (
     Chunking,
     Document,
     Encoder,

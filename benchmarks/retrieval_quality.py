@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.retrieval_passages import arguments, read_jsonl
 from harness.core import write_atomic
 from harness.corpora.loaders import load_readings
-from harness.evals.retrieval import Case, ablate, index_arms
-from harness.evals.retrieval_metrics import Gold
-from harness.retrieve import Document, LocalIndex, create_index, open_encoder
+from harness.rag.evals.retrieval import Case, ablate, index_arms
+from harness.rag.evals.retrieval_metrics import Gold
+from harness.rag.retrieve import Document, LocalIndex, create_index, open_encoder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.retrieval_passages import SOURCES, arguments, read_jsonl, vectors_of
 from harness.core import write_atomic
-from harness.retrieve.dense import DenseIndex, DenseKind, dense_kind, load_faiss, recipe
+from harness.rag.retrieve.dense import DenseIndex, DenseKind, dense_kind, load_faiss, recipe
 
 if TYPE_CHECKING:
     import numpy as np

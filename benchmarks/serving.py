@@ -97,7 +97,7 @@ def _first_sent(calls: Path) -> float:
 
 def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, Any]:
     """One round of an arm in a process of its own, on an empty prefix cache."""
-    from harness.models.vllm import find_profile, read_figures
+    from harness.engines.vllm import find_profile, read_figures
 
     root = options.url.removesuffix("/v1")
     httpx.post(f"{root}/reset_prefix_cache", timeout=60).raise_for_status()

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.reports import report
 from harness.models import CallStore, open_model
 from harness.models.balancing import Balancer
-from harness.models.serving import serving
+from harness.models.loopback import serving
 
 BLOCK = 16
 SERVERS, ROLLOUTS, TURNS, SLOTS = 4, 128, 6, 16

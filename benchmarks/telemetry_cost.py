@@ -23,9 +23,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from harness.core import signals, write_atomic
-from harness.telemetry.logs import log_watcher
-from harness.telemetry.metrics import MetricsWatcher
-from harness.telemetry.spans import SpanWatcher
+from harness.core.telemetry.logs import log_watcher
+from harness.core.telemetry.metrics import MetricsWatcher
+from harness.core.telemetry.spans import SpanWatcher
 
 ATTEMPTS, ROUNDS = 400, 5
 ASKED: dict[str, Any] = {"call_id": "a" * 64, "role": "agent", "provider": "openai", "seed": 41}

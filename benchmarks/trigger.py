@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import write_atomic
-from harness.evolve.trigger import TriggerSettings, run_trigger
+from harness.receipts.trigger import TriggerSettings, run_trigger
 
 ARMS: dict[str, dict[str, Any]] = {
     "embedded": {"models": ("local/smollm2-135m",), "agent": "choose"},

@@ -21,9 +21,9 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.reports import report
-from harness.corpora.folio import Picture, folio_tasks
-from harness.evals.statistics import wilson
-from harness.tools.vision.eyes.chart import Chart, read_chart
+from harness.stats.paired import wilson
+from harness.vision.eyes.chart import Chart, read_chart
+from lab.corpora.folio import Picture, folio_tasks
 
 TOLERANCE = 0.05
 Values = dict[str, dict[str, int]]

@@ -17,9 +17,9 @@ from PIL import Image
 
 from benchmarks.reports import report
 from harness.core.jsonl import read_rows
-from harness.evals.statistics import wilson
-from harness.tools.vision.eyes.ocr import read_lines
-from harness.tools.vision.eyes.receipt import read_receipt
+from harness.stats.paired import wilson
+from harness.vision.eyes.ocr import read_lines
+from harness.vision.eyes.receipt import read_receipt
 
 FIELDS = ("date", "total", "company", "address")
 

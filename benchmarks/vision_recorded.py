@@ -32,13 +32,13 @@ from PIL import Image
 
 from benchmarks.reports import report
 from harness.core.jsonl import read_rows
-from harness.evals.statistics import wilson
-from harness.tools.vision.eyes.axis import number_of
-from harness.tools.vision.eyes.chart import chart_of
-from harness.tools.vision.eyes.grid import grid_of
-from harness.tools.vision.eyes.ocr import Line, Pixels, read_lines
-from harness.tools.vision.eyes.skew import upright
-from harness.tools.vision.eyes.solid import solids
+from harness.stats.paired import wilson
+from harness.vision.eyes.axis import number_of
+from harness.vision.eyes.chart import chart_of
+from harness.vision.eyes.grid import grid_of
+from harness.vision.eyes.ocr import Line, Pixels, read_lines
+from harness.vision.eyes.skew import upright
+from harness.vision.eyes.solid import solids
 
 TOLERANCE = 0.05
 Record = dict[str, Any]

@@ -6,7 +6,7 @@
              └─────┘                         paging: read, take a note, go on, then answer
 
 The suite's tools decide how a context is made: `context:ARM[:TOKENS]` is a stage
-(:mod:`harness.tools.context`), `read` without one is paging, none of both is truncation. State
+(:mod:`harness.rag.tools.context`), `read` without one is paging, none of both is truncation. State
 holds no documents: the context is made again from the work folder where a step needs it.
 """
 
@@ -22,14 +22,14 @@ from langgraph.runtime import Runtime
 from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
-from harness.agents.verdicts import cited_verdict
 from harness.core import digest
 from harness.core.prompts import render
-from harness.tasks.reading import bare_question
+from harness.rag.ask.verdicts import cited_verdict
+from harness.rag.tasks.reading import bare_question
+from harness.rag.tools.attribution import attribute
+from harness.rag.tools.documents import read_documents
+from harness.rag.tools.pages import pages_of
 from harness.tools import get_tools
-from harness.tools.attribution import attribute
-from harness.tools.documents import read_documents
-from harness.tools.pages import pages_of
 
 LOOKING = ("expand", "search", "read")
 """Tools that a model may call beside its context."""

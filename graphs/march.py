@@ -18,7 +18,8 @@ from typing import Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.check.blind import (
+from harness.core.prompts import render
+from harness.rag.check.blind import (
     MarchContext,
     ask_windows,
     blinded,
@@ -29,8 +30,7 @@ from harness.check.blind import (
     settled,
     solve_passages,
 )
-from harness.check.types import Claim, Finding
-from harness.core.prompts import render
+from harness.rag.check.types import Claim, Finding
 
 
 class ProposerInput(TypedDict, total=False):

@@ -21,11 +21,11 @@ from langgraph.runtime import Runtime
 
 from harness.agents.limits import TooManyFormatErrors
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
-from harness.agents.verdicts import cited_verdict
 from harness.core.prompts import render
-from harness.tasks.reading import bare_question
+from harness.rag.ask.verdicts import cited_verdict
+from harness.rag.tasks.reading import bare_question
+from harness.rag.tools.documents import read_documents
 from harness.tools import Tool, ToolArgumentError, get_tools
-from harness.tools.documents import read_documents
 
 MOST_LOOKS = 8
 """Searches and readings of one attempt, where the turns of the suite allow more."""

@@ -19,8 +19,11 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.evolve import Evolution, finish, fleet, reduce
+from harness.evolve import Evolution
+from harness.evolve import apply as finish
 from harness.evolve import select as selecting
+from harness.evolve.analysts import fan_out as fleet
+from harness.evolve.merge import by_model as reduce
 
 
 class State(TypedDict):

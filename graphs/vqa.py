@@ -10,8 +10,8 @@
 The checklist is made from the question and a description, without the image; every line of it is
 then looked at on its own, with tools where the suite offers some. The last call writes steps that
 name what each takes from the image, so that the premises can be verified afterwards
-(:mod:`harness.check.premises`). State holds no images: they are packed from the work folder, within
-the limits of the model's profile, whenever a call needs them.
+(:mod:`harness.vision.premises`). State holds no images: they are packed from the work folder,
+within the limits of the model's profile, whenever a call needs them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from langgraph.runtime import Runtime
 
 from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TooManyFormatErrors
-from harness.agents.looking import VisualState as State
-from harness.agents.looking import (
+from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.core.prompts import render
+from harness.vision.agent import VisualState as State
+from harness.vision.agent import (
     ask,
     packed_images,
     question_of,
@@ -33,10 +35,8 @@ from harness.agents.looking import (
     solving_prompt,
     survey,
 )
-from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
-from harness.check.premises import read_solution
-from harness.core.prompts import render
-from harness.tools.images import Packed
+from harness.vision.images import Packed
+from harness.vision.premises import read_solution
 
 MOST_LOOKS = 6
 """Lines of a checklist, where the turns of the suite allow as many."""

@@ -5,7 +5,7 @@
                       └► tool              └► correct
 
 The graph of `vqa.py`, but that no image part is ever sent: the description is what readers find in
-the pictures (:func:`harness.agents.looking.survey`), and a line of the checklist may use the tools
+the pictures (:func:`harness.vision.agent.survey`), and a line of the checklist may use the tools
 of the suite on a part.
 """
 

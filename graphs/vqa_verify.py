@@ -8,7 +8,7 @@ The candidates share description and checklist, the steps that come before in `v
 extractor that sees no candidate writes down what the image shows, every premise of every candidate
 is audited against that, a judge scores the steps, and the scores of steps that rest on the image
 are multiplied by the reliability of the premises before they are compared
-(:mod:`harness.check.premises`). Calls of the verification use up no turn; budgets count them.
+(:mod:`harness.vision.premises`). Calls of the verification use up no turn; budgets count them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Annotated, Any
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.looking import VisualState, ask, packed_images, question_of, solving_prompt
 from harness.agents.react import ReactContext
-from harness.check.premises import (
+from harness.core import assets
+from harness.vision.agent import VisualState, ask, packed_images, question_of, solving_prompt
+from harness.vision.premises import (
     Constraints,
     Solution,
     Verified,
@@ -32,7 +33,6 @@ from harness.check.premises import (
     solution_score,
     verify,
 )
-from harness.core import assets
 
 CANDIDATES = 4
 """Solutions of a question, where the turns of the suite allow as many."""

@@ -9,17 +9,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from harness.agents.asking import Answer, AskSettings
-from harness.agents.asking import ask as run_ask
-from harness.agents.verdicts import passage_checker
-from harness.check import Report, check
-from harness.compress import Compressed, compress
+from harness.core.plugins import load, plugins
 from harness.evals.compare import RunComparison, compare_runs
 from harness.evals.dryrun import plan_evaluation
 from harness.evals.session import EvalSettings, run_evaluation
 from harness.evals.types import EvalReport
 from harness.evolve import EvolveResult, EvolveSettings, run_evolution
+
+if TYPE_CHECKING:
+    from harness.rag.api import Answer, AskSettings, Compressed, Report, ask, check, compress
 
 __all__ = [
     "Answer",
@@ -42,32 +42,11 @@ __all__ = [
 ]
 
 
-def ask(
-    question: str,
-    *paths: Path | str,
-    index: Path | str | None = None,
-    model: str | None = None,
-    verifier: str = "rules",
-    **settings: object,
-) -> Answer:
-    """Answer a question from files or an index with citations, as `harness ask` does.
-
-    The checker's verdict on the answer stands in its `verdict`.
-
-    Args:
-        question: not empty.
-        paths: files and folders to read; or
-        index: folder of an index.
-        model: model spec; default the embedded model.
-        verifier: what gives the verdict without calling a model: "rules", "trained", "auto";
-            "none" for no verdict.
-        settings: further fields of :class:`AskSettings` (`context`, `budget`, `extract`, ...).
-
-    Raises:
-        HarnessError: as the command line does, with the exit code as an attribute.
-    """
-    fields = {"question": question, "paths": paths, "index": index, "model": model, **settings}
-    return run_ask(AskSettings.model_validate(fields), checker=passage_checker(verifier))
+def __getattr__(name: str) -> Any:
+    """Functions of wings (`harness.api`), loaded when they are first asked for."""
+    if name in plugins("api"):
+        return load("api", name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:

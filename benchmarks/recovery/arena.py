@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.core import Task, digest
-from harness.models.simulated import Profile, load_profile
-from harness.models.simulated.orders import APPLIES, read_task
-from harness.models.simulated.server import respond
+from lab.simulator import Profile, load_profile
+from lab.simulator.orders import APPLIES, read_task
+from lab.simulator.server import respond
 
 
 class BudgetSpent(Exception):

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from harness.core import AgentInfo, Step, Task, Trajectory
 from harness.evolve import EvolveOptions, evolve
-from harness.evolve.analysts import write_patch
-from harness.evolve.similarity import tfidf_similarities
+from harness.evolve.analysts.single import write_patch
+from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.types import AnalystRecord, MemoryItem
 from harness.models import open_model
 from harness.skills import apply_patch, load_skill, new_skill

@@ -6,7 +6,7 @@ import random
 from datetime import date, timedelta
 
 from harness.core import Task
-from harness.models.simulated.orders import HEADER, answer, read_task
+from lab.simulator.orders import HEADER, answer, read_task
 
 CUSTOMERS = ("Ashford", "Birchall", "Corrigan", "Dunmore", "Ellwood", "Farrant")
 ITEMS = ("ink", "paper", "twine", "wax")

@@ -23,58 +23,32 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("harness.cli.init:init", "A five-task suite of your own, ready to run."),
         "demo": ("harness.cli.demo:demo", "Replay our recorded run; --live does it now."),
         "doctor": ("harness.cli.doctor:doctor", "What this machine can do, and what to do next."),
-        "models": ("harness.cli.models:models", "list | pull NAME | serve MODEL | chat"),
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate | convert"),
     },
-    "Answer": {
-        "ask": (
-            "harness.cli.ask:ask",
-            "Answer a question from files or an index, with citations.",
-        ),
-        "index": (
-            "harness.cli.index:index",
-            "build | add | search | info | questions | ablate",
-        ),
-        "compress": (
-            "harness.cli.compress:compress",
-            "Keep what a query needs of files, within a budget; expand ID.",
-        ),
-        "check": (
-            "harness.cli.check:check",
-            "Check what an answer claims against documents, claim by claim.",
-        ),
-    },
+    "Answer": {},
     "Measure": {
         "eval": ("harness.cli.eval:evaluate", "Run an agent over a suite and score it; ctl."),
         "compare": ("harness.cli.compare:compare", "Two or more runs, paired, with intervals."),
-        "view": ("harness.cli.view:view", "Runs and evolutions in the browser, or as one file."),
         "runs": ("harness.cli.runs:runs", "list | prune"),
     },
     "Improve": {
-        "learn": ("harness.cli.learn:learn", "A skill from your Claude Code and Codex sessions."),
         "evolve": ("harness.cli.evolve:evolve", "Distil a skill from trajectories, and gate it."),
         "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
     },
     "Look inside": {
-        "debug": (
-            "harness.cli.debug:debug",
-            "Step through a graph; look at it, change it, fork it, replay it.",
-        ),
-        "record": (
-            "harness.cli.record:record",
-            "Run an agent of any kind; record its model calls, or replay them.",
-        ),
         "trajectories": (
             "harness.cli.trajectories:trajectories",
             "import | export | list | show | replay | stats",
         ),
     },
 }
+"""Commands of the spine; wings add theirs as plugins (`harness.commands`)."""
 
 
 @click.group(
     cls=LazyGroup,
     intents=INTENTS,
+    path="",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="agent-skill-harness", prog_name="harness")

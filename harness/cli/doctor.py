@@ -9,7 +9,7 @@ import click
 from harness.cli.shared import emit, json_option
 
 if TYPE_CHECKING:
-    from harness.diagnosis import Diagnosis
+    from harness.cli.diagnosis import Diagnosis
 
 MARKS = {"ok": "ok      ", "missing": "missing ", "warning": "warning "}
 
@@ -22,7 +22,7 @@ def doctor(refresh: bool, as_json: bool) -> None:
 
     Example: harness doctor
     """
-    from harness.diagnosis import diagnose
+    from harness.cli.diagnosis import diagnose
 
     result = diagnose(refresh=refresh)
     emit(result, as_json, _text(result))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.fleet_options import fleet_options
 from harness.cli.lazy import DefaultGroup
 from harness.cli.shared import (
     Progress,
@@ -21,6 +20,7 @@ from harness.cli.shared import (
     seed_option,
 )
 from harness.cli.watching import telemetry_options
+from harness.cli.worker_options import worker_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def evaluate() -> None:
 @telemetry_options
 @seed_option
 @model_options
-@fleet_options
+@worker_options
 @dry_run_option
 @json_option
 def run_suite(

@@ -10,9 +10,9 @@ import click
 from harness.cli.shared import dollars, dry_run_option, emit, json_option
 
 if TYPE_CHECKING:
-    from harness.evals.matrix import Cell
-    from harness.evals.matrix_report import CellReport, MatrixReport
-    from harness.evals.matrix_run import MatrixRun
+    from harness.evals.matrix.report import CellReport, MatrixReport
+    from harness.evals.matrix.run import MatrixRun
+    from harness.evals.matrix.spec import Cell
 
 
 @click.command("matrix")
@@ -53,9 +53,9 @@ def run_matrix(
     Example: harness eval matrix which-model.yaml --html which-model.html
     """
     from harness.core.rundir import new_run_id
-    from harness.evals.matrix import read_matrix
-    from harness.evals.matrix_report import matrix_report
-    from harness.evals.matrix_run import MatrixRun, MatrixSettings
+    from harness.evals.matrix.report import matrix_report
+    from harness.evals.matrix.run import MatrixRun, MatrixSettings
+    from harness.evals.matrix.spec import read_matrix
 
     folder = file
     if not file.is_dir():

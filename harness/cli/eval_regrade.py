@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.fleet_options import fleet_options
 from harness.cli.shared import emit, json_option
+from harness.cli.worker_options import worker_options
 
 if TYPE_CHECKING:
     from harness.evals.regrade import RegradeReport
@@ -22,7 +22,7 @@ MOST = 20
 @click.option("--out", type=click.Path(path_type=Path), help="Default: RUN-regraded.")
 @click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
-@fleet_options
+@worker_options
 @json_option
 def regrade_run(
     run: Path,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli.fleet_options import fleet_options
 from harness.cli.shared import (
     EventLines,
     dollars,
@@ -17,6 +16,7 @@ from harness.cli.shared import (
     model_options,
     seed_option,
 )
+from harness.cli.worker_options import worker_options
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--resume", type=PATH, help="Go on with this output folder.")
 @seed_option
 @model_options
-@fleet_options
+@worker_options
 @dry_run_option
 @json_option
 def evolve(

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.lazy import LazyGroup
 from harness.cli.shared import emit, json_option
-from harness.cli.skill_audit import audit_skill, check_skills, verify_skill
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
-from harness.cli.skill_trigger import trigger_skill
 from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from harness.skills import Problem, Skill
 
 
-@click.group()
+@click.group(cls=LazyGroup, intents={}, path="skill")
 def skill() -> None:
     """Check, read, compare and ship skill directories."""
 
@@ -128,10 +127,6 @@ def explain_line(place: str, as_json: bool) -> None:
     emit(found, as_json, "\n".join(lines))
 
 
-skill.add_command(audit_skill)
-skill.add_command(verify_skill)
-skill.add_command(check_skills)
-skill.add_command(trigger_skill)
 skill.add_command(export_skill)
 skill.add_command(install_skill)
 skill.add_command(versions)

@@ -21,10 +21,10 @@ _HERE = "harness.cli.trajectories"
             "export": (f"{_HERE}:export", "Write atif, trace2skill, openai, sharegpt or inspect."),
             "list": (f"{_HERE}:list_trajectories", "One line each."),
             "show": (f"{_HERE}:show", "The steps of one."),
-            "replay": ("harness.cli.replay:replay", "Run the recorded code again and score it."),
             "stats": (f"{_HERE}:stats", "Counts by outcome, steps and tokens."),
         }
     },
+    path="trajectories",
 )
 def trajectories() -> None:
     """Import, export, look at and replay trajectories.

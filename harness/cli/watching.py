@@ -26,7 +26,7 @@ def telemetry_options(command: CommandT) -> CommandT:
     ) -> Any:
         if not otel and metrics is None and log_json is None:
             return command(*args, **options)
-        from harness.telemetry import spans_asked, telemetry
+        from harness.core.telemetry import spans_asked, telemetry
 
         otel = otel and not spans_asked(os.environ)  # they are on for every command then
         with telemetry(otel=otel, metrics=metrics, log=log_json, level=log_level) as url:
@@ -58,6 +58,6 @@ def telemetry_options(command: CommandT) -> CommandT:
 def follow_variables(context: click.Context) -> None:
     """Watch the command that follows where HARNESS_LOG or OpenTelemetry's variables ask for it."""
     if any(name == "HARNESS_LOG" or name.startswith("OTEL_") for name in os.environ):
-        from harness.telemetry import telemetry_by_variables
+        from harness.core.telemetry import telemetry_by_variables
 
         context.with_resource(telemetry_by_variables())

@@ -1,7 +1,7 @@
 """What goes on, for whoever watches: runs, attempts, model calls and tool calls as they happen.
 
 Rooms say what they do with :func:`operation` and :func:`note`; nothing is done, and next to nothing
-is spent, unless a watcher is there (:mod:`harness.telemetry` has them).
+is spent, unless a watcher is there (:mod:`harness.core.telemetry` has them).
 """
 
 from __future__ import annotations

@@ -1,23 +1,21 @@
-"""Which corpora there are: our own generator, and manifests of public sets."""
+"""Which corpora there are: generated ones, and manifests of public sets."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Task, Value, assets
-from harness.corpora import dossier, folio, institute, ruler
-from harness.corpora.ledger import PER_STRATUM, Split, split_size, write_split
-from harness.corpora.reading import write_readings
+from harness.core.plugins import load, plugins
 from harness.corpora.writing import write_tasks
 
-SPLITS = (*PER_STRATUM, "all")
+Split = Literal["train", "selection", "test"]
+SPLITS = (*get_args(Split), "all")
 
 
 class Corpus(Value):
@@ -55,8 +53,21 @@ class Generated(Value):
     files: dict[str, str]
 
 
-def _ours(name: str, title: str, tasks: int, more: str = "") -> Corpus:
-    """A corpus that we generate; `more` stands behind its command."""
+@dataclass(frozen=True)
+class Generator:
+    """A corpus that is generated on demand, the same bytes every time.
+
+    Attributes:
+        corpus: its facts.
+        write: writes one split, at most `limit` tasks of it, into a folder.
+    """
+
+    corpus: Corpus
+    write: Callable[[Split, Path, int | None], list[Task]]
+
+
+def generated_corpus(name: str, title: str, tasks: int, more: str = "") -> Corpus:
+    """A corpus of ours; `more` is appended to the command that generates it."""
     return Corpus(
         name=name,
         title=title,
@@ -67,43 +78,24 @@ def _ours(name: str, title: str, tasks: int, more: str = "") -> Corpus:
     )
 
 
-def _ruler(length: str) -> Corpus:
-    """RULER of one length; `ruler-` is followed by a name of its lengths."""
-    tokens = ruler.LENGTHS[length]
-    per_task = sum(ruler.split_size(split, tokens) for split in PER_STRATUM)
-    return _ours(
-        f"ruler-{length}",
-        f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
-        per_task * len(ruler.TASKS),
-        f" --limit {len(ruler.TASKS)}",
-    )
+def _write_almanac(split: Split, out: Path, limit: int | None = None) -> list[Task]:
+    generator = assets.load_module(assets.find("corpora/almanac/generate.py"))
+    tasks = [Task.model_validate(row) for row in generator.tasks(split)][:limit]
+    write_tasks(tasks, out, split)
+    return tasks
 
 
-_GENERATED = (
-    _ours("almanac", "Short invented texts and tables with one question each, for the demo", 800),
-    _ours(
-        "ledger",
-        "Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
-        sum(split_size(split) for split in PER_STRATUM),
-    ),
-    _ours(
-        "institute",
-        "Questions of two and three hops over the documents of an invented institute",
-        sum(institute.SIZES.values()),
-    ),
-    _ours(
-        "dossier",
-        "Long invented manuals, minutes and logs, questions of one place and of two",
-        sum(dossier.SIZES.values()),
-    ),
-    _ours(
-        "folio",
-        "Charts, receipts, pages and diagrams drawn by us, with exact answers",
-        sum(folio.SIZES.values()),
-        " (needs the extra vqa)",
-    ),
-    *map(_ruler, ruler.LENGTHS),
-)
+def generators() -> dict[str, Generator]:
+    """Generated corpora by name: the demo's, and those of plugins (`harness.corpora`).
+
+    A plugin is a dictionary from names to :class:`Generator`.
+    """
+    title = "Short invented texts and tables with one question each, for the demo"
+    almanac = Generator(generated_corpus("almanac", title, 800), _write_almanac)
+    known = {"almanac": almanac}
+    for provider in plugins("corpora"):
+        known |= load("corpora", provider)
+    return known
 
 
 def list_corpora() -> list[Corpus]:
@@ -113,7 +105,8 @@ def list_corpora() -> list[Corpus]:
         BadInput: if a manifest is malformed (the file is named).
     """
     folder = assets.find("corpora/manifests")
-    return [*_GENERATED, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
+    ours = (generator.corpus for generator in generators().values())
+    return [*ours, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
 
 
 def find_corpus(name: str) -> Corpus:
@@ -151,40 +144,16 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     Raises:
         BadInput: if the corpus is not a generated one, or the split is unknown.
     """
-    corpus = find_corpus(name)
-    if corpus.kind != "generated":
+    generator = generators().get(name)
+    if generator is None:
+        find_corpus(name)
         raise BadInput(f"{name!r} is a public set: `harness corpora pull {name}` fetches it")
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
-    chosen: list[Split] = [known for known in PER_STRATUM if split in ("all", known)]
-    write = _writer(name)
-    counts = {known: len(write(known, out, limit)) for known in chosen}
+    chosen: list[Split] = [known for known in get_args(Split) if split in ("all", known)]
+    counts: dict[str, int] = {known: len(generator.write(known, out, limit)) for known in chosen}
     files = {known: str(out / f"{known}.jsonl") for known in chosen}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
-
-
-def _writer(name: str) -> Callable[[Split, Path, int | None], list[Task]]:
-    if name.startswith("ruler-"):
-        return partial(_write_ruler, ruler.LENGTHS[name.removeprefix("ruler-")])
-    writers: dict[str, Callable[[Split, Path, int | None], list[Task]]] = {
-        "almanac": _write_almanac,
-        "ledger": write_split,
-        "institute": institute.write_split,
-        "dossier": dossier.write_split,
-        "folio": folio.write_split,
-    }
-    return writers[name]
-
-
-def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None) -> list[Task]:
-    return write_readings(islice(ruler.ruler_readings(length, split), limit), out, split)
-
-
-def _write_almanac(split: Split, out: Path, limit: int | None = None) -> list[Task]:
-    generator = assets.load_module(assets.find("corpora/almanac/generate.py"))
-    tasks = [Task.model_validate(row) for row in generator.tasks(split)][:limit]
-    write_tasks(tasks, out, split)
-    return tasks
 
 
 def read_manifest(path: Path) -> Corpus:

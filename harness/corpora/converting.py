@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.core import BadInput, Task
+from harness.core.plugins import load, plugins
 from harness.corpora import problems, tables
 from harness.corpora.loaders.published import load_some
 from harness.corpora.table_workbooks import write_table_questions
@@ -40,7 +41,6 @@ def convert_any(
         BadInput: for another name, if the file or a record has another form, or is empty.
     """
     from harness.corpora.loaders import LOADERS, convert
-    from harness.corpora.vqa import VISUAL_LOADERS, convert_visual
 
     if name in PROBLEM_LOADERS:
         tasks = list(load_some(PROBLEM_LOADERS, name, path, limit))
@@ -49,9 +49,9 @@ def convert_any(
     if name in TABLE_LOADERS:
         questions = load_some(TABLE_LOADERS, name, path, limit)
         return write_table_questions(questions, out, split)
-    if name in VISUAL_LOADERS:
-        return convert_visual(name, path, out, split, limit)
     if name in LOADERS:
         return convert(name, path, out, split, limit)
-    known = (*LOADERS, *PROBLEM_LOADERS, *TABLE_LOADERS, *VISUAL_LOADERS)
+    if name in plugins("loaders"):
+        return load("loaders", name)(name, path, out, split, limit)
+    known = (*LOADERS, *PROBLEM_LOADERS, *TABLE_LOADERS, *plugins("loaders"))
     raise BadInput(f"no loader {name!r}: expected one of {', '.join(known)}")

@@ -15,7 +15,7 @@ from harness.corpora.writing import write_tasks
 Metric = Literal[
     "em", "f1", "rouge", "choice", "exam", "boolean", "all", "part", "numbers", "classes"
 ]
-"""How an answer is judged; `harness.tasks.reading` says what each one is."""
+"""How an answer is judged; `harness.rag.tasks.reading` says what each one is."""
 SOURCES = "documents.jsonl"
 """The file of a search task's work folder that holds its documents, one a line."""
 

@@ -1,25 +1,5 @@
 """The graph debugger: step, look, change, fork and replay any LangGraph run, offline."""
 
-from __future__ import annotations
+import lazy_loader
 
-from harness.debug.branches import Branch, listed
-from harness.debug.forks import KEEP, Point
-from harness.debug.history import History, Moment
-from harness.debug.loading import load_graph
-from harness.debug.session import Debugger
-from harness.debug.types import Breakpoint, Failure, Stop, TaskInfo
-
-__all__ = [
-    "KEEP",
-    "Branch",
-    "Breakpoint",
-    "Debugger",
-    "Failure",
-    "History",
-    "Moment",
-    "Point",
-    "Stop",
-    "TaskInfo",
-    "listed",
-    "load_graph",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,9 +7,9 @@ from harness.evals.dryrun import plan_evaluation
 from harness.evals.plan import EvalPlan
 from harness.evals.runner import Tally, finished_items, run_eval
 from harness.evals.session import EvalSettings, Evaluator, records, run_evaluation
-from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift
 from harness.evals.suite import LoadedSuite, Suite, load_suite
 from harness.evals.types import EvalReport, ItemRecord
+from harness.stats.paired import PairedComparison, compare_paired, detectable_lift
 
 __all__ = [
     "EvalPlan",

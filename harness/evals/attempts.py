@@ -17,7 +17,7 @@ from harness.core import Score, Task, digest, invalid, signals
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
-from harness.models.limited import LimitedModel, LiveLimits
+from harness.models.limits import LimitedModel, LiveLimits
 from harness.models.types import Model
 from harness.sandbox.types import Sandbox
 from harness.tasks import leaves_workbook

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.rundir import RunWriter
 from harness.evals.carry import FamilyOf, take_over
-from harness.evals.parts import parts_of, read_parts, write_parts
+from harness.evals.digests import parts_of, read_parts, write_parts
 from harness.evals.reuse import Step, plan_reuse
 from harness.models.budget import Budget, Spend
 from harness.models.calls import CallStore

@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.core import Score
 from harness.core.rundir import RunReader, RunWriter
-from harness.evals.judging import FamilyOf, judge_here
 from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.rescore import FamilyOf, judge_here
 from harness.evals.reuse import Step
 from harness.evals.runner import finished_items
 from harness.evals.types import ItemRecord

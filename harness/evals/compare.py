@@ -9,8 +9,8 @@ from typing import Any
 from harness.core import BadInput, Outcome, Value
 from harness.core.rundir import RunReader
 from harness.evals.runner import finished_items, summarise
-from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift
 from harness.evals.types import EvalReport, ItemRecord
+from harness.stats.paired import PairedComparison, compare_paired, detectable_lift
 
 
 class Change(Value):

@@ -27,7 +27,7 @@ from harness.evals.pool import POLL_S, Pool
 if TYPE_CHECKING:
     from harness.evals.runner import Tally
     from harness.models.budget import Budget
-    from harness.models.limited import LiveLimits
+    from harness.models.limits import LiveLimits
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
 STALE_S, ANSWERED_WITHIN_S = 10.0, 10.0

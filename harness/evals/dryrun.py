@@ -7,12 +7,12 @@ from typing import Any
 
 from harness.core import BadInput
 from harness.evals.costs import estimate
-from harness.evals.parts import parts_of
+from harness.evals.digests import parts_of
 from harness.evals.plan import attempt_id
 from harness.evals.reuse import Step, plan_reuse
 from harness.evals.session import Evaluator, suite_of
 from harness.evals.settings import EvalSettings, agent_model_spec
-from harness.evals.statistics import detectable_lift
+from harness.stats.paired import detectable_lift
 
 
 def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from harness.core import BadInput, Value, assets
 from harness.core.values import first_fault
-from harness.evals.dividing import SplitBy
+from harness.evals.splits import SplitBy
 
 FOLDER = "evals/paper"
 Comparison = Literal["same", "close", "other"]

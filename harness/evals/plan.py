@@ -9,7 +9,7 @@ from typing import Any
 from harness.agents.types import Agent, SkillMode
 from harness.core import Task, digest_tree
 from harness.evals.suite import LoadedSuite
-from harness.models.limited import SampleLimits
+from harness.models.limits import SampleLimits
 from harness.models.types import Model
 
 

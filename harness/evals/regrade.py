@@ -10,8 +10,8 @@ from harness.core import BadInput, Outcome, Task, Usage, Value, write_atomic
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.carry import copy_records, judged_again
 from harness.evals.compare import read_report
-from harness.evals.judging import Judge, JudgingSpec, judge_elsewhere, judge_here
-from harness.evals.parts import FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.evals.digests import FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.evals.rescore import Judge, JudgingSpec, judge_elsewhere, judge_here
 from harness.evals.reuse import regradable
 from harness.evals.runner import Tally, finished_items
 from harness.evals.suite import LoadedSuite, load_suite

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
-from harness.evals.intervals import share_interval
-from harness.evals.statistics import attempts_by_task
 from harness.evals.types import ItemRecord, Repeated
+from harness.stats.intervals import share_interval
+from harness.stats.paired import attempts_by_task
 
 
 def pass_at(n: int, c: int, k: int) -> float:

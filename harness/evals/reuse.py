@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.core import BadInput, Task, Value
 from harness.core.rundir import RunReader
-from harness.evals.parts import RunParts, SampleParts, read_parts
+from harness.evals.digests import RunParts, SampleParts, read_parts
 from harness.evals.plan import attempt_id
 from harness.evals.types import ItemRecord
 from harness.tasks import leaves_workbook

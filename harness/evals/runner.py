@@ -21,14 +21,14 @@ from harness.evals.control import Knobs, controlled
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
 from harness.evals.repeats import repeated
-from harness.evals.statistics import pass_rate_error, pass_rate_interval
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
 from harness.sandbox.types import Sandbox
+from harness.stats.paired import pass_rate_error, pass_rate_interval
 from harness.tasks.types import Family
 
 if TYPE_CHECKING:
-    from harness.evals.elsewhere import RemoteAttempts
+    from harness.fleet.attempts import RemoteAttempts
     from harness.models.client import ChatModel
 
 

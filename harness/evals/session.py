@@ -19,12 +19,12 @@ from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
 from harness.models.calls import CallStore
-from harness.models.limited import SampleLimits
+from harness.models.limits import SampleLimits
 from harness.models.types import Sampling
 from harness.sandbox.types import Sandbox
 
 if TYPE_CHECKING:
-    from harness.evals.elsewhere import RemoteAttempts
+    from harness.fleet.attempts import RemoteAttempts
     from harness.models import ChatModel
 
 __all__ = [
@@ -187,7 +187,7 @@ class Evaluator:
         settings = self._settings
         if (executor := settings.open_executor()) is None:
             return None
-        from harness.evals.elsewhere import Elsewhere
+        from harness.fleet.attempts import Elsewhere
 
         place = Elsewhere(
             executor=executor,

@@ -12,8 +12,8 @@ from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
 from harness.core.values import first_fault
-from harness.evals.dividing import Split, SplitBy, divided
-from harness.models.limited import SampleLimits
+from harness.evals.splits import Split, SplitBy, divided
+from harness.models.limits import SampleLimits
 from harness.models.types import Sampling
 
 _SCORER = re.compile(r"[\w-]*")
@@ -28,7 +28,7 @@ class Suite(Value):
         tasks: a task file relative to the suite, or split -> task file. One file is halved
             into train and selection where a split is asked for.
         split_by: how one task file is divided, in place of the halves: see
-            :mod:`harness.evals.dividing`.
+            :mod:`harness.evals.splits`.
         corpus: name of one of our generated corpora, instead of `tasks`.
         agent: agent spec; relative files start at the suite.
         skill_mode: preloaded or discovered.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from harness.evolve.analysts.exemplar import (
+    answer_format,
+    example_edit,
+    exemplar_patch,
+    worked_examples,
+)
+from harness.evolve.analysts.records import RecordedPatches, read_recorded, to_patch
 from harness.evolve.batches import batches
 from harness.evolve.evolution import Evaluate, Event, Evolution
-from harness.evolve.exemplar import answer_format, example_edit, exemplar_patch, worked_examples
-from harness.evolve.merge import merge_deterministic
-from harness.evolve.records import RecordedPatches, read_recorded, to_patch
+from harness.evolve.merge.deterministic import merge_deterministic
 from harness.evolve.run import evolve
 from harness.evolve.session import plan_evolution, run_evolution
 from harness.evolve.settings import EvolveSettings

@@ -9,13 +9,13 @@ from harness.core import BadInput
 from harness.evals.session import agent_model_spec
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import ItemRecord
-from harness.evolve.attempts import attempts, split_of
+from harness.evolve.baselines.transfer import run_transfer
 from harness.evolve.evolution import Event
-from harness.evolve.finished import Finished
+from harness.evolve.outcome import Finished
+from harness.evolve.rollouts import attempts, split_of
 from harness.evolve.run import Compare, Transfer
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.staff import author
-from harness.evolve.transfer import run_transfer
 from harness.evolve.transfer_plan import TransferPlan, held_out
 from harness.models import CallStore, open_model, parse_spec
 from harness.models.budget import Budget

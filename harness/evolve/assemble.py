@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.core import Edit
-from harness.evolve.lessons import Lesson, of_edit
-from harness.evolve.merge import support
-from harness.evolve.themes import GUIDE, file_under, order
+from harness.evolve.merge.deterministic import support
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.themes import GUIDE, file_under, order
 from harness.evolve.types import Discarded
 from harness.skills import Skill, sections
 

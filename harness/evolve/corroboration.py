@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.evolve.lessons import Lesson
-from harness.evolve.signs import FEWEST, Signs
-from harness.evolve.similarity import CHUNK, Measure
+from harness.evolve.merge.evidence import FEWEST, Signs
+from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.similarity import CHUNK, Measure
 
 STRONGER = 3
 """A sign is other rules' where they quote it from so many times the tasks."""

@@ -17,15 +17,15 @@ from typing import Literal
 from harness.core import Usage, Value, assets, write_atomic
 from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
-from harness.evals.statistics import PairedComparison, compare_paired, detectable_lift, wilson
 from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
-from harness.evolve.controls import random_sets, rule_alone
+from harness.evolve.baselines.few_shot import random_sets, rule_alone
 from harness.evolve.evolution import Event, tally_event
 from harness.evolve.session import run_evolution
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, export, load_skill, write_skill
+from harness.stats.paired import PairedComparison, compare_paired, detectable_lift, wilson
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
 NAME = "short-answers"

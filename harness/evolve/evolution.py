@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 
 from harness.core import Trajectory, Usage, Value
 from harness.evals.runner import Tally
-from harness.evals.sequential import SequentialPlan
 from harness.evals.types import ItemRecord
-from harness.evolve.analysts import Reading
-from harness.evolve.contrast import Contrast
+from harness.evolve.analysts.single import Reading
+from harness.evolve.artifacts import Shelf
 from harness.evolve.gate import gate_plan
+from harness.evolve.merge.contrast import Contrast
+from harness.evolve.merge.similarity import warm
 from harness.evolve.runs import Runs
-from harness.evolve.shelf import Shelf
-from harness.evolve.similarity import warm
 from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
 from harness.skills import Execute, Skill
+from harness.stats.sequential import SequentialPlan
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import zstandard
 
 from harness.core import BadInput, Trajectory
+from harness.evolve.artifacts import NAME
 from harness.evolve.runs import Runs
-from harness.evolve.shelf import NAME
 
 _HEAD = b'{"runs":[{'
 """How the list of trajectories begins, as :class:`Runs` is written."""

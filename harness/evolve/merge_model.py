@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from harness.core import Edit, Patch, Usage, Value
 from harness.core.prompts import render
-from harness.evolve.dialogue import ask_json
-from harness.evolve.merge import merge_deterministic, support
+from harness.evolve.analysts.json_reply import ask_json
+from harness.evolve.merge.deterministic import merge_deterministic, support
 from harness.evolve.types import Loss, Merge
 from harness.models.types import Model
 

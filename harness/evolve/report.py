@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from harness.core import BadInput, Value, write_atomic
 from harness.core.pages import render_page
+from harness.evolve.baselines.transfer import TransferRow
 from harness.evolve.evidence import step_of
-from harness.evolve.finished import Finished
-from harness.evolve.official_patches import OfficialPatches, write_official_patches
+from harness.evolve.formats.patches import OfficialPatches, write_official_patches
+from harness.evolve.outcome import Finished
 from harness.evolve.runs import load
-from harness.evolve.transfer import TransferRow
 from harness.evolve.types import EvolveResult
 from harness.skills import (
     Skill,

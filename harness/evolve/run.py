@@ -8,14 +8,14 @@ from typing import Any
 
 from harness.core import BadInput, Value, assets, digest
 from harness.core.segments import only_writer
-from harness.evolve.conclusions import checked
+from harness.evolve.analysts.grounding import checked
+from harness.evolve.analysts.readers import single_reader
+from harness.evolve.artifacts import NAME, Shelf
+from harness.evolve.baselines.transfer import TransferRow
 from harness.evolve.evolution import Evaluate, Event, Evolution, Read, Rollouts, Trials
-from harness.evolve.finished import Finished, finished
-from harness.evolve.readers import single_reader
+from harness.evolve.outcome import Finished, finished
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
-from harness.evolve.shelf import NAME, Shelf
-from harness.evolve.transfer import TransferRow
 from harness.evolve.types import EvolveOptions, EvolveResult
 from harness.models.types import Model
 from harness.skills import Execute

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.core import Trajectory, Value
+from harness.evolve.artifacts import Shelf
 from harness.evolve.evidence import outcome, task_id
-from harness.evolve.shelf import Shelf
-from harness.evolve.wording import TermCounter
+from harness.evolve.merge.wording import TermCounter
 
 
 class Run(Value):

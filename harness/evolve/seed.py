@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from harness.core import BadInput
-from harness.evolve.themes import GUIDE
+from harness.evolve.merge.themes import GUIDE
 from harness.evolve.types import EvolveOptions
 from harness.skills import Skill, load_skill, new_skill
 

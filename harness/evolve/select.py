@@ -8,10 +8,10 @@ from pathlib import Path
 
 from harness.core import BadInput, Edit, Usage, Value
 from harness.evals.types import ItemRecord
+from harness.evolve.apply import Final, Translated
 from harness.evolve.assemble import assemble
 from harness.evolve.evolution import Event, Evolution, State, Update, detached
-from harness.evolve.finish import Final, Translated
-from harness.evolve.reduce import tasks_of
+from harness.evolve.merge.by_model import tasks_of
 from harness.evolve.selection import CANDIDATES, Members, Trial, best_of, greedy, most_trials, tpe
 from harness.evolve.types import Discarded
 from harness.skills import apply_patch, validate, write_skill

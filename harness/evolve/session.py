@@ -10,7 +10,9 @@ from typing import Any
 from harness.core import BadInput, loops, write_atomic
 from harness.evals.settings import budget_of
 from harness.evolve.afterwards import comparison, transfer, transfer_plan
-from harness.evolve.attempts import (
+from harness.evolve.evolution import Event
+from harness.evolve.gate import gate_plan
+from harness.evolve.rollouts import (
     evaluator,
     gate_suite,
     rollouts,
@@ -18,8 +20,6 @@ from harness.evolve.attempts import (
     split_of,
     trials,
 )
-from harness.evolve.evolution import Event
-from harness.evolve.gate import gate_plan
 from harness.evolve.run import evolve
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.staff import open_models, reader, sandboxed

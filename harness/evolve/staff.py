@@ -8,8 +8,8 @@ from pathlib import Path
 from harness.core import BadInput
 from harness.evals.session import agent_model_spec
 from harness.evals.suite import load_suite
-from harness.evolve.attempts import split_of
 from harness.evolve.evolution import Read
+from harness.evolve.rollouts import split_of
 from harness.evolve.seed import seed_skill
 from harness.evolve.settings import EvolveSettings
 from harness.models import CallStore, open_model, parse_roles
@@ -70,7 +70,7 @@ def reader(settings: EvolveSettings, model: Model | None) -> Read | None:
     """The agentic analyst where it was asked for; None for the default."""
     if settings.analyst != "agentic" or settings.patches is not None or model is None:
         return None
-    from harness.evolve.readers import agentic_reader
+    from harness.evolve.analysts.readers import agentic_reader
     from harness.sandbox import select
 
     reference = settings.tasks or settings.suite

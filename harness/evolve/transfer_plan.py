@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.core import BadInput
-from harness.evals.statistics import detectable_lift, required_tasks
 from harness.evals.suite import LoadedSuite
+from harness.stats.paired import detectable_lift, required_tasks
 
 ALPHA = 0.05
 """Error that all comparisons share (two-sided)."""

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Value
+from harness.evolve.merge.similarity import Grouping
 from harness.evolve.selection import Select
-from harness.evolve.similarity import Grouping
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
@@ -275,7 +275,7 @@ class EvolveResult(Value):
     `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
     in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings,
     `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
-    :class:`harness.evolve.transfer.TransferRow`.
+    :class:`harness.evolve.baselines.transfer.TransferRow`.
     """
 
     skill: str

@@ -17,7 +17,7 @@ from typing import Any, cast
 from harness.core import Usage
 from harness.fleet.channel import Channel, Methods
 from harness.models.budget import Budget, Reservation, Spend
-from harness.models.call_rows import pack, unpack
+from harness.models.call_db import pack, unpack
 from harness.models.calls import CallStore, StoredCall
 from harness.models.coalescing import Flights, coalesced
 from harness.models.types import Reply, Role

@@ -18,9 +18,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from harness.core import Usage
-from harness.models import call_rows
+from harness.models import call_db as call_rows
 from harness.models.budget import Spend
-from harness.models.call_rows import SentCall, StoredCall, pack
+from harness.models.call_db import SentCall, StoredCall, pack
 from harness.models.coalescing import Flights, coalesced
 from harness.models.committing import Committer, explained
 from harness.models.types import Reply, Role

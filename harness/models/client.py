@@ -13,13 +13,13 @@ from harness.core import BadInput, Unreachable, Usage, signals
 from harness.models import retry
 from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
-from harness.models.connections import Connections
 from harness.models.endpoints import Endpoint, resolve
 from harness.models.faults import Fault, classify
 from harness.models.hedging import Patience, hedged
 from harness.models.ports import Allowance, Calls
 from harness.models.prices import PRICES_VARIABLE, Price, price_of
 from harness.models.specs import ModelSpec, parse_spec
+from harness.models.transport import Connections
 from harness.models.types import Message, Reply, Role, Sampling
 from harness.models.waiting import tried_in_vain, waiting
 from harness.models.watching import answered, chatting

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from harness.core import BadInput
+from harness.core.plugins import load
 from harness.models.balancing import Balancer, Route
-from harness.models.specs import Kind, ModelSpec
+from harness.models.specs import ModelSpec
 
 if TYPE_CHECKING:
     import openai
@@ -24,7 +25,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 VLLM_URL = "http://127.0.0.1:8000/v1"
 IDLE_S = 4.0
 """Seconds after which an idle connection is not used again."""
-_IN_PROCESS_URL = "http://in-process/v1"
+IN_PROCESS_URL = "http://in-process/v1"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Endpoint:
         simulated: whether a simulated model answers.
     """
 
-    kind: Kind
+    kind: str
     model: str
     urls: tuple[str, ...]
     key: str = "EMPTY"
@@ -114,11 +115,12 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
         BadInput: for a missing key, a base URL that is none, an unknown embedded model, profile
             or recording.
     """
-    return _RESOLVERS[spec.kind](spec, base_url)
+    resolver = _RESOLVERS.get(spec.kind) or load("engines", spec.kind)
+    return resolver(spec, base_url)
 
 
 def _openai(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    urls = _urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+    urls = base_urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
     key = os.environ.get("OPENAI_API_KEY", "")
     if not key and urls == (OPENAI_URL,):
         raise BadInput(
@@ -128,12 +130,17 @@ def _openai(spec: ModelSpec, base_url: str | None) -> Endpoint:
 
 
 def _vllm(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    urls = _urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
+    urls = base_urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
     key = os.environ.get("VLLM_API_KEY") or "EMPTY"
     return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY")
 
 
-def _urls(text: str) -> tuple[str, ...]:
+def base_urls(text: str) -> tuple[str, ...]:
+    """Base URLs out of a text with commas.
+
+    Raises:
+        BadInput: for one that is none.
+    """
     parts = (part.strip().rstrip("/") for part in text.split(","))
     urls = tuple(dict.fromkeys(part for part in parts if part))
     if not urls:
@@ -144,20 +151,6 @@ def _urls(text: str) -> tuple[str, ...]:
     return urls
 
 
-def _local(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    if base_url:
-        return Endpoint("local", spec.name, _urls(base_url))
-    from harness.models.embedded import app
-
-    return Endpoint("local", spec.name, (_IN_PROCESS_URL,), app=app(spec.name))
-
-
-def _simulated(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    from harness.models.simulated import app
-
-    return Endpoint("simulated", spec.name, (_IN_PROCESS_URL,), app=app(spec.name), simulated=True)
-
-
 def _replay(spec: ModelSpec, base_url: str | None) -> Endpoint:
     from harness.models.replay import Recording
 
@@ -165,16 +158,14 @@ def _replay(spec: ModelSpec, base_url: str | None) -> Endpoint:
     return Endpoint(
         "replay",
         "recorded",
-        (_IN_PROCESS_URL,),
+        (IN_PROCESS_URL,),
         app=recording.app(),
         simulated=recording.simulated,
     )
 
 
-_RESOLVERS: dict[Kind, Callable[[ModelSpec, str | None], Endpoint]] = {
+_RESOLVERS: dict[str, Callable[[ModelSpec, str | None], Endpoint]] = {
     "openai": _openai,
     "vllm": _vllm,
-    "local": _local,
     "replay": _replay,
-    "simulated": _simulated,
 }

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.core import HarnessError, LimitReached, Unreachable, Usage
-from harness.models.limited import SampleLimitReached
-from harness.models.serving import serving
+from harness.models.limits import SampleLimitReached
+from harness.models.loopback import serving
 from harness.models.types import Model, Reply, Sampling
 
 if TYPE_CHECKING:

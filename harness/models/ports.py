@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from harness.core import Usage
 from harness.models.budget import Reservation, Spend
-from harness.models.call_rows import StoredCall
+from harness.models.call_db import StoredCall
 from harness.models.types import Reply, Role
 
 

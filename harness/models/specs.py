@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from harness.core import BadInput, Value
+from harness.core.plugins import plugins
 from harness.models.types import Role
 
-Kind = Literal["openai", "vllm", "local", "replay", "simulated"]
+KINDS = ("openai", "vllm", "replay")
+"""Kinds of the spine; engines of wings and of other packages add theirs as plugins."""
 
 DEFAULT_SPEC = "local/smollm2-135m"
 
@@ -17,10 +19,7 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 _FORMS = """\
   openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
   vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
-  local/<name>         the embedded engine, such as local/smollm2-135m
-  local/<folder>       a vision model of yours in OpenVINO form, such as local/./qwen2.5-vl-3b
-  replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
-  simulated/<profile>  a scripted model, such as simulated/lookup"""
+  replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl"""
 
 
 class ModelSpec(Value):
@@ -28,10 +27,10 @@ class ModelSpec(Value):
 
     Attributes:
         kind: what kind of endpoint.
-        name: model name, file (replay) or profile (simulated).
+        name: model name, file (replay) or profile.
     """
 
-    kind: Kind
+    kind: str
     name: str
 
     def __str__(self) -> str:
@@ -46,10 +45,10 @@ def parse_spec(spec: str) -> ModelSpec:
     """
     text = spec.strip()
     kind, _, name = text.partition("/")
-    for known in get_args(Kind):
-        if kind == known and name:
-            return ModelSpec(kind=known, name=name)
-    raise BadInput(f"unknown model spec {spec!r}; expected one of\n{_FORMS}")
+    if name and (kind in KINDS or kind in plugins("engines")):
+        return ModelSpec(kind=kind, name=name)
+    engines = "".join(f"\n  {engine}/<name>" for engine in plugins("engines"))
+    raise BadInput(f"unknown model spec {spec!r}; expected one of\n{_FORMS}{engines}")
 
 
 def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:

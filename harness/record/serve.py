@@ -6,8 +6,8 @@ import json
 
 from starlette.applications import Starlette
 
-from harness.compress import Store
 from harness.models.budget import Budget
+from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
 from harness.record.library import Library
 from harness.record.line import Line

@@ -13,11 +13,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.compress import Store
 from harness.core import BadInput, Value
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
-from harness.models.serving import serving
+from harness.models.loopback import serving
+from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Kept, Settings
 from harness.record.line import Line
 from harness.record.log import LogWriter

@@ -1,17 +1,5 @@
 """Isolated execution of model-written code: a ladder of back ends, probed and limited."""
 
-from harness.sandbox.ladder import PREFERRED, RungReport, ladder, preferred, select
-from harness.sandbox.types import LimitHit, Limits, Result, Sandbox, SandboxUnavailable
+import lazy_loader
 
-__all__ = [
-    "PREFERRED",
-    "LimitHit",
-    "Limits",
-    "Result",
-    "RungReport",
-    "Sandbox",
-    "SandboxUnavailable",
-    "ladder",
-    "preferred",
-    "select",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -24,8 +24,8 @@ from harness.skills.creator import (
     Spread,
     Summary,
 )
+from harness.skills.history import list_versions
 from harness.skills.place import read_object
-from harness.skills.versions import list_versions
 
 INVALID = "invalid: neither right nor wrong, and in no mean"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core import Refused
+from harness.skills.io import load_skill
 from harness.skills.provenance import provenance_path, read_provenance
-from harness.skills.read import load_skill
 
 _WHY = {
     "none": "no gate has shown that it helps (gate: none)",

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from harness.core import BadInput, digest, write_atomic
 from harness.core.values import Value
 from harness.skills.diff import diff
-from harness.skills.read import load_skill
+from harness.skills.io import load_skill
 from harness.skills.types import Skill
 from harness.skills.write import write_skill
 

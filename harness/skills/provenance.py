@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, write_atomic
 from harness.core.values import Value
-from harness.skills.read import load_skill
+from harness.skills.io import load_skill
 from harness.skills.sources import Source, matching, read_sources
 from harness.skills.types import SKILL_FILE, ApplyResult, Skill
 

@@ -1,7 +1,7 @@
 """The receipt that lies beside a skill directory, as files that travel with it.
 
 This room knows their names and the digest that they speak of; what a receipt says is the matter of
-`harness.evolve.audit`.
+`harness.receipts`.
 """
 
 from __future__ import annotations

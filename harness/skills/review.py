@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from harness.core import BadInput, Edit, digest, write_atomic
 from harness.core.pages import render_page
 from harness.core.values import Value
-from harness.skills.read import load_skill
+from harness.skills.history import Version, read_log, read_version
+from harness.skills.io import load_skill
 from harness.skills.sources import Source, matching, read_sources, sources_of
-from harness.skills.versions import Version, read_log, read_version
 
 ID_LENGTH = 8
 FORM = Path(__file__).parent / "templates" / "review.html.j2"

@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.core import BadInput, Patch
 from harness.core.values import Value
 from harness.skills.apply import apply_patch
+from harness.skills.history import Version, read_version, record_version, version_skill
 from harness.skills.provenance import provenance_of
 from harness.skills.review import (
     Decision,
@@ -20,7 +21,6 @@ from harness.skills.review import (
 )
 from harness.skills.rollback import install_version
 from harness.skills.types import Limits
-from harness.skills.versions import Version, read_version, record_version, version_skill
 
 
 class Reviewed(Value):

@@ -7,10 +7,7 @@ from pathlib import Path
 from harness.core import BadInput
 from harness.core.values import Value
 from harness.skills.diff import diff
-from harness.skills.provenance import Provenance, provenance_path, read_provenance, write_provenance
-from harness.skills.read import load_skill
-from harness.skills.types import Skill
-from harness.skills.versions import (
+from harness.skills.history import (
     Version,
     log_restored,
     read_log,
@@ -18,6 +15,9 @@ from harness.skills.versions import (
     record_version,
     version_skill,
 )
+from harness.skills.io import load_skill
+from harness.skills.provenance import Provenance, provenance_path, read_provenance, write_provenance
+from harness.skills.types import Skill
 from harness.skills.write import write_skill
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core.values import Value
+from harness.skills.io import load_skill
 from harness.skills.markdown import sections
-from harness.skills.read import load_skill
 from harness.skills.tokens import TOKENIZER, count_tokens
 
 

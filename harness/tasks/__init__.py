@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from harness.core import Task
+from harness.core.plugins import load, plugins
 from harness.sandbox.types import Sandbox
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks
 from harness.tasks.generic import GenericFamily
-from harness.tasks.longdoc import LongDocFamily
 from harness.tasks.math import MathFamily
 from harness.tasks.recalculation import find_soffice, recalculate
-from harness.tasks.search import SearchFamily
 from harness.tasks.spreadsheet import SpreadsheetFamily
 from harness.tasks.spreadsheetbench import KNOWN_BAD, load_spreadsheetbench
 from harness.tasks.tableqa import TableFamily
 from harness.tasks.types import Family
-from harness.tasks.vqa import VqaFamily
 
 __all__ = [
     "KNOWN_BAD",
@@ -22,12 +20,9 @@ __all__ = [
     "Difference",
     "Family",
     "GenericFamily",
-    "LongDocFamily",
     "MathFamily",
-    "SearchFamily",
     "SpreadsheetFamily",
     "TableFamily",
-    "VqaFamily",
     "compare_workbooks",
     "family",
     "find_soffice",
@@ -53,14 +48,10 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
     """
     if task.check == "spreadsheet":
         return SpreadsheetFamily(sandbox)
-    if task.check == "search":
-        return SearchFamily()
-    if task.check == "longdoc":
-        return LongDocFamily()
     if task.check == "math":
         return MathFamily()
     if task.check == "tableqa":
         return TableFamily()
-    if task.check == "vqa":
-        return VqaFamily()
+    if task.check in plugins("families"):
+        return load("families", task.check)(sandbox)
     return GenericFamily(sandbox)

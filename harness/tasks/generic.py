@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core import BadInput, Score, Task, failed
+from harness.core.plugins import load, plugins
 from harness.sandbox.types import Sandbox
 from harness.tasks.answers import COMPARISONS, accepted_answers
 from harness.tasks.code_checks import is_function, run_command, run_function
@@ -15,7 +16,7 @@ DEFAULT_CHECK = "em"
 
 
 class GenericFamily:
-    """Judges by comparison (`em`, `exact`, `contains`, `numeric`, `f1`), function or command.
+    """Judges by comparison (`em`, `exact`, `contains`, `numeric`, `f1`), plugin, function, command.
 
     Args:
         sandbox: where checks that are code run; None trusts them.
@@ -46,6 +47,8 @@ class GenericFamily:
             if answer is None or not answer.strip():
                 return failed("there is no final answer")
             return COMPARISONS[check](task, accepted, answer.strip())
+        if check in plugins("scorers"):
+            return load("scorers", check)(task, answer, workdir)
         if is_function(check):
             return run_function(task, base, workdir, answer, self._sandbox)
         return run_command(task, base, workdir, answer, self._sandbox)
@@ -55,7 +58,7 @@ def _check(task: Task) -> str:
     if task.check is None and task.answer is not None:
         return DEFAULT_CHECK
     if task.check is None or not task.check.strip():
-        names = ", ".join([*COMPARISONS, "spreadsheet"])
+        names = ", ".join([*COMPARISONS, "spreadsheet", *plugins("scorers"), *plugins("families")])
         raise BadInput(
             f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of {names}, "
             "file.py:function, or a command whose exit code 0 is a pass"

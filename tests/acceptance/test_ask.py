@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import JsonValue
 
-from harness.agents.asking import AskSettings, Citation, ask
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.retrieve import create_index, open_encoder, parse_paths
+from harness.rag.ask import AskSettings, Citation, ask
+from harness.rag.retrieve import create_index, open_encoder, parse_paths
 from tests.acceptance.conftest import ChatServer, Harness
 
 QUESTION = "When does the seal of pump P-101 wear out?"

@@ -2,7 +2,7 @@
 
 One table of bad files and one of bad options, each through `index build`, `index add`, `ask` and
 `compress`: the exit code, a message that names the file, no traceback, and an index that is as it
-was. Kills during build and add are in `tests/retrieve/test_kill.py`.
+was. Kills during build and add are in `tests/rag/retrieve/test_kill.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from harness.cli import main
-from harness.retrieve import create_index, open_encoder, open_index, parse_paths
-from tests.retrieve.parse.test_rich import pdf
+from harness.rag.retrieve import create_index, open_encoder, open_index, parse_paths
+from tests.rag.retrieve.parse.test_rich import pdf
 
 GOOD = "The seal of pump P-101 wears out within 14 months. Replace it every year in spring.\n"
 ONE_SENTENCE = "The seal of pump P-101 wears out within 14 months."

@@ -15,10 +15,10 @@ import pytest
 
 from harness.core import Task
 from harness.core.jsonl import read_models
-from harness.corpora.folio import write_split
+from lab.corpora.folio import write_split
 from tests.acceptance.conftest import ChatServer, Harness
 from tests.acceptance.test_kill_evolution import Teacher
-from tests.agents.looking import kind_of, prompt_of
+from tests.vision.looking import kind_of, prompt_of
 
 LESSON = "Give the value alone, without a word like roughly in front of it."
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.corpora.dossier import dossier_readings
 from harness.corpora.reading import to_task
 from harness.tasks import family
+from lab.corpora.dossier import dossier_readings
 from tests.agents.scripted import attempt, completion, in_order, native
 
 LINES = [f"Entry {number}: rope and tar." for number in range(900)]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.corpora.institute import institute_readings
 from harness.corpora.reading import Reading, to_task
 from harness.tasks import family
+from lab.corpora.institute import institute_readings
 from tests.agents.scripted import Script, attempt, completion
 from tests.models.http_server import Answer
 

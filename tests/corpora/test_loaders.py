@@ -15,7 +15,7 @@ from harness.core.jsonl import read_models
 from harness.corpora import list_corpora, pull
 from harness.corpora.loaders import LOADERS, convert, figures, load_readings, recorded_answers
 from harness.corpora.reading import Reading
-from harness.tasks.reading import judge
+from harness.rag.tasks.reading import judge
 
 HOTPOT: dict[str, Any] = {
     "_id": "h1",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput, Task
-from harness.evals.dividing import Split, divided
+from harness.evals.splits import Split, divided
 from harness.evals.suite import load_suite
 
 SPLITS: tuple[Split, ...] = get_args(Split)

@@ -17,7 +17,7 @@ from harness.evals.regrade import regrade_folder
 from harness.evals.session import records
 from harness.evals.types import EvalReport
 from harness.models import open_model
-from harness.models.limited import LimitedModel, SampleLimitReached, SampleLimits
+from harness.models.limits import LimitedModel, SampleLimitReached, SampleLimits
 from tests.models.http_server import completion, serve
 
 CURL = (

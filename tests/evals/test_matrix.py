@@ -15,13 +15,13 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.core.rundir import RunReader
 from harness.debug.web.browse import Browsing, Library
-from harness.evals.matrix import read_lock, read_matrix
-from harness.evals.matrix_report import matrix_report
-from harness.evals.matrix_run import MatrixRun, MatrixSettings
+from harness.evals.matrix.report import matrix_report
+from harness.evals.matrix.run import MatrixRun, MatrixSettings
+from harness.evals.matrix.spec import read_lock, read_matrix
 from harness.evals.plot import Point, cost_plot, pareto
 from harness.evals.regrade import regrade_folder
 from harness.evals.session import records
-from harness.evals.statistics import holm
+from harness.stats.paired import holm
 from tests.models.http_server import Answer, Served, completion, serve
 
 SECRET = "sk-" + "a1B2" * 8

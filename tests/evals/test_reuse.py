@@ -14,7 +14,7 @@ from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
 from harness.core.rundir import RunReader
-from harness.evals.parts import read_parts, sample_parts
+from harness.evals.digests import read_parts, sample_parts
 from harness.evals.regrade import regrade_folder
 from harness.evals.reuse import Step, regradable
 from harness.evals.session import records

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, multinomial
 
 from harness.core import Outcome
-from harness.evals.intervals import change_interval
 from harness.evals.signflip import sign_flip_p
-from harness.evals.statistics import (
+from harness.evals.types import ItemRecord
+from harness.stats.intervals import change_interval
+from harness.stats.paired import (
     compare_paired,
     detectable_lift,
     pass_rate_error,
@@ -21,7 +22,6 @@ from harness.evals.statistics import (
     required_tasks,
     wilson,
 )
-from harness.evals.types import ItemRecord
 
 
 def item(task: str, outcome: Outcome, epoch: int = 0) -> ItemRecord:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from harness.core import Trajectory
-from harness.evolve.contrast import Contrast, pattern
+from harness.evolve.artifacts import Shelf
+from harness.evolve.merge.contrast import Contrast, pattern
 from harness.evolve.runs import take_in
-from harness.evolve.shelf import Shelf
 from harness.evolve.types import AnalystRecord, MemoryItem
 from tests.evolve.conftest import trajectory
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from harness.evolve.corroboration import Corroborated, corroborated
-from harness.evolve.lessons import Lesson
-from harness.evolve.signs import signs_of
-from harness.evolve.similarity import measure, similar_groups
+from harness.evolve.merge.evidence import signs_of
+from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.similarity import measure, similar_groups
 
 CANCELLED = (
     "Skip cancelled orders in every sum.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.evolve.exemplar import answer_format, exemplar_patch, worked_examples
+from harness.evolve.analysts.exemplar import answer_format, exemplar_patch, worked_examples
 from tests.evolve.conftest import trajectory
 
 PASSING = [trajectory(name, "pass", "Paris") for name in ("France", "Gaul", "Francia", "Ile")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.core import Edit
-from harness.evolve.lessons import of_edit, split
+from harness.evolve.merge.lessons import of_edit, split
 
 
 def test_bullets_paragraphs_and_nested_bullets() -> None:

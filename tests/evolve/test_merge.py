@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from harness.core import Patch
-from harness.evolve.contradictions import contradictions
-from harness.evolve.lessons import Lesson
-from harness.evolve.merge import merge_deterministic
-from harness.evolve.records import to_patch
+from harness.evolve.analysts.records import to_patch
+from harness.evolve.merge.contradictions import contradictions
+from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.wording import compact, residue
 from harness.evolve.types import AnalystRecord, MemoryItem
-from harness.evolve.wording import compact, residue
 
 VERIFY = "Reload the saved workbook and verify that the changes persisted."
 

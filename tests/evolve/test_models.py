@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.core import Patch
-from harness.evolve.analysts import Reading, analyse
+from harness.evolve.analysts.records import to_patch
+from harness.evolve.analysts.single import Reading, analyse
 from harness.evolve.merge_model import MergeStep, merge_batch
-from harness.evolve.records import to_patch
 from harness.evolve.types import AnalystRecord, MemoryItem
 from harness.models import open_model
 from tests.evolve.conftest import Answer, trajectory

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, Edit, Patch
-from harness.evolve.official import (
+from harness.evolve.formats.patches import (
+    OfficialPatches,
+    read_official_patches,
+    write_official_patches,
+)
+from harness.evolve.formats.records import (
     dump_official,
     load_official,
     read_any_records,
     read_official_records,
     write_official_records,
-)
-from harness.evolve.official_patches import (
-    OfficialPatches,
-    read_official_patches,
-    write_official_patches,
 )
 from harness.evolve.official_semantic import read_semantic_patch
 from harness.evolve.types import AnalystRecord, MemoryItem

@@ -20,12 +20,12 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
 from harness.evals.session import records
-from harness.evals.statistics import compare_paired, detectable_lift
 from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
 from harness.evolve.transfer_plan import held_out
-from harness.models.simulated import load_profile
+from harness.stats.paired import compare_paired, detectable_lift
+from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import ANALYST, order_tasks
 
 AUTHOR = "simulated/orders"

@@ -23,8 +23,8 @@ from harness.evals.runner import Tally
 from harness.evals.session import records
 from harness.fleet import Tree, Work, open_fleet
 from harness.fleet.actors import open_ray
-from harness.retrieve import create_index, open_encoder, parse_paths
-from harness.retrieve.spread import spread
+from harness.rag.retrieve import create_index, open_encoder, parse_paths
+from harness.rag.retrieve.spread import spread
 from tests.fleet.conftest import TwoNodes
 from tests.fleet.judged import contents, finished_run, judged_rows
 from tests.fleet.running import (

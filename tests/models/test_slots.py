@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.models import open_model
-from harness.models.slots import Slots
+from harness.models.concurrency import Slots
 from tests.models.http_server import Answer, Served, completion, error, serve
 
 

@@ -11,9 +11,9 @@ import pytest
 from harness.core import Usage
 from harness.core.signals import operation, watching
 from harness.models import open_model
+from harness.models.concurrency import Slots
 from harness.models.gateway import open_gateway
-from harness.models.limited import LimitedModel, LiveLimits, SampleLimitReached, SampleLimits
-from harness.models.slots import Slots
+from harness.models.limits import LimitedModel, LiveLimits, SampleLimitReached, SampleLimits
 from harness.models.types import Message, Reply
 from harness.models.waiting import waiting
 from tests.models.http_server import Answer, completion, error, serve

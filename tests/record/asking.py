@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from harness.compress import Store
 from harness.models.budget import Budget
-from harness.models.serving import serving
+from harness.models.loopback import serving
+from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
 from harness.record.line import Line
 from harness.record.log import LogWriter

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.record import record
 from harness.core import BadInput
 from harness.models.budget import Budget
 from harness.record import Recording, find_upstream
+from harness.record.cli.record import record
 from harness.record.log import FILE
 from tests.record.asking import Open, ask
 from tests.record.provider import KEY, Answer, Json, Provider, Said, Seen, provide

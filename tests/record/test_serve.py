@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from harness.compress import Store
-from harness.models.serving import serving
+from harness.models.loopback import serving
+from harness.rag.compress import Store
 from harness.record import Settings, shortening
 from harness.record.inprocess import InProcess
 from tests.record.provider import Json

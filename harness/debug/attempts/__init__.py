@@ -1,8 +1,5 @@
 """Finished attempts of eval and evolve runs: replayed from what was recorded, then gone on with."""
 
-from __future__ import annotations
+import lazy_loader
 
-from harness.debug.attempts.finding import Found, find_item
-from harness.debug.attempts.opening import Item, Settings, open_item
-
-__all__ = ["Found", "Item", "Settings", "find_item", "open_item"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

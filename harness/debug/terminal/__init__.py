@@ -1,7 +1,5 @@
 """The debugger in a terminal."""
 
-from __future__ import annotations
+import lazy_loader
 
-from harness.debug.terminal.session import Terminal
-
-__all__ = ["Terminal"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

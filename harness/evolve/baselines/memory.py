@@ -13,7 +13,7 @@ from harness.core.prompts import render
 from harness.evals.suite import LoadedSuite
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.types import AnalystRecord
-from harness.retrieve import Encoder, FlatIndex, open_encoder
+from harness.rag.retrieve import Encoder, FlatIndex, open_encoder
 
 
 def memory(ground: Ground) -> Baseline:

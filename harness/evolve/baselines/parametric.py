@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 from harness.core.prompts import render
+from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.types import Baseline, Ground
-from harness.evolve.dialogue import ask_json
 from harness.skills import Skill, new_skill, validate
 from harness.trajectories import fence_untrusted
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from harness.core import Patch, Usage
-from harness.evolve import finish, reduce
+from harness.evolve import apply as finish
+from harness.evolve.analysts.fan_out import Patches
+from harness.evolve.artifacts import Shelf
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.evolution import Event, Evolution
-from harness.evolve.fleet import Patches
+from harness.evolve.merge import by_model as reduce
 from harness.evolve.merge_model import MergeStep
 from harness.evolve.select import select
-from harness.evolve.shelf import Shelf
 from harness.skills import ApplyResult
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.core import BadInput, Usage
-from harness.evals.statistics import compare_paired
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.baselines.memory import memory
@@ -23,8 +22,9 @@ from harness.evolve.baselines.types import (
     Evaluate,
     Ground,
 )
-from harness.retrieve import open_encoder
+from harness.rag.retrieve import open_encoder
 from harness.skills import write_skill
+from harness.stats.paired import compare_paired
 
 ASKING: tuple[BaselineName, ...] = ("parametric", "sequential-1", "sequential-4")
 """Baselines that ask the model themselves."""
@@ -101,7 +101,7 @@ def _check(names: Sequence[BaselineName], ground: Ground) -> None:
         if name in ASKING:
             ground.needed(name)
     if "memory" in names:
-        from harness.retrieve import FlatIndex
+        from harness.rag.retrieve import FlatIndex
 
         FlatIndex(open_encoder(ground.encoder).dimension)
 

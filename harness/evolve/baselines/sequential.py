@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from harness.core import Patch, Usage
 from harness.core.prompts import render
+from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.types import Baseline, Ground, refined
-from harness.evolve.dialogue import ask_json
 
 Name = Literal["sequential-1", "sequential-4"]
 BATCHES: dict[Name, int] = {"sequential-1": 1, "sequential-4": 4}

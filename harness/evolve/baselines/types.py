@@ -12,10 +12,10 @@ from harness.core import BadInput, Patch, Usage, Value
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.evidence import task_prompt
-from harness.evolve.finished import Finished
+from harness.evolve.outcome import Finished
 from harness.evolve.types import AnalystRecord
 from harness.models.types import Model
-from harness.retrieve import EncoderKind
+from harness.rag.retrieve import EncoderKind
 from harness.skills import ApplyResult, Skill, apply_patch
 
 BaselineName = Literal[

@@ -1,13 +1,5 @@
 """`--context compress`: large tool outputs shortened once, and a tool that gives them back."""
 
-from __future__ import annotations
+import lazy_loader
 
-from harness.record.context.compressing import (
-    Compressions,
-    Kept,
-    Settings,
-    parse_settings,
-)
-from harness.record.context.sitting import Context, Sitting
-
-__all__ = ["Compressions", "Context", "Kept", "Settings", "Sitting", "parse_settings"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

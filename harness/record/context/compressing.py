@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.compress import Critic, Store, Tokenizer, compress, open_critic, open_tokenizer
-from harness.compress.store import part_id, text_digest
 from harness.core import BadInput, Value, digest
+from harness.rag.compress import Critic, Store, Tokenizer, compress, open_critic, open_tokenizer
+from harness.rag.compress.store import part_id, text_digest
 from harness.record.exchange import Event
 
 DEFAULT_BUDGET = 2000
@@ -46,8 +46,8 @@ class Settings:
 
     Attributes:
         budget: tokens of an output that was compressed.
-        critic: what scores its parts; see :func:`harness.compress.open_critic`.
-        tokenizer: in which the budget holds; see :func:`harness.compress.open_tokenizer`.
+        critic: what scores its parts; see :func:`harness.rag.compress.open_critic`.
+        tokenizer: in which the budget holds; see :func:`harness.rag.compress.open_tokenizer`.
     """
 
     budget: int = DEFAULT_BUDGET

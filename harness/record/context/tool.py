@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.compress import Store
 from harness.core import BadInput
+from harness.rag.compress import Store
 from harness.record.wires import Body, Call
 from harness.trajectories.lenient import listing, mapping, string
 

@@ -5,8 +5,6 @@ documents, conversations that the server is to remember. Left out is what change
 that such a server could give: cache hints, thoughts of earlier turns, metadata.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from harness.record.translate.transport import Translating
-
-__all__ = ["Translating"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

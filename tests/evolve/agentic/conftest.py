@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 
 from harness.core import Task, Usage
-from harness.evolve.agentic import analyse_failure
+from harness.evolve.analysts.agentic import analyse_failure
 from harness.evolve.types import AnalystRecord, Loss
 from harness.models import open_model
 from harness.sandbox import Sandbox, select

@@ -10,7 +10,7 @@ import pytest
 from harness.core import Task
 from harness.core.jsonl import read_rows
 from harness.corpora import generate
-from harness.evolve.agentic import prove, trials
+from harness.evolve.analysts.agentic import prove, trials
 from harness.sandbox import Sandbox
 from tests.evolve.agentic.attacks import ATTACKS
 from tests.evolve.agentic.ledger_scripts import correct_script

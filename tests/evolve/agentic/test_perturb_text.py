@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import Task
-from harness.evolve.agentic import prove, trials
-from harness.evolve.agentic.trial import TASK_FILE
+from harness.evolve.analysts.agentic import prove, trials
+from harness.evolve.analysts.agentic.trial import TASK_FILE
 from harness.sandbox import Sandbox
 from tests.evolve.agentic.conftest import FAST
 

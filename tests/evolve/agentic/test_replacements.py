@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.evolve.agentic.renaming import renamed, renaming
-from harness.evolve.agentic.renumbering import (
+from harness.evolve.analysts.agentic.renaming import renamed, renaming
+from harness.evolve.analysts.agentic.renumbering import (
     can_move,
     later,
     plain_number,

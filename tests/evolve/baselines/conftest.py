@@ -16,14 +16,14 @@ from harness.core import Task, assets
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.types import ItemRecord
+from harness.evolve.analysts.readers import single_reader
 from harness.evolve.baselines import Ground
 from harness.evolve.evolution import Evolution
-from harness.evolve.finished import Finished, finished
-from harness.evolve.readers import single_reader
+from harness.evolve.outcome import Finished, finished
 from harness.evolve.seed import seed_skill
 from harness.evolve.types import EvolveOptions
 from harness.models import open_model
-from harness.models.simulated.orders import HEADER, answer, read_task
+from lab.simulator.orders import HEADER, answer, read_task
 
 AGENT, ANALYST = "simulated/orders", "simulated/orders-analyst?error=0.1"
 QUESTIONS = (

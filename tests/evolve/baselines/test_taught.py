@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 
 from harness.core import Task
+from harness.evolve.analysts.fan_out import Collected
 from harness.evolve.baselines import Ground, make
 from harness.evolve.baselines.memory import with_memories
 from harness.evolve.baselines.random_half import merged_skill, random_half
-from harness.evolve.fleet import Collected
 from harness.evolve.types import AnalystRecord, MemoryItem
 from harness.models import open_model
-from harness.retrieve import FlatIndex, open_encoder
+from harness.rag.retrieve import FlatIndex, open_encoder
 from tests.evolve.baselines.conftest import ANALYST, Bench
 
 

@@ -6,8 +6,8 @@ import base64
 from typing import Any
 
 from harness.debug.web.browse.library import Place
-from harness.evals.matrix import read_lock
-from harness.evals.matrix_report import matrix_report
+from harness.evals.matrix.report import matrix_report
+from harness.evals.matrix.spec import read_lock
 
 
 def matrix(place: Place) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""What wings and other packages add to the spine: entry points, read when they are needed.
+
+A package registers what it adds in its own metadata, one group a kind of addition:
+
+| group | name | value: `module:attribute` of |
+|---|---|---|
+| `harness.commands` | `ask`, or `skill audit` for a subcommand | a click command |
+| `harness.api` | a name of `harness.api` | a function or type |
+| `harness.tools` | the name that agents call | `(name, setting) -> Tool` |
+| `harness.families` | a task's `check` | `(sandbox) -> Family` |
+| `harness.scorers` | a task's `check` | `(task, answer, workdir) -> Score` |
+| `harness.engines` | the kind of a model spec | `(spec, base_url) -> Endpoint` |
+| `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
+| `harness.formats` | a trajectory format | see `harness.trajectories.formats` |
+| `harness.corpora` | a provider of corpora that are generated | see `harness.corpora.catalogue` |
+| `harness.loaders` | a public set that can be converted | see `harness.corpora.converting` |
+| `harness.verifiers` | who checks a text against its source | see `harness.evolve` |
+| `harness.encoders` | who turns texts into vectors | see `harness.evolve` |
+| `harness.compressors` | who shortens a text for a query | see `harness.evolve` |
+
+The wings of this package register in the same way, so that a wing whose folder is deleted is
+simply not there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_HOUSE = Path(__file__).resolve().parent.parent
+
+
+@cache
+def plugins(group: str) -> dict[str, EntryPoint]:
+    """Entry points of `harness.<group>` by name, sorted; nothing is imported."""
+    from importlib.metadata import entry_points  # 30 ms that `--version` need not pay
+
+    points = entry_points(group=f"harness.{group}")
+    return {point.name: point for point in sorted(points) if _present(point.module)}
+
+
+def load(group: str, name: str) -> Any:
+    """What the plugin of that name registered.
+
+    Raises:
+        BadInput: if there is no such plugin, or it cannot be imported (the cause is named).
+    """
+    point = plugins(group).get(name)
+    if point is None:
+        names = ", ".join(plugins(group)) or "none"
+        raise BadInput(f"no plugin {name!r} in harness.{group}; installed: {names}")
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        raise BadInput(f"plugin {name!r} of harness.{group} does not load: {error}") from error
+
+
+def _present(module: str) -> bool:
+    """Whether a module's wing is in the tree: the metadata of an installation may name more."""
+    package, _, rest = module.partition(".")
+    if package != "harness":
+        return True
+    wing = _HOUSE / rest.partition(".")[0]
+    return wing.is_dir() or wing.with_suffix(".py").is_file()

@@ -1,0 +1,136 @@
+"""One JSON object a line: what happened, with the ids of run, sample and call; nothing said."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput
+from harness.core.redaction import redact
+from harness.core.signals import Operation
+from harness.core.telemetry.names import name_of
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+class LogWatcher:
+    """Writes operations, and what the program warns of, to a file.
+
+    `info` has runs and attempts; `debug` their beginnings, and every call. A file that cannot be
+    written any more is given up with one line on stderr: a run is worth more than its log.
+    """
+
+    content = False
+
+    def __init__(self, file: FileIO, level: str) -> None:
+        self._file, self._least = file, LEVELS.index(level)
+        self._lock = threading.Lock()
+
+    def began(self, operation: Operation) -> None:
+        """See :class:`harness.core.signals.Watcher`."""
+        level = "info" if operation.kind == "run" else "debug"
+        if self._wants(level):
+            self.write(level, f"{operation.kind} began", _of(operation))
+
+    def ended(self, operation: Operation) -> None:
+        """See :class:`harness.core.signals.Watcher`."""
+        level = "info" if operation.kind in ("run", "invoke_agent") else "debug"
+        if operation.error is not None or operation.facts.get("outcome") == "invalid":
+            level = "warning"
+        if not self._wants(level):
+            return
+        facts = _of(operation) | {"seconds": round(operation.seconds, 6)}
+        if operation.error is not None:
+            facts["error"] = type(operation.error).__name__
+        self.write(level, f"{operation.kind} ended", facts)
+
+    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+        """See :class:`harness.core.signals.Watcher`."""
+        self.write("warning", name, (_ids(operation) if operation else {}) | facts)
+
+    def _wants(self, level: str) -> bool:
+        return LEVELS.index(level) >= self._least
+
+    def write(self, level: str, event: str, facts: dict[str, Any]) -> None:
+        """Write a line, if its level is high enough; texts from outside are redacted before."""
+        if not self._wants(level):
+            return
+        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        row = {"time": at, "level": level, "event": event, **facts}
+        line = json.dumps(row, ensure_ascii=False, default=str)
+        with self._lock:
+            try:
+                self._file.write(line.encode("utf-8", errors="replace") + b"\n")
+            except (OSError, ValueError) as error:
+                self._least = len(LEVELS)
+                print(f"the log {self._file.name} ends here: {error}", file=sys.stderr)
+
+
+class _Warnings(logging.Handler):
+    """What our modules say through the standard library's logging."""
+
+    def __init__(self, watcher: LogWatcher) -> None:
+        super().__init__()
+        self._watcher = watcher
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = record.levelname.lower()
+        known = level if level in LEVELS else "error"
+        facts = {"logger": record.name, "message": redact(record.getMessage())}
+        self._watcher.write(known, "log", facts)
+
+
+@contextmanager
+def log_watcher(path: Path, level: str = "info") -> Generator[LogWatcher]:
+    """A watcher that adds to the file at `path`, until the block ends.
+
+    Raises:
+        BadInput: if it cannot be opened, or for an unknown level.
+    """
+    if level not in LEVELS:
+        raise BadInput(f"level of the log: expected one of {', '.join(LEVELS)}, got {level!r}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab", buffering=0)  # a line is one write: processes may share a log
+    except OSError as error:
+        raise BadInput(f"log {str(path)!r}: {error.strerror}") from error
+    logger = logging.getLogger("harness")
+    with file:
+        watcher = LogWatcher(file, level)
+        handlers: list[logging.Handler] = [_Warnings(watcher)]
+        if logging.lastResort is not None and not logger.hasHandlers():
+            handlers.append(logging.lastResort)  # warnings go on standing on stderr, too
+        for handler in handlers:
+            logger.addHandler(handler)
+        try:
+            yield watcher
+        finally:
+            for handler in handlers:
+                logger.removeHandler(handler)
+
+
+def _ids(operation: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if (run := operation.within("run")) is not None:
+        found["run"] = run.name
+    if (attempt := operation.within("invoke_agent")) is not None:
+        found["sample"] = attempt.facts["sample"]
+    if (call := operation.within("chat")) is not None:
+        found["call"] = call.facts["call_id"]
+    return found
+
+
+def _of(operation: Operation) -> dict[str, Any]:
+    facts = {key: value for key, value in operation.facts.items() if key != "call_id"}
+    name = {} if operation.kind == "run" else {"name": name_of(operation)}
+    if operation.kind == "execute_tool":
+        name["tool_call"] = operation.facts["call_id"]
+    return _ids(operation) | name | facts

@@ -1,0 +1,39 @@
+"""`harness view`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.lazy import intent
+
+
+@intent("Measure")
+@click.command(short_help="Runs and evolutions in the browser, or as one file.")
+@click.argument("run", default="runs", type=click.Path(path_type=Path))
+@click.option("--html", "out", type=click.Path(path_type=Path), help="Write a static copy instead.")
+@click.option("--trajectories", type=click.Path(path_type=Path), help="What an evolution read.")
+@click.option("--port", type=int, default=0, help="Of 127.0.0.1; 0 takes a free one.")
+def view(run: Path, out: Path | None, trajectories: Path | None, port: int) -> None:
+    """Look at eval runs and evolutions in the browser, read-only.
+
+    RUN is a run folder, what an evolution left, or a folder of such (default: runs). One line is
+    printed, the address; Ctrl-C ends it. With --html one file is written that needs no server.
+
+    \b
+    Example: harness view
+    Example: harness view runs/eval-20261121-045501-9f3a --html report.html
+    """
+    from harness.core import BadInput
+    from harness.debug.web import Library, serve_view, write_copy
+    from harness.evolve.kept import kept_trajectory
+
+    if not run.is_dir():
+        raise BadInput(f"expected a run folder or a folder of runs, found none at {str(run)!r}")
+    library = Library(run, trajectories=trajectories, kept=kept_trajectory)
+    if out is None:
+        serve_view(library, port=port, ready=click.echo)
+        return
+    write_copy(library, out)
+    click.echo(f"wrote {out}")

@@ -1,0 +1,8 @@
+from .answers import Browsing as Browsing
+from .copy import write_copy as write_copy
+from .library import (
+    Kept as Kept,
+)
+from .library import (
+    Library as Library,
+)

@@ -1,0 +1,1 @@
+"""Engines that serve models: the embedded engine and vLLM."""

@@ -1,0 +1,124 @@
+"""A model of this machine, served or talked to: `harness models serve` and `chat`."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.core import BadInput
+from harness.models.loopback import HOST, bind
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+
+def served_app(spec: str) -> Starlette:
+    """The app behind a model spec that this machine can serve.
+
+    Raises:
+        BadInput: if the spec is not `local/<name>`, or its weights were not pulled.
+    """
+    kind, _, name = spec.partition("/")
+    if kind != "local" or not name:
+        raise BadInput(
+            f"expected a model that runs here, such as 'local/smollm2-135m', found {spec!r}; "
+            "serve other models with their own server and reach them as openai/ or vllm/"
+        )
+    from harness.engines.embedded import app
+
+    return app(name)
+
+
+def serve(
+    spec: str,
+    port: int,
+    ready: Callable[[str], None],
+    around: Callable[[Starlette], Starlette] | None = None,
+) -> None:
+    """Serve a model until SIGINT or SIGTERM.
+
+    Args:
+        spec: `local/<name>`.
+        port: TCP port on 127.0.0.1; 0 takes a free one.
+        ready: called once with the base URL, when the weights are loaded and requests are taken.
+        around: puts an app in front of the model's.
+
+    Raises:
+        KeyboardInterrupt: when SIGINT has ended it.
+        BadInput: if the model or the port cannot be used.
+    """
+    import uvicorn
+
+    application = served_app(spec)
+    if around is not None:
+        application = around(application)
+    with bind(port) as listener:
+        _warm(spec)
+        config = uvicorn.Config(application, log_level="warning", lifespan="off")
+        server = uvicorn.Server(config)
+        started = server.startup
+
+        async def startup(sockets: list[socket.socket] | None = None) -> None:
+            await started(sockets)
+            ready(f"http://{HOST}:{listener.getsockname()[1]}/v1")
+
+        server.startup = startup
+        server.run(sockets=[listener])
+    if server.started:
+        # uvicorn raises the signal again when it has closed; asyncio swallows that of Ctrl-C where
+        # nothing was left to wait for.
+        raise KeyboardInterrupt
+
+
+def _warm(spec: str) -> None:
+    from harness.engines.embedded.server import engine
+
+    engine(spec.partition("/")[2]).load()
+
+
+class Chat:
+    """A conversation with a model of this machine, in process.
+
+    Args:
+        spec: `local/<name>`.
+        system: system prompt, if any.
+        max_tokens: of each answer.
+        temperature: 0 is greedy.
+
+    Raises:
+        BadInput: if the model cannot be used.
+    """
+
+    def __init__(
+        self, spec: str, system: str | None = None, *, max_tokens: int, temperature: float
+    ) -> None:
+        self._app = served_app(spec)
+        self._body = {"model": spec, "max_tokens": max_tokens, "temperature": temperature}
+        self._messages = [{"role": "system", "content": system}] if system else []
+
+    def say(self, text: str) -> str:
+        """One turn; the conversation so far is its context.
+
+        Raises:
+            BadInput: if the conversation outgrew the model's context; the turn is then forgotten.
+        """
+        import asyncio
+
+        turn = [*self._messages, {"role": "user", "content": text}]
+        answer = asyncio.run(self._post(turn))
+        self._messages = [*turn, {"role": "assistant", "content": answer}]
+        return answer
+
+    async def _post(self, messages: list[dict[str, str]]) -> str:
+        import httpx
+
+        transport = httpx.ASGITransport(self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://embedded") as client:
+            response = await client.post(
+                "/v1/chat/completions", json=self._body | {"messages": messages}, timeout=None
+            )
+        body = response.json()
+        if response.status_code != 200:
+            raise BadInput(body["error"]["message"])
+        return body["choices"][0]["message"]["content"]

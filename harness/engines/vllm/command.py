@@ -1,0 +1,203 @@
+"""The command line of vLLM's server, from a profile and what this machine is to run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from pydantic import Field
+
+from harness.core import BadInput, Value
+from harness.engines.vllm.profile import ServingProfile
+
+MODULE = "vllm.entrypoints.openai.api_server"
+"""Started as a module: the console script of the CPU build does not start."""
+_CHECK = """
+import importlib.util, json, sys
+if importlib.util.find_spec("vllm") is None:
+    sys.exit(86)
+from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+from vllm.utils.argparse_utils import FlexibleArgumentParser
+from vllm.reasoning import ReasoningParserManager
+from vllm.tool_parsers import ToolParserManager
+parser = make_arg_parser(FlexibleArgumentParser())
+for words in json.loads(sys.argv[1]):
+    found = parser.parse_args(words)
+    validate_parsed_serve_args(found)
+    for name, known in (
+        (found.tool_call_parser, ToolParserManager.list_registered()),
+        (found.reasoning_parser, ReasoningParserManager.list_registered()),
+    ):
+        if name and name not in known:
+            sys.exit(f"no parser {name!r}; there is {', '.join(sorted(known))}")
+"""
+_OURS = {
+    "--host": "use --host of this command",
+    "--port": "use --port of this command",
+    "--uds": "the harness asks it over HTTP",
+    "--ssl-keyfile": "the harness asks it over HTTP",
+    "--ssl-certfile": "the harness asks it over HTTP",
+    "--api-key": "set VLLM_API_KEY, which no list of processes shows",
+}
+"""Where the server is found and who may ask it: what was checked must be what is started."""
+_NOT_INSTALLED = 86
+_CHECK_S = 300
+
+
+class Launch(Value):
+    """Everything that decides what is started.
+
+    Attributes:
+        model: name on the hub, or a folder.
+        profile: of the model.
+        python: interpreter that vLLM is installed for.
+        host: address to listen on.
+        port: of the first replica, the others follow; 0 takes free ones.
+        name: of the model for clients; None keeps `model`.
+        lora: folders of adapters by the name under which clients ask for them.
+        tensor_parallel: GPUs that share one copy of the weights.
+        data_parallel: copies of the weights behind one address, which vLLM balances.
+        replicas: servers of their own address, which our client balances.
+        gpus: those to use; () leaves the choice to vLLM.
+        drain_s: seconds that requests under way have when the server is stopped.
+        extra: further arguments of vLLM; they come last and win, but not over the address.
+    """
+
+    model: str
+    profile: ServingProfile
+    python: str
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    name: str | None = None
+    lora: dict[str, str] = {}
+    tensor_parallel: int = Field(default=1, ge=1)
+    data_parallel: int = Field(default=1, ge=1)
+    replicas: int = Field(default=1, ge=1)
+    gpus: tuple[str, ...] = ()
+    drain_s: int = Field(default=60, ge=0)
+    extra: tuple[str, ...] = ()
+
+    @property
+    def served_name(self) -> str:
+        """What clients call the model."""
+        return self.name or self.model
+
+    def gpus_of(self, replica: int) -> tuple[str, ...]:
+        """The GPUs of one replica; () leaves the choice to vLLM.
+
+        Raises:
+            BadInput: if there are not enough for every replica.
+        """
+        if not self.gpus:
+            return ()
+        each = self.tensor_parallel * self.data_parallel
+        if len(self.gpus) < each * self.replicas:
+            raise BadInput(
+                f"expected {each * self.replicas} GPUs ({self.replicas} replicas of {each}), "
+                f"found {len(self.gpus)}: {','.join(self.gpus)!r}"
+            )
+        return self.gpus[replica * each : (replica + 1) * each]
+
+
+def command_line(launch: Launch, port: int) -> list[str]:
+    """The command that starts one server.
+
+    Raises:
+        BadInput: if adapters are asked for that do not exist, or further arguments set the address
+            or the key.
+    """
+    _check_ours(launch)
+    words = [launch.python, "-m", MODULE, *arguments(launch)]
+    return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
+
+
+def _check_ours(launch: Launch) -> None:
+    for word in (*launch.profile.extra, *launch.extra):
+        given = word.partition("=")[0].replace("_", "-")
+        for flag, advice in _OURS.items():
+            if len(given) > 3 and flag.startswith(given):  # vLLM's parser takes beginnings, too
+                raise BadInput(
+                    f"further arguments of vLLM: expected no {flag}, found {word!r}; {advice}"
+                )
+
+
+def arguments(launch: Launch) -> list[str]:
+    """What the server is told about the model, without its address."""
+    profile = launch.profile
+    words = ["--model", launch.model, "--served-model-name", launch.served_name]
+    if profile.max_model_len:
+        words += ["--max-model-len", str(profile.max_model_len)]
+    for flag, count in (("tensor", launch.tensor_parallel), ("data", launch.data_parallel)):
+        words += [f"--{flag}-parallel-size", str(count)] if count > 1 else []
+    if profile.trust_remote_code:
+        words.append("--trust-remote-code")
+    if profile.gpu_memory:
+        words += ["--gpu-memory-utilization", str(profile.gpu_memory)]
+    if profile.overrides:
+        words += ["--hf-overrides", json.dumps(profile.overrides)]
+    words += _generating(launch) if profile.task == "generate" else ["--runner", "pooling"]
+    return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
+
+
+def _generating(launch: Launch) -> list[str]:
+    profile = launch.profile
+    caching = "" if profile.prefix_caching else "no-"
+    # Without the details `usage` does not say how much of a prompt came from the cache.
+    words = [f"--{caching}enable-prefix-caching", "--enable-prompt-tokens-details"]
+    if profile.tool_parser:
+        words += ["--enable-auto-tool-choice", "--tool-call-parser", profile.tool_parser]
+    if profile.tool_strict_level != "auto":
+        words += ["--tool-strict-level", profile.tool_strict_level]
+    if profile.reasoning_parser:
+        words += ["--reasoning-parser", profile.reasoning_parser]
+    if profile.chat_template:
+        words += ["--chat-template", str(profile.chat_template)]
+    if profile.structured_output != "auto":
+        words += ["--structured-outputs-config", f'{{"backend": "{profile.structured_output}"}}']
+    if profile.images:
+        words += ["--limit-mm-per-prompt", f'{{"image": {profile.images}, "video": 0}}']
+    return words + _adapters(launch)
+
+
+def _adapters(launch: Launch) -> list[str]:
+    if not launch.lora:
+        return []
+    for name, folder in launch.lora.items():
+        if not (Path(folder) / "adapter_config.json").is_file():
+            raise BadInput(
+                f"LoRA adapter {name!r}: expected a folder with adapter_config.json, "
+                f"found {folder!r}"
+            )
+    modules = [f"{name}={Path(folder).resolve()}" for name, folder in launch.lora.items()]
+    count, rank = str(len(modules)), str(launch.profile.lora_rank)
+    return [
+        "--enable-lora", "--max-loras", count, "--max-lora-rank", rank, "--lora-modules", *modules
+    ]  # fmt: skip
+
+
+def check_arguments(*commands: list[str]) -> bool:
+    """Let the installed vLLM read the arguments, without starting anything.
+
+    Args:
+        commands: see :func:`command_line`; of one interpreter.
+
+    Returns:
+        False if there is no vLLM to ask.
+
+    Raises:
+        BadInput: if vLLM does not take them; the message quotes it.
+    """
+    python = commands[0][0]
+    words = [command[command.index(MODULE) + 1 :] for command in commands]
+    try:
+        done = subprocess.run(
+            [python, "-c", _CHECK, json.dumps(words)],
+            check=False, capture_output=True, text=True, timeout=_CHECK_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"cannot run {python!r}: {error}; see --python") from error
+    if done.returncode in (0, _NOT_INSTALLED):
+        return done.returncode == 0
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    raise BadInput(f"vLLM does not take these arguments: {lines[-1] if lines else done.returncode}")

@@ -1,0 +1,1 @@
+"""Suites x models x skills x context arms, from one file."""

@@ -1,0 +1,177 @@
+"""Running the cells of a matrix, each an ordinary run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core import BadInput, LimitReached, Unreachable, loops
+from harness.evals.costs import Estimate, estimate
+from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
+from harness.evals.session import Evaluator, ProgressHook, open_agent_model
+from harness.evals.settings import EvalSettings
+from harness.evals.suite import LoadedSuite, load_suite
+from harness.models.budget import Spend
+from harness.models.calls import CallStore
+
+
+@dataclass(frozen=True)
+class MatrixSettings:
+    """How a matrix is run; budgets are for all its cells together."""
+
+    concurrency: int = 16
+    trust: bool = False
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+
+
+class MatrixRun:
+    """A matrix file, its folder, and what its cells need.
+
+    Args:
+        matrix: what to run.
+        base: folder of the file: paths may start there.
+        out: folder of the matrix.
+        settings: how.
+    """
+
+    def __init__(self, matrix: MatrixFile, base: Path, out: Path, settings: MatrixSettings) -> None:
+        self.matrix, self.out = matrix, out
+        self._base, self._settings = base, settings
+
+    def run(
+        self,
+        on_progress: ProgressHook | None = None,
+        on_cell: Callable[[Cell, str], None] | None = None,
+    ) -> None:
+        """Run every cell, or go on with those that are not finished.
+
+        A cell whose endpoint does not answer is left, and the next one begins.
+
+        Raises:
+            BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
+            LimitReached: when the budget is spent; finished attempts are kept.
+        """
+        cells = self.matrix.cells()
+        self._try(cells)
+        write_lock(self.out, lock_of(self.matrix))
+        spent = {cell: spent_in(self.out / cell.folder) for cell in cells if self._limits}
+        for cell in cells:
+            others = sum((one for name, one in spent.items() if name != cell), Spend())
+            evaluator = Evaluator(self._left(cell, others), self._suite(cell))
+            if on_cell is not None:
+                on_cell(cell, "runs")
+            run = evaluator.run(self.out / cell.folder, self._skill(cell), on_progress=on_progress)
+            try:
+                loops.run(run)
+            except Unreachable as error:
+                if on_cell is not None:
+                    on_cell(cell, str(error))
+            if self._limits:
+                spent[cell] = spent_in(self.out / cell.folder)
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        """The budgets that there are."""
+        mine = self._settings
+        named = {"usd": mine.budget_usd, "tokens": mine.budget_tokens, "calls": mine.budget_calls}
+        return {name: limit for name, limit in named.items() if limit is not None}
+
+    def _try(self, cells: list[Cell]) -> None:
+        """Open everything once: what cannot be used is found before anything is paid for."""
+        for cell in {(cell.suite, cell.context): cell for cell in cells}.values():
+            Evaluator(self._settings_of(cell), self._suite(cell))  # opens the agent
+        for cell in cells:
+            self._skill(cell)
+        for cell in {cell.model: cell for cell in cells}.values():
+            settings = self._settings_of(cell, Spend(1.0, 1, 1))
+            with CallStore() as nothing:
+                model = open_agent_model(settings, nothing)
+                loops.run(model.aclose())
+
+    def estimates(self) -> list[tuple[Cell, Estimate]]:
+        """What every cell is expected to cost, without a call."""
+        found: list[tuple[Cell, Estimate]] = []
+        for cell in self.matrix.cells():
+            suite, model = self._suite(cell), self.matrix.models[cell.model]
+            tasks = list(suite.tasks[: self.matrix.limit]) * self.matrix.epochs
+            runs = [self.out, self.out.parent]
+            found.append(
+                (cell, estimate(suite, tasks, model=model.spec, base_url=model.base_url,
+                                skill=self._skill(cell), runs=runs))
+            )  # fmt: skip
+        return found
+
+    def _suite(self, cell: Cell) -> LoadedSuite:
+        return self.matrix.contexts[cell.context].applied(load_suite(self._named(cell)))
+
+    def _named(self, cell: Cell) -> str:
+        """The suite's path from here, or the name of a shipped one."""
+        named = self.matrix.suites[cell.suite]
+        found = self._found(named)
+        return str(found) if found.exists() else named
+
+    def _skill(self, cell: Cell) -> Path | None:
+        named = self.matrix.skills[cell.skill]
+        if named is None:
+            return None
+        found = self._found(named)
+        if not (found / "SKILL.md").is_file():
+            raise BadInput(
+                f"skill {cell.skill!r}: expected a skill directory with SKILL.md, found none at "
+                f"{str(found)!r}"
+            )
+        return found
+
+    def _found(self, named: str) -> Path:
+        """Beside the matrix file, else from where one works."""
+        beside = self._base / named
+        return beside if beside.exists() else Path(named)
+
+    def _settings_of(self, cell: Cell, left: Spend | None = None) -> EvalSettings:
+        matrix, mine, model = self.matrix, self._settings, self.matrix.models[cell.model]
+        left = left or Spend()
+        return EvalSettings(
+            suite=self._named(cell),
+            skill=self._skill(cell),
+            epochs=matrix.epochs,
+            limit=matrix.limit,
+            seed=matrix.seed,
+            sandbox=matrix.sandbox,
+            trust=mine.trust,
+            models=(model.spec,),
+            base_url=model.base_url,
+            concurrency=mine.concurrency,
+            budget_usd=None if mine.budget_usd is None else left.usd,
+            budget_tokens=None if mine.budget_tokens is None else left.tokens,
+            budget_calls=None if mine.budget_calls is None else left.calls,
+        )
+
+    def _left(self, cell: Cell, spent: Spend) -> EvalSettings:
+        """Settings of a cell with what the other cells have left of the budgets.
+
+        Args:
+            cell: the cell.
+            spent: by the others.
+
+        Raises:
+            LimitReached: if they have left nothing.
+        """
+        mine = self._settings
+        left = Spend(mine.budget_usd or 0.0, mine.budget_tokens or 0, mine.budget_calls or 0)
+        left = left - spent
+        for name, limit in self._limits.items():
+            if getattr(left, name) <= 0:
+                raise LimitReached(f"the matrix has used its budget of {limit:g} {name}")
+        return self._settings_of(cell, left)
+
+
+def spent_in(run: Path) -> Spend:
+    """What the calls of a run folder count against a budget."""
+    path = run / "calls.sqlite"
+    if not path.is_file():
+        return Spend()
+    with CallStore(path) as calls:
+        return calls.spend()

@@ -1,0 +1,1 @@
+"""Analysts: one trajectory in, one patch out."""

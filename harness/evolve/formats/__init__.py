@@ -1,0 +1,1 @@
+"""The official code's files, in and out."""

@@ -1,0 +1,1 @@
+"""The merge: many patches in, one conflict-free set of edits out."""

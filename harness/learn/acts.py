@@ -1,0 +1,189 @@
+"""What happened in a session, in order and in the same words for every client."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from pydantic import JsonValue
+
+from harness.core import ObservationResult, Step, ToolCall, Trajectory
+from harness.learn.people import interruption, is_told, shell_input, shell_output
+from harness.trajectories import content_text
+from harness.trajectories.lenient import load, mapping, string
+
+Kind = Literal["user", "command", "edit", "interrupt", "say"]
+COMMANDS = {
+    "bash", "shell", "shell_command", "exec_command", "local_shell", "container.exec",
+    "run_command", "run_terminal_cmd", "execute_command", "terminal",
+}  # fmt: skip
+EDITS = {
+    "edit", "multiedit", "write", "notebookedit", "apply_patch", "str_replace_editor",
+    "str_replace_based_edit_tool", "create_file", "write_file", "edit_file", "replace",
+}  # fmt: skip
+_REFUSED = "The user doesn't want to proceed with this tool use"
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
+_EXIT = re.compile(
+    r"^Exit code:? (-?\d+)$|^Process exited with code (-?\d+)$|\"exit_code\":\s*(-?\d+)", re.M
+)
+_WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./~$-]+)")
+_IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
+_ELSEWHERE = ("/dev/", "/tmp/", "$")  # what a command writes there is no work
+_APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
+
+
+@dataclass(frozen=True)
+class Act:
+    """One thing that somebody did.
+
+    Attributes:
+        kind: a user's message, a command, an edit, an interruption, or words of the agent.
+        step: of the trajectory.
+        text: what was said, or the command line.
+        output: of a command, without terminal colours; `raw` is as it was logged.
+        exit_code: where the log has it.
+        quoted: how the log words the exit code, "" if it does not.
+        paths: files that an edit changed.
+        by_user: a command that the user ran.
+        keys: call id and time, which tell lines of the log apart.
+    """
+
+    kind: Kind
+    step: int
+    text: str = ""
+    output: str = ""
+    exit_code: int | None = None
+    quoted: str = ""
+    paths: tuple[str, ...] = ()
+    by_user: bool = False
+    keys: tuple[str, ...] = field(default=(), compare=False)
+
+
+def plain(text: str) -> str:
+    """A text without terminal colours and with line feeds alone."""
+    return _ANSI.sub("", text).replace("\r\n", "\n")
+
+
+def acts(trajectory: Trajectory) -> list[Act]:
+    """Everything that was done, in order; what clients write in the user's name is left out."""
+    # Claude Code logs no exit code of a command that succeeded: what is no error is 0.
+    silent_zero = trajectory.harness.get("source") == "claude-code"
+    found: list[Act] = []
+    asked = ""
+    for step in trajectory.steps:
+        if step.source != "agent":
+            asked = _spoken(step, asked, found)
+            continue
+        if text := content_text(step.message).strip():
+            found.append(Act("say", step.step_id, text, keys=_keys(step)))
+        results = step.observation.results if step.observation else ()
+        answers = {one.source_call_id: one for one in results}
+        for call in step.tool_calls or ():
+            found += _called(step, call, answers.get(call.tool_call_id), silent_zero)
+    return found
+
+
+def _spoken(step: Step, asked: str, found: list[Act]) -> str:
+    """A message of the user; the command that is still without its output."""
+    text = content_text(step.message).strip()
+    keys = _keys(step)
+    if interruption(step):
+        found.append(Act("interrupt", step.step_id, text, keys=keys))
+    elif step.source == "system" or is_told(step):
+        pass
+    elif (command := shell_input(text)) is not None:
+        return command
+    elif (output := shell_output(text)) is not None:
+        if asked:
+            act = Act("command", step.step_id, asked, plain(output), by_user=True, keys=keys)
+            found += [act, *_by_shell(act)]
+    elif text:
+        found.append(Act("user", step.step_id, text, keys=keys))
+    return ""
+
+
+def _keys(step: Step) -> tuple[str, ...]:
+    return (step.timestamp,) if step.timestamp else ()
+
+
+def _called(
+    step: Step, call: ToolCall, result: ObservationResult | None, silent_zero: bool
+) -> Iterator[Act]:
+    text = content_text(result.content or "") if result is not None else ""
+    extra = mapping((result.extra or {}).get("harness")) if result is not None else {}
+    keys = (call.tool_call_id,)
+    if text.startswith(_REFUSED):
+        return  # never ran; the interruption that follows it says the rest
+    name = call.function_name.rpartition("__")[2].casefold()
+    command = _command(call.arguments)
+    if name in EDITS or (name in COMMANDS and command.lstrip().startswith("apply_patch")):
+        output, code, _ = _unwrapped(text)
+        if not (extra.get("is_error") or code or "verification failed" in output):
+            yield Act("edit", step.step_id, paths=_edited(call.arguments), keys=keys)
+    elif name in COMMANDS and command:
+        output, code, quoted = _unwrapped(text)
+        if code is None and silent_zero and result is not None:
+            code = 1 if extra.get("is_error") else 0
+        done = Act(
+            "command", step.step_id, command, plain(output), code, quoted, keys=keys
+        )  # fmt: skip
+        yield done
+        yield from _by_shell(done)
+
+
+def _command(arguments: dict[str, JsonValue]) -> str:
+    """The command line in a call's arguments, whatever the client calls it."""
+    given: Any = arguments
+    for key in ("action", "input"):
+        if isinstance(inner := arguments.get(key), dict):
+            given = inner
+    raw: Any = given.get("command") or given.get("cmd") or given.get("input") or ""
+    if isinstance(raw, list):
+        words = [string(word) for word in cast("list[Any]", raw)]
+        shell = len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
+        return words[2] if shell and words[1].startswith("-") else shlex.join(words)
+    return string(raw)
+
+
+def _edited(arguments: dict[str, JsonValue]) -> tuple[str, ...]:
+    for key in ("file_path", "path", "notebook_path", "target_file"):
+        if isinstance(path := arguments.get(key), str):
+            return (path,)
+    text = _command(arguments) or string(arguments.get("patch"))
+    return tuple(one or other for one, other in _PATCHED.findall(text))
+
+
+def _unwrapped(text: str) -> tuple[str, int | None, str]:
+    """(output, exit code, how the log words it) of a command's result."""
+    document = mapping(load(text.encode("utf-8", "replace"))) if text.startswith("{") else {}
+    if "output" in document and "metadata" in document:
+        code = mapping(document["metadata"]).get("exit_code")
+        found = _EXIT.search(text)
+        number = code if isinstance(code, int) else None
+        return string(document["output"]), number, found.group() if found else ""
+    head, marked, body = text.partition("\nOutput:\n")
+    found = _EXIT.search(head if marked else text[:40])
+    if found is None:
+        return text, None, ""
+    code = int(next(group for group in found.groups() if group is not None))
+    return (body if marked else text[found.end() :].lstrip("\n")), code, found.group()
+
+
+def _by_shell(act: Act) -> Iterable[Act]:
+    """Edits that a command line makes by itself."""
+    text = act.text.partition("<<")[0] if "<<" in act.text else act.text
+    paths = [one or other for one, other in _WRITES.findall(text)]
+    paths += [
+        word
+        for match in _IN_PLACE.finditer(text)
+        for word in match.group(1).split()
+        if re.fullmatch(r"[\w./-]*\.\w+", word)
+    ]
+    paths = [path for path in paths if not path.startswith(_ELSEWHERE)]
+    if _APPLIES.search(text):
+        paths.append("")
+    return [Act("edit", act.step, paths=tuple(paths), keys=act.keys)] if paths else []

@@ -1,0 +1,161 @@
+"""`harness learn`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.lazy import intent
+from harness.cli.shared import (
+    EventLines,
+    emit,
+    json_option,
+    model_options,
+    seed_option,
+)
+from harness.core.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from harness.learn import Gathered, LearnResult, LearnSettings
+
+PATH = click.Path(path_type=Path)
+SHOWN = 5
+
+
+@intent("Improve")
+@click.command(short_help="A skill from your Claude Code and Codex sessions.")
+@click.argument("paths", nargs=-1, type=PATH)
+@click.option("--out", type=PATH, help="Folder for the sessions, the tasks and the skill.")
+@click.option(
+    "--client", "--source", type=click.Choice(["all", "claude", "codex"]), default="all",
+    show_default=True, help="Whose sessions to take.",
+)  # fmt: skip
+@click.option(
+    "--since", default="", help="Only sessions since a date, or of the last 30d, 2w, 12h."
+)
+@click.option("--project", "--repo", type=PATH, help="Only sessions in this folder and below it.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True,
+              help="Sessions at most, the latest first.")  # fmt: skip
+@click.option("--rebuild/--no-rebuild", default=True, help="Make tasks again for a gate.")
+@click.option("--gate", type=click.Choice(["auto", "none"]), default="auto", show_default=True,
+              help="Prove the skill on tasks that were made again, or do not.")  # fmt: skip
+@click.option("--skill", type=PATH, help="Deepen this skill directory.")
+@click.option("--create", metavar="NAME", help="Name of a new skill.")
+@click.option("--description", default="", help="Frontmatter description of a new skill.")
+@click.option(
+    "--signal", type=click.Choice(["error", "success", "combined"]), default="combined",
+    show_default=True, help="Which sessions teach.",
+)  # fmt: skip
+@click.option(
+    "--analyst", type=click.Choice(["single", "exemplar"]), default="single", show_default=True,
+    help="One model call a session, or examples without a model.",
+)  # fmt: skip
+@click.option(
+    "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",
+    show_default=True,
+)  # fmt: skip
+@click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
+@click.option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--yes", is_flag=True, help="Send without asking.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent; call no model.")
+@click.option("--resume", type=PATH, help="Go on with this output folder.")
+@seed_option
+@model_options
+@json_option
+def learn(
+    as_json: bool, dry_run: bool, yes: bool, out: Path | None, resume: Path | None, **options: Any
+) -> None:
+    """Learn a skill from the session logs that Claude Code and Codex left on this machine.
+
+    PATHS may name logs or folders instead: sessions of both clients, ATIF, OpenTelemetry GenAI,
+    Langfuse and LangSmith exports. Secrets are replaced first; what would be sent is shown, and
+    nothing is sent before you agree. Exit code 5 if the gate refuses the skill.
+
+    Example: harness learn --since 30d --out learned --model openai/gpt-4.1-mini --dry-run
+    """
+    from harness.learn import LearnSettings, gather
+    from harness.learn import learn as evolve_from
+
+    folder = resume or out
+    if folder is None:
+        raise click.UsageError("give --out DIR (or --resume DIR)")
+    settings = LearnSettings.model_validate({"out": folder, **options})
+    if settings.skill and settings.create:
+        raise click.UsageError("give either --skill DIR or --create NAME")
+    gathered = gather(settings, progress=EventLines())
+    plan = plan_text(settings, gathered)
+    if dry_run:
+        emit(gathered, as_json, plan)
+        return
+    click.echo(plan, err=True)
+    if gathered.teaching and not yes:
+        _agree()
+    result = evolve_from(settings, gathered, progress=EventLines())
+    emit(result, as_json, result_text(result))
+    if result.evolved is not None and result.evolved.gate.verdict == "refused":
+        raise Refused(f"the gate refused the skill: {result.evolved.gate.reason}")
+
+
+def _agree() -> None:
+    if not sys.stdin.isatty():
+        raise BadInput("nothing was sent: read what would be sent above, then add --yes")
+    click.confirm("Send this?", abort=True, err=True)
+
+
+def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
+    """What was found, and what would be sent where, for people."""
+    from harness.learn import recipients
+
+    counts = gathered.outcomes
+    clients = sorted({one.client for one in gathered.sessions})
+    lines = [
+        f"{len(gathered.sessions)} sessions ({', '.join(clients) or 'none'}): "
+        f"{counts['pass']} pass, {counts['fail']} fail, {counts['unknown']} unknown",
+    ]
+    decided = [one for one in gathered.sessions if one.outcome.claims and one.teaches]
+    lines += [f"  {one.outcome.claims[-1]}" for one in decided[:SHOWN]]
+    if len(decided) > SHOWN:
+        lines.append(f"  and {len(decided) - SHOWN} more: {settings.out / 'learn.json'}")
+    lines += [f"skipped {one}" for one in gathered.skipped if one.line]
+    whole = Counter(one.reason for one in gathered.skipped if not one.line)
+    lines += [f"skipped {count} x {reason}" for reason, count in whole.items()]
+    lines += _tasks(gathered)
+    found = sum(gathered.redactions.values())
+    kinds = ", ".join(f"{count} x {kind}" for kind, count in gathered.redactions.items())
+    lines.append(f"redacted: {found} secrets{f' ({kinds})' if kinds else ''}")
+    lines += [f"would be sent to {one}" for one in recipients(settings, gathered)]
+    lines.append(f"read it before: {gathered.sent}")
+    return "\n".join(lines)
+
+
+def _tasks(gathered: Gathered) -> list[str]:
+    made = {one.task: one for one in gathered.tasks if one.task}
+    reasons = Counter(one.why_not for one in gathered.tasks if one.why_not)
+    verified = sum(one.verified for one in made.values())
+    held = sum(one.held_out for one in made.values())
+    lines = [f"tasks made again: {len(made)} ({verified} verified, {held} held out for the gate)"]
+    lines += [f"  not made: {count} x {reason}" for reason, count in sorted(reasons.items())]
+    if gathered.no_gate:
+        lines.append(f"gate: none, {gathered.no_gate}; the skill will be staged for review")
+    return lines
+
+
+def result_text(result: LearnResult) -> str:
+    """A result for people."""
+    from harness.cli.evolve import result_text as evolved_text
+
+    if result.evolved is None:
+        return f"nothing was sent: {result.reason}"
+    lines = [evolved_text(result.evolved)]
+    if result.staged:
+        skill = result.evolved.skill
+        lines += [
+            f"staged, not proved (gate: none): harness skill review {skill}",
+            "harness skill export refuses it without --ungated",
+        ]
+    return "\n".join(lines)

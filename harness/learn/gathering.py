@@ -1,0 +1,272 @@
+"""Sessions read, judged and redacted, before anything is sent anywhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.core import BadInput, Trajectory, Value, digest, write_atomic
+from harness.core.digests import digest_file
+from harness.evolve.analysts.transcript import extract
+from harness.evolve.evolution import Event
+from harness.learn.finding import fault, session_files, since_time
+from harness.learn.outcomes import infer_outcome
+from harness.learn.people import prompts
+from harness.learn.redaction import Redactor
+from harness.learn.settings import LearnSettings
+from harness.learn.spans import Spans
+from harness.learn.types import Outcome, Rebuilt, Session, Skipped
+from harness.skills import count_tokens
+from harness.trajectories import content_text, dump, open_trajectories
+from harness.trajectories.lenient import listing, mapping, string
+
+SESSIONS, SENT = "sessions", "sent"
+PROMPT = 200
+_CLIENTS = {"claude": "claude-code", "codex": "codex"}
+
+
+class Gathered(Value):
+    """What was read, and what is about to be sent.
+
+    Attributes:
+        key: digest of the settings that decided it.
+        sessions: every session that was read.
+        skipped: logs and sessions that were not, with reasons.
+        tasks: what became of each session's task.
+        gate: the suite of held-out tasks, "" without a gate.
+        no_gate: why there is none.
+        redactions: secrets that were replaced, by kind.
+        tokens: of what the analysts will read, by the packaged count.
+        folder: of the redacted sessions.
+        sent: folder with the very text that goes into the analysts' prompts.
+    """
+
+    key: str
+    sessions: tuple[Session, ...]
+    skipped: tuple[Skipped, ...] = ()
+    tasks: tuple[Rebuilt, ...] = ()
+    gate: str = ""
+    no_gate: str = ""
+    redactions: dict[str, int] = {}
+    tokens: int = 0
+    folder: str = ""
+    sent: str = ""
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many sessions passed, failed and are unknown."""
+        counts = Counter(one.outcome.verdict for one in self.sessions)
+        return {"pass": counts["pass"], "fail": counts["fail"], "unknown": counts["unknown"]}
+
+    @property
+    def teaching(self) -> tuple[Session, ...]:
+        """The sessions that an analyst will read."""
+        return tuple(one for one in self.sessions if one.teaches)
+
+
+class Read(Value):
+    """One session, as it was logged."""
+
+    file: Path
+    trajectory: Trajectory
+    outcome: Outcome
+    task: str
+
+
+def read_sessions(
+    settings: LearnSettings,
+    environment: Mapping[str, str],
+    skipped: list[Skipped],
+    progress: Callable[[Event], None],
+) -> list[Read]:
+    """Sessions of the logs that are whole and wanted; the others go into `skipped`.
+
+    Raises:
+        BadInput: if there is no log, or a setting cannot be used.
+    """
+    since = since_time(settings.since) if settings.since else None
+    files = session_files(settings.paths, settings.client, environment)
+    found: dict[str, Read] = {}
+    for number, file in enumerate(files, start=1):
+        if len(found) >= settings.limit:
+            rest = f"the first {settings.limit} sessions were taken (--limit): {len(files)} logs"
+            progress(Event(stage="read", message=rest))
+            break
+        if since is not None and file.stat().st_mtime < since.timestamp():
+            continue
+        for read in _of_file(file, settings, since, skipped):
+            key = _same(read)
+            other = found.get(key)
+            if other is None and len(found) >= settings.limit:
+                skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
+                break
+            longer = other is None or len(other.trajectory.steps) < len(read.trajectory.steps)
+            if longer:
+                found[key] = read
+            if other is not None:
+                reason = "another log holds the same session, gone on with"
+                left = other if longer else read
+                skipped.append(Skipped(file=str(left.file), reason=reason))
+        progress(Event(stage="read", done=number, total=len(files)))
+    return list(found.values())
+
+
+def _same(read: Read) -> str:
+    """What a session of Claude Code shares with its copy in a log that goes on with it."""
+    own = read.trajectory
+    if own.harness.get("source") != "claude-code":
+        return f"{read.file}\n{own.trajectory_id}"
+    calls = [call.tool_call_id for step in own.steps for call in step.tool_calls or ()]
+    said = [content_text(step.message) for step in own.steps if step.source == "agent"]
+    return digest([own.steps[0].timestamp, read.task, (calls or said)[0]])
+
+
+def _of_file(
+    file: Path, settings: LearnSettings, since: datetime | None, skipped: list[Skipped]
+) -> Iterator[Read]:
+    """The wanted sessions of one log."""
+    try:
+        if (damage := fault(file)) is not None:
+            skipped.append(damage)
+            return
+        spans: Spans | None = None
+        for trajectory in open_trajectories(file):
+            if (reason := _unwanted(trajectory, settings, since)) is not None:
+                if reason:
+                    skipped.append(Skipped(file=str(file), reason=reason))
+                continue
+            spans = spans or Spans(file)
+            task = _task(trajectory)
+            outcome = infer_outcome(trajectory, spans)
+            yield Read(file=file, trajectory=trajectory, outcome=outcome, task=task)
+    except BadInput as error:
+        skipped.append(Skipped(file=str(file), reason=str(error).partition("\n")[0]))
+    except OSError as error:
+        skipped.append(Skipped(file=str(file), reason=f"cannot be read: {error.strerror}"))
+
+
+def _unwanted(
+    trajectory: Trajectory, settings: LearnSettings, since: datetime | None
+) -> str | None:
+    """Why a session is left out: "" where a filter says so, None where it is wanted."""
+    source = string(trajectory.harness.get("source"))
+    others = {name for client, name in _CLIENTS.items() if client != settings.client}
+    if settings.client != "all" and source in others:
+        return ""
+    if settings.project is not None:
+        cwd = string(trajectory.harness.get("cwd"))
+        project = settings.project.expanduser().resolve()
+        if not cwd or not Path(cwd).resolve().is_relative_to(project):
+            return ""
+    times = [step.timestamp for step in trajectory.steps if step.timestamp]
+    if since is not None and times and since_time(times[-1]) < since:
+        return ""
+    if not prompts(trajectory):
+        return "no prompt of the user in it"
+    if not any(step.source == "agent" for step in trajectory.steps):
+        return "the agent did nothing in it"
+    return None
+
+
+def _task(trajectory: Trajectory) -> str:
+    """A name for the task: sessions of one project that were asked the same share it."""
+    cwd = string(trajectory.harness.get("cwd"))
+    asked = " ".join(prompts(trajectory)[0].split()).casefold()
+    stem = "".join(one if one.isalnum() else "-" for one in Path(cwd).name.casefold())
+    return f"{stem[:40].strip('-') or 'task'}-{digest([cwd, asked])[:8]}"
+
+
+def write_sessions(
+    reads: list[Read], held_out: set[str], out: Path, redactor: Redactor, key: str
+) -> Gathered:
+    """Redact the sessions and write them, and the text of those that will be sent.
+
+    Args:
+        reads: sessions as they were logged.
+        held_out: tasks of the gate; their sessions teach nothing.
+        out: folder of the learning.
+        redactor: counts what it replaces.
+        key: digest of the settings.
+    """
+    for name in (SESSIONS, SENT):
+        shutil.rmtree(out / name, ignore_errors=True)
+    rows: list[Session] = []
+    taken: set[str] = set()
+    for read in reads:
+        row, clean = _session(read, held_out, redactor, taken)
+        rows.append(row)
+        if not row.teaches:
+            continue
+        name = f"{row.client}-{digest(row.id)[:12]}"
+        document = json.dumps(dump(clean), ensure_ascii=False, indent=1)
+        write_atomic(out / SESSIONS / f"{name}.json", document + "\n")
+        write_atomic(out / SENT / f"{name}.txt", extract(clean) + "\n")
+    return Gathered(
+        key=key,
+        sessions=tuple(rows),
+        redactions=dict(sorted(redactor.counts.items())),
+        tokens=sum(row.tokens for row in rows if row.teaches),
+        folder=str(out / SESSIONS),
+        sent=str(out / SENT),
+    )
+
+
+def _session(
+    read: Read, held_out: set[str], redactor: Redactor, taken: set[str]
+) -> tuple[Session, Trajectory]:
+    clean, found = redactor.clean(_stamped(read, taken))
+    prompt = prompts(clean)
+    why_not = ""
+    if read.outcome.verdict == "unknown":
+        why_not = "its outcome is unknown"
+    elif read.task in held_out:
+        why_not = "its task is held out for the gate"
+    row = Session(
+        id=clean.trajectory_id,
+        client=string(read.trajectory.harness.get("source")) or "atif",
+        file=str(read.file),
+        project=string(read.trajectory.harness.get("cwd")),
+        started=next((step.timestamp for step in clean.steps if step.timestamp), "") or "",
+        prompt=prompt[0][:PROMPT] if prompt else "",
+        task=read.task,
+        outcome=read.outcome,
+        tokens=0 if why_not else count_tokens(extract(clean)),
+        redactions=dict(found),
+        teaches=not why_not,
+        why_not=why_not,
+    )
+    return row, clean
+
+
+def _stamped(read: Read, taken: set[str]) -> Trajectory:
+    """The session with its outcome, its task and an id of its own, and no helpers' sessions.
+
+    Analysts read the session itself; what its helpers did stands in the results of its calls.
+    """
+    own = read.trajectory.trajectory_id or read.file.stem
+    name, number = own, 1
+    while name in taken:
+        number += 1
+        name = f"{own}#{number}"
+    taken.add(name)
+    facts: dict[str, JsonValue] = {
+        "source": string(read.trajectory.harness.get("source")) or "atif",
+        "digest": digest_file(read.file),
+        "task_id": read.task,
+        "task": {"prompt": prompts(read.trajectory)[0]},
+    }
+    if read.outcome.verdict != "unknown":
+        facts["outcome"] = read.outcome.verdict
+    document = dump(read.trajectory)
+    document.pop("subagent_trajectories", None)
+    for step in document["steps"]:
+        for result in listing(mapping(step.get("observation")).get("results")):
+            mapping(result).pop("subagent_trajectory_ref", None)
+    document |= {"trajectory_id": name, "extra": {"harness": facts}}
+    return Trajectory.model_validate(document)

@@ -1,0 +1,209 @@
+"""From the logs on a machine to a skill: gather, show what would be sent, evolve."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.core import BadInput, Value, digest, write_atomic
+from harness.core.segments import only_writer
+from harness.evolve.evolution import Event
+from harness.evolve.session import run_evolution
+from harness.evolve.types import EvolveResult
+from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
+from harness.learn.rebuilding import Made, rebuild
+from harness.learn.redaction import Redactor
+from harness.learn.repositories import NotRebuilt
+from harness.learn.settings import LearnSettings
+from harness.learn.types import Rebuilt, Skipped
+from harness.sandbox import SandboxUnavailable, select
+from harness.sandbox.types import Sandbox
+
+GATHERED, SUITE = "learn.json", "suite"
+LEAST_TASKS = 4
+"""Tasks made again that a gate needs: half of them are held out."""
+TOOLS = ["bash", "python"]
+Progress = Callable[[Event], None]
+
+
+class LearnResult(Value):
+    """The end of a learning.
+
+    Attributes:
+        gathered: what was read and sent.
+        evolved: the evolution; None where nothing was sent.
+        staged: whether the skill waits for a review, since no gate proved it.
+        reason: why nothing was evolved, "" if something was.
+    """
+
+    gathered: Gathered
+    evolved: EvolveResult | None = None
+    staged: bool = False
+    reason: str = ""
+
+
+def _silent(event: Event) -> None:
+    """Progress that nobody watches."""
+
+
+def gather(
+    settings: LearnSettings,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    progress: Progress = _silent,
+) -> Gathered:
+    """Read, judge and redact sessions, and make their tasks again; no model is called.
+
+    What an earlier call with the same settings gathered into `settings.out` is taken as it is, so
+    that what was shown is what is sent.
+
+    Raises:
+        BadInput: if there is nothing to read, or `out` holds something else.
+    """
+    out = settings.out
+    if (known := _gathered(out)) is not None and known.key == settings.gathering:
+        progress(Event(stage="resume", message=f"sessions gathered before: {out / GATHERED}"))
+        return known
+    if out.is_file() or (out.is_dir() and known is None and _foreign(out)):
+        raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
+    if known is not None and (out / "evolved").exists():
+        raise BadInput(f"{str(out)!r} was made with other settings: give another --out")
+    skipped: list[Skipped] = []
+    with only_writer(out):
+        reads = read_sessions(settings, environment, skipped, progress)
+        redactor = Redactor(Path(environment.get("HOME") or Path.home()))
+        tasks, made = _tasks(settings, reads, redactor, progress)
+        gate, no_gate = _hold_out(settings, made, out / SUITE)
+        held_out = {one.task.id for one in gate}
+        found = write_sessions(reads, held_out, out, redactor, settings.gathering)
+        marked = tuple(
+            row.model_copy(update={"held_out": row.task in held_out}) if row.task else row
+            for row in tasks
+        )
+        found = found.model_copy(
+            update={
+                "skipped": tuple(skipped),
+                "tasks": marked,
+                "gate": str(out / SUITE / "gate.yaml") if gate else "",
+                "no_gate": no_gate,
+            }
+        )
+        text = json.dumps(found.model_dump(mode="json"), ensure_ascii=False, indent=1)
+        write_atomic(out / GATHERED, text + "\n")
+    return found
+
+
+def learn(
+    settings: LearnSettings, gathered: Gathered, *, progress: Progress = _silent
+) -> LearnResult:
+    """Evolve a skill from gathered sessions; the first model call happens here.
+
+    Raises:
+        HarnessError: as :func:`harness.evolve.run_evolution`.
+    """
+    if not gathered.teaching:
+        counts = ", ".join(f"{count} {name}" for name, count in gathered.outcomes.items())
+        return LearnResult(gathered=gathered, reason=f"no session teaches anything ({counts})")
+    gate = Path(gathered.gate) if gathered.gate else None
+    evolved = run_evolution(
+        settings.evolution(Path(gathered.folder), gate), progress=progress
+    )  # fmt: skip
+    staged = evolved.gate.verdict == "not gated"
+    return LearnResult(gathered=gathered, evolved=evolved, staged=staged)
+
+
+def _gathered(out: Path) -> Gathered | None:
+    """What was gathered into a folder before; None if nothing was."""
+    try:
+        return Gathered.model_validate_json((out / GATHERED).read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise BadInput(f"{str(out / GATHERED)!r} is damaged: give another --out") from error
+
+
+def _foreign(out: Path) -> bool:
+    """Whether a folder holds anything that no learning wrote."""
+    ours = {"sessions", "sent", SUITE, "writer.lock"}
+    return any(one.name not in ours for one in out.iterdir())
+
+
+def _sandbox(settings: LearnSettings) -> Sandbox | None:
+    if settings.sandbox == "none":
+        return None
+    try:
+        return select(settings.sandbox)
+    except SandboxUnavailable:
+        return None
+
+
+def _tasks(
+    settings: LearnSettings, reads: Sequence[Read], redactor: Redactor, progress: Progress
+) -> tuple[list[Rebuilt], list[Made]]:
+    """What became of every session's task, and the tasks that could be made again."""
+    folder = settings.out / SUITE
+    shutil.rmtree(folder, ignore_errors=True)
+    rows: list[Rebuilt] = []
+    made: dict[str, Made] = {}
+    if not settings.rebuild:
+        return rows, []
+    sandbox = _sandbox(settings)
+    for number, read in enumerate(reads, start=1):
+        name = read.trajectory.trajectory_id or read.file.stem
+        try:
+            task = made.get(read.task) or rebuild(
+                read.trajectory, read.task, folder, sandbox, redactor
+            )
+        except NotRebuilt as error:
+            rows.append(Rebuilt(session=name, why_not=str(error)))
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+            # What a log names may be anything: one that is odd must not end the others.
+            rows.append(Rebuilt(session=name, why_not=f"cannot be made again: {error!s:.200}"))
+        else:
+            made[read.task] = task
+            rows.append(
+                Rebuilt(
+                    session=name,
+                    task=read.task,
+                    commit=task.commit,
+                    command=task.command,
+                    verified=task.verified,
+                )
+            )
+        progress(Event(stage="tasks", done=number, total=len(reads)))
+    if made:
+        _write_suite(folder, "suite", "tasks", list(made.values()))
+    return rows, list(made.values())
+
+
+def _hold_out(
+    settings: LearnSettings, made: Sequence[Made], folder: Path
+) -> tuple[list[Made], str]:
+    """The half of the tasks that the gate runs, or why there is no gate."""
+    if settings.gate == "none":
+        return [], "no gate was asked for"
+    if len(made) < LEAST_TASKS:
+        return [], f"{len(made)} tasks could be made again, a gate needs {LEAST_TASKS}"
+    ordered = sorted(made, key=lambda one: digest([settings.seed, one.task.id]))
+    chosen = ordered[: len(ordered) // 2]
+    _write_suite(folder, "gate", "gate", chosen)
+    return chosen, ""
+
+
+def _write_suite(folder: Path, name: str, tasks: str, made: Sequence[Made]) -> None:
+    """A suite that `harness eval` runs."""
+    rows = [one.task.model_dump_json(exclude_none=True) for one in made]
+    write_atomic(folder / f"{tasks}.jsonl", "\n".join(rows) + "\n")
+    suite: dict[str, Any] = {
+        "name": f"learned-{name}",
+        "tasks": f"{tasks}.jsonl",
+        "tools": TOOLS,
+        "max_turns": 40,
+    }
+    write_atomic(folder / f"{name}.yaml", yaml.safe_dump(suite, sort_keys=False))

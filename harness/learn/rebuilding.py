@@ -1,0 +1,257 @@
+"""Tasks made again from sessions: a repository at a commit, the first prompt, a test command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from harness.core import Task, Trajectory, digest
+from harness.learn.acts import acts
+from harness.learn.people import prompts
+from harness.learn.redaction import Redactor
+from harness.learn.repositories import (
+    NotRebuilt,
+    changed_files,
+    check_out,
+    commit_after,
+    commit_before,
+    root_of,
+)
+from harness.learn.testing import test_command
+from harness.sandbox.types import Limits, Result, Sandbox
+from harness.trajectories.lenient import mapping, string
+
+MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
+SECONDS = 120.0
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
+    r"|[._](?:test|spec)\.\w+$|(?:Test|Tests|Spec)\.\w+$"
+)
+_NO_PROGRAM = re.compile(
+    r"No module named|command not found|: not found|cannot find module"
+    r"|^bash: [^\n]*: No such file or directory",
+    re.I | re.M,
+)
+_CD = re.compile(r"\s*cd[^\S\n]+(\"[^\"]*\"|'[^']*'|[^\s;&|\"']+)[^\S\n]*(?:&&|;|\n)")
+_LATER_CD = re.compile(r"(?:^|[;&|\n(])\s*(?:cd|pushd|popd)\b")
+_UNTOLD = re.compile(r"^[~-]|[$`*?\\]")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A task that was made again.
+
+    Attributes:
+        task: a row of the suite.
+        commit: that its files are of.
+        command: its test command as the log has it.
+        verified: whether the command passes on the commit that followed.
+    """
+
+    task: Task
+    commit: str
+    command: str
+    verified: bool
+
+
+def rebuild(
+    trajectory: Trajectory, task_id: str, folder: Path, sandbox: Sandbox | None, redactor: Redactor
+) -> Made:
+    """Make a session's task again under the suite folder `folder`.
+
+    The test command must fail on the untouched repository: one that passes cannot tell whether
+    anybody did the work. Tests that the following commit brought are put in place before it runs.
+
+    Raises:
+        NotRebuilt: with the reason.
+    """
+    asked = prompts(trajectory)
+    if not asked:
+        raise NotRebuilt("the log has no prompt of the user")
+    command, inner = tests_of(trajectory)
+    cwd = string(trajectory.harness.get("cwd"))
+    root = root_of(cwd)
+    git = mapping(trajectory.harness.get("git"))
+    branch = string(git.get("branch")) or string(trajectory.harness.get("gitBranch"))
+    started = next((step.timestamp for step in trajectory.steps if step.timestamp), "") or ""
+    commit = commit_before(root, string(git.get("commit_hash")), started, branch)
+    edited = _inside(root, Path(cwd), trajectory)
+    later = commit_after(root, commit, edited)
+    tree = folder / "repositories" / f"{root.name}-{digest([str(root), commit])[:10]}"
+    if not tree.is_dir():
+        _take(root, commit, tree, redactor)
+    hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
+    within = Path(os.path.normpath(Path(cwd).resolve().relative_to(root.resolve()) / inner))
+    if within.parts[:1] == ("..",):
+        raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
+    check = _check(command, within, hidden)
+    verified = _verify(check, tree, folder, root, later, sandbox)
+    # From the whole session without secrets: one that is bare here may be named elsewhere.
+    prompt = prompts(Redactor(redactor.home).clean(trajectory)[0])[0]
+    if within.parts:
+        prompt += f"\n\n(Work in the folder `{within.as_posix()}`.)"
+    files = {
+        path.relative_to(tree).as_posix(): path.relative_to(folder).as_posix()
+        for path in sorted(tree.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+    meta: dict[str, JsonValue] = {
+        "commit": commit,
+        "repository": root.name,
+        "verified": verified,
+        "check_seconds": SECONDS,
+        "session": trajectory.trajectory_id,
+    }
+    task = Task(id=task_id, prompt=prompt, files=files, check=check, meta=meta)
+    return Made(task=task, commit=commit, command=command, verified=verified)
+
+
+def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
+    """The last test command of a session, and the folder that it went into first.
+
+    Raises:
+        NotRebuilt: if the session ran no tests, or their folder cannot be told.
+    """
+    cwd = Path(string(trajectory.harness.get("cwd")) or ".")
+    for act in reversed(acts(trajectory)):
+        if act.kind != "command" or (command := test_command(act.text)) is None:
+            continue
+        inner = _went(act.text, command)
+        if inner.is_absolute():
+            if not inner.is_relative_to(cwd):
+                raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
+            inner = inner.relative_to(cwd)
+        return command, inner
+    raise NotRebuilt("it ran no tests")
+
+
+def _went(line: str, command: str) -> Path:
+    """The folder that a command line goes into before it runs `command`.
+
+    Raises:
+        NotRebuilt: if only a shell of that time could tell.
+    """
+    inner, rest = Path(), line
+    while found := _CD.match(rest):
+        name = found[1].strip("\"'")
+        if _UNTOLD.search(name):
+            break
+        inner, rest = inner / name, rest[found.end() :]
+    if _LATER_CD.search(rest.partition(command)[0]):
+        raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line[:80]!r}")
+    return inner
+
+
+def _inside(root: Path, cwd: Path, trajectory: Trajectory) -> list[str]:
+    """Files that the session edited, relative to the repository."""
+    found: list[str] = []
+    for act in acts(trajectory):
+        for path in act.paths if act.kind == "edit" else ():
+            full = (cwd / path).resolve()
+            if path and full.is_relative_to(root.resolve()):
+                found.append(full.relative_to(root.resolve()).as_posix())
+    return list(dict.fromkeys(found))
+
+
+def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
+    """The files of the commit, without secrets: an agent will read them."""
+    whole = tree.with_name(f".{tree.name}")  # in its place once no secret is left
+    try:
+        check_out(root, commit, whole)
+        _clean(whole, redactor)
+        whole.rename(tree)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
+def _clean(tree: Path, redactor: Redactor) -> None:
+    files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
+    size = sum(path.stat().st_size for path in files)
+    if len(files) > MOST_FILES or size > MOST_BYTES:
+        raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
+    own = Redactor(None)  # paths in code must stay as they are
+    for path in files:
+        try:
+            text = path.read_bytes().decode()
+        except UnicodeDecodeError:
+            continue  # no text: no agent reads it
+        clean, found = own.text(text)
+        if found:
+            path.write_bytes(clean.encode())
+    redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
+
+
+def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
+    """Tests that the following commit brought, put beside the suite; their folder, "" if none."""
+    names = [name for name in changed_files(root, commit, later) if _TEST_FILE.search(name)]
+    if not names:
+        return ""
+    whole = into.parent / f".{into.name}"
+    shutil.rmtree(into, ignore_errors=True)
+    try:
+        check_out(root, later, whole)
+        for name in names:
+            # A link may lead to any file of this machine, and the sandbox reads what is copied.
+            source = whole / name
+            within = source.resolve().is_relative_to(whole.resolve())
+            if source.is_symlink() or not source.is_file() or not within:
+                continue
+            target = into / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+    return f"tests/{into.name}" if into.is_dir() else ""
+
+
+def _check(command: str, within: Path, hidden: str) -> str:
+    """The task's check: hidden tests in place, then the command in its folder."""
+    parts = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
+    parts += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
+    return f"bash -c {shlex.quote(' && '.join([*parts, command]))}"
+
+
+def _verify(
+    check: str, tree: Path, folder: Path, root: Path, later: str, sandbox: Sandbox | None
+) -> bool:
+    """Whether the check passes where the work was done; it must fail where it was not.
+
+    Raises:
+        NotRebuilt: if it cannot be run, passes on the untouched repository, or fails on the
+            finished one.
+    """
+    if sandbox is None:
+        raise NotRebuilt("its tests are code from a log: they need a sandbox, and there is none")
+    before = _run(check, tree, folder, sandbox)
+    if before.ok:
+        raise NotRebuilt("its tests pass before any work: they cannot tell whether it was done")
+    output = before.stdout + before.stderr
+    if before.exit_code in (None, 126, 127) or _NO_PROGRAM.search(output):
+        reason = before.limit or (output.strip().splitlines() or ["no message"])[-1][:160]
+        raise NotRebuilt(f"its tests cannot be run here: {reason}")
+    if not later:
+        return False
+    done = folder / "repositories" / f".later-{later[:12]}"
+    try:
+        check_out(root, later, done)
+        if not _run(check, done, folder, sandbox).ok:
+            raise NotRebuilt("its tests fail on the finished work too")
+        return True
+    finally:
+        shutil.rmtree(done, ignore_errors=True)
+
+
+def _run(check: str, tree: Path, folder: Path, sandbox: Sandbox) -> Result:
+    command = [word.replace("{base}", str(folder.resolve())) for word in shlex.split(check)]
+    with tempfile.TemporaryDirectory(prefix="harness-learn-") as scratch:
+        work = Path(scratch) / "work"
+        shutil.copytree(tree, work, symlinks=True)
+        limits = Limits(wall_s=SECONDS)
+        return sandbox.exec(command, workdir=work, limits=limits, readable=[folder.resolve()])

@@ -1,0 +1,1 @@
+"""Retrieval, compression, checking and answering: the wing that manages context."""

@@ -1,0 +1,164 @@
+"""Values of `ask`: what was read, what was answered, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from harness.core import Usage, Value
+from harness.models.types import Sampling
+from harness.rag.retrieve import Arm, ParseOptions
+from harness.rag.tools.context import BUDGET, ContextArm
+
+Method = Literal["model", "extract", "none"]
+"""A model wrote the answer, sentences were taken as they stand, or there is none."""
+
+
+class Citation(Value):
+    """A numbered stretch of a document: `text == document.text[start:end]`.
+
+    Attributes:
+        number: as it stands in the answer, from 1.
+        doc: id of the document.
+        source: its path or URL.
+        uri: a link that opens it, at the page where it has pages; "" where nothing lies there.
+        page: on which it begins, as people count.
+        start: first character of the parsed text.
+        end: character behind the last.
+        text: verbatim.
+        headings: titles above it, the highest first.
+        before: what stands before it, a few hundred characters at most.
+        after: what stands behind it.
+        post_hoc: found by the words of the answer, because the model cited nothing.
+    """
+
+    number: int
+    doc: str
+    source: str
+    uri: str = ""
+    page: int | None = None
+    start: int
+    end: int
+    text: str
+    headings: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    post_hoc: bool = False
+
+    @property
+    def where(self) -> str:
+        """For people: `report.pdf, p. 3 [120:340]`; characters of the parsed text."""
+        page = f", p. {self.page}" if self.page is not None else ""
+        return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
+
+
+class Found(Value):
+    """The passages that an answer may rest on.
+
+    Attributes:
+        question: as asked.
+        context: stage that chose them.
+        arm: how they were searched; "" where nothing was.
+        budget: most tokens of all of them.
+        tokens: of all of them.
+        tokenizer: in which both are counted.
+        passages: numbered in the order in which a model reads them.
+        seconds: reading the files, searching and choosing.
+        warnings: of the parsers, the search and the stage.
+    """
+
+    question: str
+    context: ContextArm
+    arm: str
+    budget: int
+    tokens: int
+    tokenizer: str
+    passages: tuple[Citation, ...]
+    seconds: float
+    warnings: tuple[str, ...] = ()
+
+
+class Answer(Value):
+    """What `harness ask --json` prints.
+
+    Attributes:
+        question: as asked.
+        answer: with citations as [1], [2], ...; None where there is none.
+        answered: whether the passages answer it, as far as the method can tell.
+        method: who answered.
+        model: its spec, "" where none was asked.
+        simulated: whether the model was.
+        citations: those of the answer, in the order of their numbers.
+        passages: all that was read, under the same numbers.
+        context: stage that chose the passages.
+        arm: how they were searched.
+        budget: most tokens of the passages.
+        tokens: of the passages, in `tokenizer`.
+        tokenizer: which.
+        usage: of the model call.
+        seconds: `passages`, `answer` and `total`.
+        warnings: what a reader must know.
+        verdict: of a checker, where one was given.
+        error: why no model answered, where one was asked for.
+        uncited: what a model wrote that no passage says; the best sentences are the answer then.
+    """
+
+    question: str
+    answer: str | None
+    answered: bool
+    method: Method
+    model: str = ""
+    simulated: bool = False
+    citations: tuple[Citation, ...] = ()
+    passages: tuple[Citation, ...] = ()
+    context: ContextArm
+    arm: str
+    budget: int
+    tokens: int
+    tokenizer: str
+    usage: Usage = Usage()
+    seconds: dict[str, float] = {}
+    warnings: tuple[str, ...] = ()
+    verdict: JsonValue = None
+    error: str = ""
+    uncited: str = ""
+
+
+Checker = Callable[[str, str, Sequence[Citation]], JsonValue]
+"""(question, answer, passages) -> a verdict in JSON; called where there is an answer."""
+
+
+class AskSettings(Value):
+    """Everything `harness ask` takes, with the command line's defaults.
+
+    Attributes:
+        question: not empty.
+        paths: files and folders to read; or
+        index: folder of an index.
+        context: `retrieve`, `compress`, `both`, or `truncate` (head and tail of everything).
+        budget: most tokens of the passages.
+        arm: of the search; default: words and meaning together over an index and over a few
+            files, words alone over many files.
+        extract: answer with the best sentences, without a model.
+        model: spec; default the embedded one, and where that was not pulled, `extract`.
+        reading: how files are read.
+        sampling: of the model call.
+    """
+
+    question: str
+    paths: tuple[Path, ...] = ()
+    index: Path | None = None
+    context: ContextArm = "retrieve"
+    budget: int = BUDGET
+    arm: Arm | None = None
+    extract: bool = False
+    model: str | None = None
+    base_url: str | None = None
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    reading: ParseOptions = ParseOptions()
+    sampling: Sampling = Sampling(temperature=0.0, max_tokens=256)

@@ -1,0 +1,140 @@
+"""Verdicts as rewards for training (MARCH, arXiv 2603.24579, section 4), and where they belong.
+
+A reward is a scalar of a whole response. A trainer that pads responses to one length must put it
+on the last *valid* token: on the last padded position it is masked away, and no advantage is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from harness.core import BadInput
+from harness.rag.check.policies import LEAST_COVERAGE, is_fault
+from harness.rag.check.types import Outcome, PolicyName, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+RewardName = Literal["ztr", "err", "scaled"]
+ERROR_COST, MOST_ERRORS = 0.1, 13
+"""Of the error-rate reward, as released."""
+
+
+def reward(report: Report, name: RewardName = "ztr") -> float | None:
+    """The reward of a response, 0 at best and at least -1.3.
+
+    Args:
+        report: of the response.
+        name: `ztr` (zero tolerance): -1 if any claim fails, else 0. `err`: -0.1 for each failing
+            claim, at most 13 of them. `scaled`: minus the share of failing claims.
+
+    Returns:
+        None where there is no verdict (outcome `INVALID`): such a response teaches nothing. An
+        answer of which too little was checked gets -1 by `ztr` and `scaled`, so that claims that
+        nobody asked about do not pay; an answer that claims nothing gets 0, as in the paper.
+    """
+    if name not in _REWARDS:
+        raise BadInput(f"expected a reward ({', '.join(_REWARDS)}), got {name!r}")
+    return None if report.verdict is Outcome.INVALID else _REWARDS[name](report)
+
+
+def _wrong(report: Report) -> int:
+    return sum(is_fault(one) for one in report.claims)
+
+
+def _ztr(report: Report) -> float:
+    return -1.0 if _wrong(report) or _evades(report) else 0.0
+
+
+def _err(report: Report) -> float:
+    return -ERROR_COST * min(_wrong(report), MOST_ERRORS)
+
+
+def _scaled(report: Report) -> float:
+    if _evades(report):
+        return -1.0
+    return -_wrong(report) / len(report.claims) if report.claims else 0.0
+
+
+def _evades(report: Report) -> bool:
+    return bool(report.claims) and report.coverage < LEAST_COVERAGE
+
+
+_REWARDS: dict[RewardName, Callable[[Report], float]] = {
+    "ztr": _ztr,
+    "err": _err,
+    "scaled": _scaled,
+}
+
+
+def on_last_valid(rewards: Sequence[float], mask: ArrayLike) -> NDArray[np.float32]:
+    """Token-level rewards: each response's scalar on its last valid token, 0 elsewhere.
+
+    Args:
+        rewards: one scalar a response, length B.
+        mask: B x T, 1 where a token of the response is valid, 0 where it is padding.
+
+    Returns:
+        B x T.
+
+    Raises:
+        BadInput: if the shapes do not fit, or a response has no valid token to carry its reward.
+    """
+    import numpy as np
+
+    valid = np.asarray(mask).astype(bool)
+    if valid.ndim != 2 or len(rewards) != len(valid):
+        raise BadInput(
+            f"expected a mask of {len(rewards)} rows, one for each reward, got {valid.shape!r}"
+        )
+    empty = np.flatnonzero(~valid.any(axis=1))
+    if len(empty):
+        raise BadInput(f"response {int(empty[0])} has no valid token that could carry its reward")
+    placed = np.zeros(valid.shape, dtype=np.float32)
+    last = valid.shape[1] - 1 - np.argmax(valid[:, ::-1], axis=1)
+    placed[np.arange(len(valid)), last] = np.asarray(rewards, dtype=np.float32)
+    return placed
+
+
+def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: object,
+    extra_info: dict[str, Any] | None = None,
+    **settings: object,
+) -> float:
+    """Reward function in verl's form: the response against `extra_info["documents"]`, no model.
+
+    For `reward.custom_reward_function` (path `pkg://harness.rag.check.rewards`), whose
+    `reward_kwargs` are the settings; `evals/paper/verl/march.yaml` is a whole configuration.
+    verl's managers put the result on the last valid token.
+
+    Args:
+        data_source: not used.
+        solution_str: the response; what stands before `</think>` is left out.
+        ground_truth: not used: the documents decide.
+        extra_info: `documents` (texts) and, if known, `question`.
+        settings: `reward` (default `ztr`), `policy` and `verifier` (default `rules`).
+
+    Raises:
+        BadInput: if there are no documents.
+    """
+    from harness.rag.check.checking import check
+
+    info = extra_info or {}
+    documents = [str(one) for one in info.get("documents", ())]
+    if not documents:
+        raise BadInput("extra_info: expected `documents`, the texts that a response rests on")
+    answer = solution_str.rpartition("</think>")[2].strip()
+    if not answer:
+        return 0.0
+    found = check(
+        answer,
+        documents,
+        question=str(info.get("question", "")),
+        policy=cast("PolicyName", settings.get("policy", "zero-tolerance")),
+        verifier=str(settings.get("verifier", "rules")),
+    )
+    return reward(found, cast("RewardName", settings.get("reward", "ztr"))) or 0.0

@@ -1,0 +1,1 @@
+from .verifier import TrainedVerifier as TrainedVerifier

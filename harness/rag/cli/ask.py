@@ -1,0 +1,150 @@
+"""`harness ask`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from harness.cli.lazy import intent
+from harness.cli.shared import emit, json_option
+from harness.rag.cli.index import reading, reading_options
+
+if TYPE_CHECKING:
+    from harness.rag.ask import Answer, Citation
+
+_PATH = click.Path(path_type=Path)
+_SHOWN = 400
+
+
+@intent("Answer")
+@click.command(short_help="Answer a question from files or an index, with citations.")
+@click.argument("question")
+@click.argument("paths", type=_PATH, nargs=-1)
+@click.option("--index", type=_PATH, help="Folder of an index, instead of files.")
+@click.option(
+    "--context",
+    type=click.Choice(["retrieve", "compress", "both", "truncate"]),
+    default="retrieve",
+    show_default=True,
+    help="How passages are chosen.",
+)
+@click.option("--budget", type=int, default=1500, show_default=True, help="Tokens of passages.")
+@click.option(
+    "--arm",
+    type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
+    help="Of the search. Default: hybrid; for many files lexical.",
+)
+@click.option(
+    "--check",
+    "verifier",
+    type=click.Choice(["rules", "trained", "auto", "none"]),
+    default="rules",
+    show_default=True,
+    help="What gives the verdict on the answer; none of them calls a model.",
+)
+@click.option("--extract", is_flag=True, help="The best sentences as they stand, without a model.")
+@click.option("--model", help="A model spec. Default: local/smollm2-135m.")
+@click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
+@click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True)
+@click.option("--budget-usd", type=float, help="Most money of the call.")
+@click.option("--budget-tokens", type=int, help="Most tokens of the call.")
+@click.option("--budget-calls", type=int, help="0 forbids the call.")
+@click.option("--out", type=_PATH, help="Write an HTML page whose citations open the passage.")
+@reading_options
+@json_option
+def ask(
+    as_json: bool,
+    out: Path | None,
+    ocr: bool,
+    encoding: str | None,
+    parser: str,
+    max_file_mb: float,
+    max_tokens: int,
+    verifier: str,
+    **options: Any,
+) -> None:
+    """Answer QUESTION from files, folders or an index, with citations.
+
+    Example: harness ask "when does the warranty end?" contract.pdf notes/ --out answer.html
+    """
+    from harness.models.types import Sampling
+    from harness.rag.ask import AskSettings, write_answer
+    from harness.rag.ask import ask as run
+    from harness.rag.ask.verdicts import passage_checker
+
+    settings = AskSettings(
+        **options,
+        reading=reading(ocr, encoding, parser, max_file_mb),
+        sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
+    )
+
+    def show(answer: Answer) -> None:
+        for warning in answer.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        emit(answer, as_json, answer_text(answer))
+        click.echo(facts(answer), err=True)
+        if out is not None:
+            write_answer(answer, out)
+            click.echo(f"page: {out}", err=True)
+
+    show(run(settings, checker=passage_checker(verifier), on_failure=show))
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer for people: the text, then what it cites; all passages where it cites nothing."""
+    head = answer.answer or (
+        "No model answered; the passages:" if answer.error else "The passages do not answer this."
+    )
+    if answer.simulated:
+        head = f"SIMULATED model\n{head}"
+    lines = [head]
+    if answer.uncited:
+        lines += ["", f"{answer.model} wrote, without support: {_cut(answer.uncited)}"]
+    if answer.answered and not answer.citations:
+        lines += ["", "It cites none of the passages that were read:"]
+    for one in answer.citations or answer.passages:
+        lines += ["", f"[{one.number}] {_link(one)}", f"    {_cut(one.text)}"]
+    return "\n".join([*lines, *_verdict(answer)])
+
+
+def _verdict(answer: Answer) -> list[str]:
+    """What the checker says of it, in one line and one for each fault."""
+    if not isinstance(answer.verdict, dict):
+        return []
+    found = cast("dict[str, Any]", answer.verdict)
+    faults: list[dict[str, Any]] = found.get("faults", [])
+    head = f"Checked against the passages: {found['verdict']}: {found['reason']}"
+    lines = [f"    {one['verdict']} {_cut(one['text'])!r}: {one['reason']}" for one in faults]
+    return ["", head, *lines]
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return f"{line[:_SHOWN]} …" if len(line) > _SHOWN else line
+
+
+def _link(citation: Citation) -> str:
+    """The place; on a terminal a hyperlink (OSC 8) that opens the document."""
+    if not (citation.uri and sys.stdout.isatty()):
+        return citation.where
+    return f"\x1b]8;;{citation.uri}\x1b\\{citation.where}\x1b]8;;\x1b\\"
+
+
+def facts(answer: Answer) -> str:
+    """What was read, by whom, at what cost, in how long."""
+    read = (
+        f"{answer.context}{f' ({answer.arm})' if answer.arm else ''}: {len(answer.passages)} "
+        f"passages, {answer.tokens:,} of {answer.budget:,} tokens"
+    )
+    usage = answer.usage
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    asked = f"{answer.model}: {usage.tokens:,} tokens, {cost}"
+    by = {
+        "model": asked,
+        "extract": f"best sentences; {asked}" if answer.model else "best sentences, no model",
+        "none": "no model was asked" if not answer.error else f"{answer.model} did not answer",
+    }[answer.method]
+    return f"{read}; {by}; {answer.seconds['total']:.1f} s"

@@ -1,0 +1,119 @@
+"""`harness compress --query Q PATH...`, `harness compress expand ID`, `harness compress train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.lazy import DefaultGroup, intent
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.rag.compress import Choice, Style
+
+GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code")
+
+
+@intent("Answer")
+@click.group(
+    short_help="Keep what a query needs of files, within a budget; expand ID.",
+    cls=DefaultGroup,
+    intents={
+        "Commands": {
+            "keep": ("harness.rag.cli.compress:keep", "What is done where no command is named."),
+            "expand": ("harness.rag.cli.compress:expand", "Print what a marker stands for."),
+        }
+    },
+    path="compress",
+    subcommand_metavar="[keep] [OPTIONS] PATH... | expand ID | train",
+)
+def compress() -> None:
+    """Keep what a query needs of files and folders, verbatim, within a budget of tokens.
+
+    What is left out stays restorable: `harness compress expand ID` prints it.
+
+    Example: harness compress --query "When was the pump replaced?" --budget 500 report.md
+    """
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--query", "-q", required=True, help="The question; '' keeps an even selection of everything."
+)
+@click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
+@click.option("--budget", type=int, metavar="N", help="Most tokens of the result. Default: 2000.")
+@click.option("--ratio", type=float, metavar="R", help="The same as a share of the input.")
+@click.option("--recall", type=float, metavar="R", help="Share of the evidence to keep.")
+@click.option("--granularity", type=click.Choice(GRANULARITIES), default="auto", show_default=True)
+@click.option(
+    "--tokenizer", default="estimate", show_default=True, help="estimate, minilm, or a file."
+)
+@click.option("--critic", default="auto", show_default=True, help="auto, lexical, embedding, ...")
+@click.option(
+    "--markers",
+    type=click.Choice(("auto", "full", "short", "none")),
+    default="auto",
+    show_default=True,
+    help="What stands for a part left out.",
+)
+@json_option
+def keep(
+    paths: tuple[str, ...],
+    query: str,
+    instruction: str,
+    budget: int | None,
+    ratio: float | None,
+    recall: float | None,
+    granularity: Choice,
+    tokenizer: str,
+    critic: str,
+    markers: Style,
+    as_json: bool,
+) -> None:
+    """Keep what a query needs; `keep` itself may be left out.
+
+    Example: harness compress keep --query "When was the pump replaced?" --ratio 0.1 reports/
+    """
+    from harness.rag.compress import compress as run
+    from harness.rag.compress import read_paths
+
+    nothing = budget is None and ratio is None and recall is None
+    read = read_paths([Path(path) for path in paths])
+    found = run(
+        read.documents,
+        query,
+        instruction=instruction,
+        budget=2000 if nothing else budget,
+        ratio=ratio,
+        recall=recall,
+        critic=critic,
+        granularity=granularity,
+        tokenizer=tokenizer,
+        markers=markers,
+    )
+    for warning in (*read.warnings, *found.warnings):
+        click.echo(f"warning: {warning}", err=True)
+    counts = found.tokens
+    click.echo(
+        f"{counts.input:,} -> {counts.output:,} tokens ({counts.tokenizer}), critic "
+        f"{found.critic}, {len(found.omitted)} parts left out",
+        err=True,
+    )
+    emit(found, as_json, found.text)
+
+
+@click.command()
+@click.argument("id_", metavar="ID")
+@json_option
+def expand(id_: str, as_json: bool) -> None:
+    """Print what the marker with this ID stands for.
+
+    Example: harness compress expand 3f9a1c22d0
+    """
+    from harness.rag.compress import expand as restored
+
+    text = restored(id_)
+    emit({"id": id_, "text": text}, as_json, text)

@@ -1,0 +1,272 @@
+"""`harness index`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from harness.cli.lazy import LazyGroup, intent
+from harness.cli.shared import emit, json_option
+from harness.cli.worker_options import worker_options
+
+if TYPE_CHECKING:
+    from harness.rag.retrieve import Changed, Parsed, ParseOptions
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+_PATH = click.Path(path_type=Path)
+_HERE = "harness.rag.cli.index"
+_MEASURE = "harness.rag.cli.index_measure"
+
+index_option = click.option(
+    "--index",
+    "--out",
+    "folder",
+    type=_PATH,
+    default=Path("harness-index"),
+    show_default=True,
+    help="Folder of the index.",
+)
+
+
+def reading_options(command: CommandT) -> CommandT:
+    """Add the options of how files are read."""
+    options = (
+        click.option("--ocr", is_flag=True, help="Recognise PDF pages without a text layer."),
+        click.option("--encoding", help="Of text files. Default: UTF-8, or a guess, reported."),
+        click.option("--parser", type=click.Choice(["own", "docling"]), default="own"),
+        click.option("--max-file-mb", type=float, default=200, show_default=True),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def reading(ocr: bool, encoding: str | None, parser: str, max_file_mb: float) -> ParseOptions:
+    """Options of how files are read, as a value."""
+    from harness.rag.retrieve import ParseOptions
+
+    return ParseOptions(
+        ocr, encoding, "docling" if parser == "docling" else "own", int(max_file_mb * 1e6)
+    )
+
+
+@intent("Answer")
+@click.group(
+    short_help="build | add | search | info | questions | ablate",
+    cls=LazyGroup,
+    intents={
+        "Commands": {
+            "build": (f"{_HERE}:build", "Index files and folders; again: only what changed."),
+            "add": (f"{_HERE}:add", "Add files to an index."),
+            "delete": (f"{_HERE}:delete", "Take documents out."),
+            "search": (f"{_HERE}:search", "Find passages, with citations."),
+            "info": (f"{_HERE}:info", "What an index holds and what it was made with."),
+            "questions": (f"{_MEASURE}:questions", "Draft queries with verified gold spans."),
+            "ablate": (f"{_MEASURE}:ablate", "Every way to search, measured in one table."),
+        }
+    },
+)
+def index() -> None:
+    """Build, search and measure indexes of documents.
+
+    Example: harness index build docs/ && harness index search "how are gates bounded"
+    """
+
+
+@click.command()
+@click.argument("paths", type=_PATH, nargs=-1)
+@index_option
+@click.option(
+    "--encoder",
+    default="local",
+    show_default=True,
+    help="local, lexical, openai/NAME, vllm/NAME or a sentence-transformers name or folder.",
+)
+@click.option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
+@click.option("--chunk-tokens", type=int, default=230, show_default=True)
+@click.option("--chunk-overlap", type=int, default=30, show_default=True)
+@click.option("--parent-tokens", type=int, default=800, show_default=True)
+@click.option("--reindex", is_flag=True, help="Make an index anew, with these options, and switch.")
+@worker_options
+@reading_options
+@json_option
+def build(
+    paths: tuple[Path, ...],
+    folder: Path,
+    encoder: str,
+    base_url: str | None,
+    chunk_tokens: int,
+    chunk_overlap: int,
+    parent_tokens: int,
+    reindex: bool,
+    executor: str,
+    workers: int,
+    worker_resources: dict[str, float],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Index the files of PATHS; a second build embeds only what changed.
+
+    Example: harness index build docs/ report.pdf --index docs-index
+    """
+    from pydantic import ValidationError
+
+    from harness.core import BadInput
+    from harness.rag.retrieve import Chunking, create_index, open_encoder, open_index, parse_paths
+
+    try:
+        cut = Chunking(size=chunk_tokens, overlap=chunk_overlap, parent=parent_tokens)
+    except ValidationError as error:
+        raise BadInput(str(error.errors()[0]["msg"])) from error
+    if not paths and not reindex:
+        raise BadInput("expected files or folders to index, such as `harness index build docs/`")
+    parsed = parse_paths(paths, reading(**options)) if paths else None
+    opened = open_encoder(encoder, base_url)
+    if executor == "ray":
+        from harness.fleet.actors import open_ray
+        from harness.rag.retrieve.spread import spread
+
+        opened = spread(opened, base_url, open_ray(workers, worker_resources))
+    elif workers or worker_resources:
+        raise BadInput("--workers and --worker-resource of an index need --executor ray")
+    if reindex:
+        found = open_index(folder)
+        done = found.reindex(opened, cut, base_url=base_url, progress=_progress)
+        done = found.add(parsed.documents, _progress) if parsed else done
+    else:
+        done = create_index(folder, opened, cut, base_url).add(
+            parsed.documents if parsed else (), _progress
+        )
+    _report(done, folder, as_json, _notes(parsed))
+
+
+@click.command()
+@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@index_option
+@reading_options
+@json_option
+def add(paths: tuple[Path, ...], folder: Path, as_json: bool, **options: Any) -> None:
+    """Add the files of PATHS to an index, with its own encoder.
+
+    Example: harness index add new.pdf --index docs-index
+    """
+    from harness.rag.retrieve import open_index, parse_paths
+
+    found = open_index(folder)
+    parsed = parse_paths(paths, reading(**options))
+    _report(found.add(parsed.documents, _progress), folder, as_json, _notes(parsed))
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True)
+@index_option
+@json_option
+def delete(ids: tuple[str, ...], folder: Path, as_json: bool) -> None:
+    """Take the documents IDS out of an index.
+
+    Example: harness index delete docs/old.md --index docs-index
+    """
+    from harness.rag.retrieve import open_index
+
+    _report(open_index(folder).delete(ids), folder, as_json, [])
+
+
+@click.command()
+@click.argument("query")
+@index_option
+@click.option("--top", "-k", type=int, default=10, show_default=True, help="Passages.")
+@click.option(
+    "--arm",
+    type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
+    default="hybrid",
+    show_default=True,
+)
+@click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Also != >= <= > < ~; repeats.")
+@click.option("--rerank", help="NAME/OF-MODEL, late/NAME or http://HOST/rerank#MODEL.")
+@click.option("--parents", is_flag=True, help="The larger passage around each chunk.")
+@json_option
+def search(
+    query: str,
+    folder: Path,
+    top: int,
+    arm: Any,
+    where: tuple[str, ...],
+    rerank: str | None,
+    parents: bool,
+    as_json: bool,
+) -> None:
+    """Find passages for QUERY, with citations.
+
+    Example: harness index search "who approved the budget" --where year>=2024
+    """
+    from harness.rag.retrieve import SearchOptions, open_index, open_reranker, parse_condition
+
+    conditions = [parse_condition(one) for one in where]
+    found = open_index(folder)
+    hits = found.search(
+        query,
+        top,
+        options=SearchOptions(arm=arm, parents=parents),
+        where=conditions,
+        reranker=open_reranker(rerank) if rerank else None,
+    )
+    for warning in found.query_warnings(query):
+        click.echo(warning, err=True)
+    shown: list[str] = []
+    for number, hit in enumerate(hits, start=1):
+        shown.append(f"{number}. {hit.citation}  {' > '.join(hit.headings)}")
+        shown.append(f"   {' '.join(hit.text.split())[:300]}")
+    rows = {"query": query, "arm": arm, "hits": [hit.to_row() for hit in hits]}
+    emit(rows, as_json, "\n".join(shown) or "nothing found")
+
+
+@click.command()
+@index_option
+@click.option("--verify", is_flag=True, help="Read every byte and compare it with the manifest.")
+@click.option("--ids", is_flag=True, help="List the documents.")
+@json_option
+def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
+    """Show what an index holds and what it was made with.
+
+    Example: harness index info --index docs-index --verify
+    """
+    from harness.rag.retrieve import describe_index, open_index
+
+    found = open_index(folder)
+    if verify:
+        found.verify()
+    facts = describe_index(found)
+    rows = {**facts, **({"ids": found.ids()} if ids else {}), "verified": verify}
+    lines = [f"{name}: {value}" for name, value in facts.items()]
+    emit(rows, as_json, "\n".join([*lines, *(found.ids() if ids else ())]))
+
+
+def _progress(done: int, total: int) -> None:
+    end = "\r" if done < total else "\n"
+    click.echo(f"embedded {done}/{total} chunks{end}", nl=False, err=True)
+
+
+def _notes(parsed: Parsed | None) -> list[str]:
+    if parsed is None:
+        return []
+    notes = [f"passed over: {one.reason}" for one in parsed.passed_over]
+    return notes + [
+        f"{document.source}: {warning}"
+        for document in parsed.documents
+        for warning in document.warnings
+    ]
+
+
+def _report(done: Changed, folder: Path, as_json: bool, notes: list[str]) -> None:
+    for note in (*notes, *done.warnings):
+        click.echo(note, err=True)
+    row = {"index": str(folder), **done.model_dump(mode="json"), "notes": notes}
+    text = (
+        f"{folder}: {done.documents} documents; {done.added} added, {done.replaced} replaced, "
+        f"{done.unchanged} unchanged, {done.deleted} deleted, {done.chunks} chunks embedded"
+    )
+    emit(row, as_json, text)

@@ -1,0 +1,192 @@
+"""`harness index ablate` and `harness index questions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from harness.cli.shared import dollars, emit, json_option, model_options, seed_option
+from harness.rag.cli.index import index_option, reading, reading_options
+
+if TYPE_CHECKING:
+    from harness.models import Model
+    from harness.rag.evals.retrieval import Ablation
+
+T = TypeVar("T")
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@index_option
+@click.option("--cases", type=_PATH, required=True, help="JSON lines of {query, gold: [...]}.")
+@click.option("--top", "-k", type=int, default=10, show_default=True, help="Results that count.")
+@click.option("--retriever", multiple=True, metavar="FILE.py:FUNCTION", help="Your own store.")
+@click.option("--rerank", multiple=True, help="An arm with this reranker; may repeat.")
+@click.option("--write", type=_PATH, help="Keep the table as a JSON file.")
+@click.option(
+    "--answers",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Let --model answer from so many tokens of each arm's passages; cases need `answers`.",
+)
+@model_options
+@json_option
+def ablate(
+    folder: Path,
+    cases: Path,
+    top: int,
+    retriever: tuple[str, ...],
+    rerank: tuple[str, ...],
+    write: Path | None,
+    answers: int | None,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Measure every way to search on the same queries; with --answers, what a model makes of it.
+
+    Example: harness index ablate --index docs-index --cases cases.jsonl --retriever mine.py:find
+    """
+    from harness.core import write_atomic
+    from harness.rag.evals.retrieval import ablate as run_ablation
+    from harness.rag.evals.retrieval import index_arms, load_retriever, read_cases
+    from harness.rag.retrieve import open_index
+
+    rows = read_cases(cases)
+    arms = index_arms(open_index(folder), rerank)
+    arms |= {reference: load_retriever(reference) for reference in retriever}
+    done = run_ablation(rows, arms, top, progress=_progress)
+    if answers is not None:
+        replies = _answered(rows, arms, answers, **model)
+        done = done.model_copy(update={"answers": replies})
+    if write is not None:
+        write_atomic(write, done.model_dump_json(indent=1) + "\n")
+    emit(done, as_json, table(done))
+
+
+def _answered(cases: Any, arms: Any, budget: int, **options: Any) -> Any:
+    from harness.rag.evals.retrieval_answers import answer_arms
+
+    return _with_model(
+        lambda model: answer_arms(cases, arms, model, budget, progress=_progress), **options
+    )
+
+
+@click.command()
+@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@click.option("--out", type=_PATH, required=True, help="JSON lines file to write.")
+@click.option("--count", type=int, default=50, show_default=True, help="Queries to draft.")
+@click.option("--ask-model", is_flag=True, help="Let --model ask. Default: the rarest words.")
+@model_options
+@seed_option
+@reading_options
+@json_option
+def questions(
+    paths: tuple[Path, ...],
+    out: Path,
+    count: int,
+    ask_model: bool,
+    seed: int,
+    as_json: bool,
+    ocr: bool,
+    encoding: str | None,
+    parser: str,
+    max_file_mb: float,
+    **model: Any,
+) -> None:
+    """Draft queries with verified gold spans from PATHS.
+
+    Example: harness index questions docs/ --out cases.jsonl --count 40
+    """
+    from harness.core import write_atomic
+    from harness.rag.evals.retrieval_questions import draft_keywords
+    from harness.rag.retrieve import parse_paths
+
+    documents = parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
+    asked = _asked(documents, count, seed, **model) if ask_model else None
+    done = asked or draft_keywords(documents, count, seed)
+    write_atomic(out, "".join(case.model_dump_json() + "\n" for case in done.cases))
+    facts = {
+        "out": str(out),
+        "cases": len(done.cases),
+        "method": done.method,
+        "attempts": done.attempts,
+        "rejected": done.rejected,
+    }
+    dropped = "".join(f"\nrejected: {number} x {why}" for why, number in done.rejected.items())
+    emit(facts, as_json, f"{len(done.cases)} cases -> {out}: {done.method}{dropped}")
+
+
+def _asked(documents: Any, count: int, seed: int, **options: Any) -> Any:
+    from harness.rag.evals.retrieval_questions import draft_questions
+
+    return _with_model(lambda model: draft_questions(documents, count, model, seed), **options)
+
+
+def _with_model(
+    work: Callable[[Model], Coroutine[Any, Any, T]],
+    models: tuple[str, ...],
+    base_url: str | None,
+    budget_usd: float | None,
+    budget_tokens: int | None,
+    budget_calls: int | None,
+    concurrency: int,
+) -> T:
+    """Run work that asks a model, opened with the options of the command line."""
+    import asyncio
+
+    from harness.models import Budget, open_model, parse_roles
+
+    async def run() -> T:
+        model = open_model(
+            parse_roles(models)["agent"],
+            base_url=base_url,
+            budget=Budget(usd=budget_usd, tokens=budget_tokens, calls=budget_calls),
+            concurrency=concurrency,
+        )
+        try:
+            return await work(model)
+        finally:
+            await model.aclose()
+
+    return asyncio.run(run())
+
+
+def table(done: Ablation) -> str:
+    """The ablation for people."""
+    k = done.k
+    head = f"{'arm':32} {'recall@' + str(k):>10} {'nDCG@' + str(k):>9} {'MRR':>6}"
+    lines = [f"{head}  {'nDCG lift (95 % interval)':28} {'tokens':>7} {'p50 ms':>7} {'p95 ms':>7}"]
+    for arm in done.arms:
+        low, high = arm.ndcg_lift_ci95
+        lift = f"{arm.ndcg_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+        lines.append(
+            f"{arm.arm[:32]:32} {arm.recall:10.3f} {arm.ndcg:9.3f} {arm.mrr:6.3f}  {lift:28} "
+            f"{arm.tokens:7.0f} {arm.p50_ms:7.1f} {arm.p95_ms:7.1f}"
+            + (f"  {arm.failed} failed: {arm.error}" if arm.failed else "")
+        )
+    lines.append(f"{done.queries} queries; lift against {done.baseline}")
+    return "\n".join([*lines, *_answer_lines(done)])
+
+
+def _answer_lines(done: Ablation) -> list[str]:
+    if not done.answers:
+        return []
+    head = f"{'answers from':32} {'F1':>6} {'holds':>6} {'EM':>6}"
+    lines = ["", f"{head}  {'F1 lift (95 % interval)':28} {'tokens':>9} {'cost':>9}"]
+    for arm in done.answers:
+        low, high = arm.f1_lift_ci95
+        lift = f"{arm.f1_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+        cost = dollars(arm.usage.cost_usd)
+        lines.append(
+            f"{arm.arm[:32]:32} {arm.f1:6.3f} {arm.holds:6.3f} {arm.em:6.3f}  {lift:28} "
+            f"{arm.usage.tokens:9,} {cost:>9}" + (f"  {arm.invalid} invalid" if arm.invalid else "")
+        )
+    return lines
+
+
+def _progress(arm: str, done: int, total: int) -> None:
+    end = "\r" if done < total else "\n"
+    click.echo(f"{arm}: {done}/{total}{end}", nl=False, err=True)

@@ -1,0 +1,144 @@
+"""The learned fusion: a linear model over the token critic, the sentence encoder, BM25, context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.core import BadInput
+from harness.rag.compress.bm25 import bm25, query_terms
+from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
+from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.rag.compress.types import Critic, Query, Unit
+from harness.rag.retrieve.encoder import Encoder, EncoderKind, open_encoder
+from harness.rag.retrieve.tokens import words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+FUSION = "fusion.json"
+READS = 8_000
+"""Characters that the token critic reads of a call, at most: a second on one core. Of longer inputs
+it reads what BM25 and the encoder together score best."""
+
+
+class FusedCritic:
+    """Scores by coefficients that were fitted on training questions.
+
+    `fusion.json` holds two sets: one with the token critic, fitted on groups that it was not
+    trained on, and one without it, for an installation that has no weights of it. No set that is
+    reported on had a part in either.
+
+    Args:
+        folder: of the coefficients and of the token critic's weights.
+        encoder: an open encoder, or its kind.
+        critic: an open token critic; `shipped` is that of `folder`, if held-out groups said that
+            it helps; None does without.
+
+    Raises:
+        BadInput: if coefficients or packages are missing, or they are of other features.
+    """
+
+    def __init__(
+        self,
+        folder: Path = WEIGHTS,
+        encoder: Encoder | EncoderKind = "encoder",
+        critic: Critic | Literal["shipped"] | None = "shipped",
+    ) -> None:
+        path = folder / FUSION
+        if not path.is_file():
+            raise BadInput(f"expected the coefficients {FUSION} in {str(folder)!r}")
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if tuple(facts["features"]) != NAMES:
+            raise BadInput(f"{path}: expected the features {NAMES}, found {facts['features']!r}")
+        self._encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
+        if critic == "shipped":
+            helps = "with critic" in facts and (folder / "critic.onnx").is_file()
+            critic = TokenCritic(folder) if helps else None
+        self._critic = critic
+        without = facts["without critic"]
+        joined = facts["with critic"] if critic else without
+        self._weights: dict[bool, list[float]] = {
+            True: joined["weights"],
+            False: without["weights"],
+        }
+        self._reads_talk = any(
+            weight
+            for weight, name in zip(joined["weights"], NAMES, strict=True)
+            if "talk: critic" in name
+        )
+        # A call may be scored either way: the wider margin keeps the share both times.
+        self._margins: dict[str, float] = {
+            recall: max(margin, without["margins"][recall])
+            for recall, margin in joined["margins"].items()
+        }
+        parts = ("token critic, " if critic else "") + f"{self._encoder.name}, BM25"
+        self.name = f"fused ({parts})"
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """Unnormalised log-odds among the units of this call."""
+        import numpy as np
+
+        if not units:
+            return []
+        scores = self._scores(query, units)
+        weights = np.asarray(self._weights[scores.critic is not None])
+        return [float(one) for one in features(query.text, units, scores) @ weights]
+
+    def threshold(self, recall: float, scores: Sequence[float]) -> float:
+        """Least score to keep: the best one less the margin that kept this share when fitted.
+
+        Raises:
+            BadInput: for a recall above the highest one that was calibrated.
+        """
+        known = sorted((float(key), margin) for key, margin in self._margins.items())
+        for reached, margin in known:
+            if recall <= reached:
+                return max(scores, default=0.0) - margin
+        raise BadInput(f"expected a recall up to {known[-1][0]}, got {recall!r}")
+
+    def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
+        import numpy as np
+
+        texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
+        vectors = self._encoder.encode([query.text, *texts])
+        if self._critic is None or not self._tells(units):
+            return Scores(None, vectors[0], vectors[1:])
+        cosines = (vectors[1:] @ vectors[0]).astype(np.float64)
+        chosen = worth_reading(query.text, texts, cosines)
+        logits = self._critic.score(query, [units[at] for at in chosen])
+        # What is not read counts as the worst that is.
+        found = np.full(len(units), min(logits))
+        found[chosen] = logits
+        return Scores(found, vectors[0], vectors[1:])
+
+    def _tells(self, units: Sequence[Unit]) -> bool:
+        """Whether the coefficients use the token critic on these units."""
+        return self._reads_talk or not is_talk(units)
+
+
+def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int]:
+    """Places of the texts that the token critic reads, in order: all that :data:`READS` allows.
+
+    Args:
+        query: what is asked.
+        texts: of the units.
+        cosines: of the query and each of them, shape (units,).
+    """
+    import numpy as np
+
+    if sum(map(len, texts)) <= READS:
+        return list(range(len(texts)))
+    lexical = np.asarray(bm25(query_terms(query), [words(text) for text in texts]))
+    room, chosen = READS, list[int]()
+    for place in np.argsort(-(standard(cosines) + standard(lexical)), kind="stable"):
+        at = int(place)
+        if len(texts[at]) <= room or not chosen:
+            chosen.append(at)
+            room -= len(texts[at])
+    return sorted(chosen)

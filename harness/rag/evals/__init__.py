@@ -1,0 +1,1 @@
+"""Evals of the wing."""

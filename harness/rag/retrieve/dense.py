@@ -1,0 +1,242 @@
+"""Nearest vectors by inner product with FAISS (Douze et al. 2024), exact or approximate by size."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.core import BadInput, write_atomic
+from harness.rag.retrieve.coded import Coded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Rows = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+DenseKind = Literal["flat", "hnsw", "ivf-sq8", "ivf-rabitq"]
+
+FLAT_BELOW = 50_000
+HNSW_BELOW = 200_000
+SQ8_BELOW = 5_000_000
+_EF = 128  # HNSW: candidates kept during a search
+_PROBED = 16  # IVF: one cell in so many is visited
+_LEAST_PROBES = 128
+_REFINED = {"ivf-sq8": 3, "ivf-rabitq": 30}  # candidates compared exactly for every result
+_FEW = 0.05  # below this share of allowed rows an exact search is faster and surer
+_BLOCK = 64  # queries that are refined together
+_CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
+_PER_CELL = 64  # training vectors of a cell
+
+
+def dense_kind(size: int) -> DenseKind:
+    """The kind for so many vectors.
+
+    Exact while that is fast; a graph while it stays accurate; then inverted lists with 8 bits a
+    number, and with 1 bit where memory counts. Measured in `benchmarks/retrieval_scale.py`: on a
+    million mixed passages the graph's recall fell to 0.73 where inverted lists kept 0.97.
+    """
+    if size < FLAT_BELOW:
+        return "flat"
+    if size < HNSW_BELOW:
+        return "hnsw"
+    return "ivf-sq8" if size < SQ8_BELOW else "ivf-rabitq"
+
+
+def recipe(kind: DenseKind, size: int) -> str:
+    """FAISS factory string of a kind for `size` vectors; 4·√size cells, fewer where few fit."""
+    cells = max(1, min(int(4 * size**0.5), size // 39))
+    return {
+        "flat": "Flat",
+        "hnsw": "HNSW32",
+        "ivf-sq8": f"IVF{cells},SQ8",
+        "ivf-rabitq": f"IVF{cells},RaBitQ",
+    }[kind]
+
+
+class DenseIndex:
+    """Rows of a matrix of unit vectors, searched by inner product.
+
+    The matrix (often mapped from disk) stays the exact form: `flat` is a search over it.
+    """
+
+    def __init__(self, vectors: Vectors, kind: DenseKind, index: Any = None) -> None:
+        self.kind: DenseKind = kind
+        self._vectors = vectors
+        self._index = index
+        self._coded: Coded | None = None
+        self._asked = 0
+        if kind == "flat" and len(vectors) and gpu_count():
+            self._index = on_gpu(_flat(vectors))
+
+    @classmethod
+    def build(cls, vectors: Vectors, kind: DenseKind) -> DenseIndex:
+        """Train and fill an index of shape (n, dimension) vectors.
+
+        Raises:
+            BadInput: if FAISS is not installed.
+        """
+        faiss = load_faiss()
+        if kind == "flat":
+            return cls(vectors, kind)
+        size, dimension = vectors.shape
+        index = faiss.index_factory(dimension, recipe(kind, size), faiss.METRIC_INNER_PRODUCT)
+        if kind != "hnsw":
+            _train(index, vectors)
+        index.add(vectors)
+        return cls(vectors, kind, index)
+
+    def save(self, path: Path) -> None:
+        """Write the approximate index; an exact one has nothing but its vectors."""
+        if self.kind != "flat":
+            write_atomic(path, load_faiss().serialize_index(self._index).tobytes())
+
+    @classmethod
+    def load(cls, path: Path, vectors: Vectors, kind: DenseKind) -> DenseIndex:
+        """Map what :meth:`save` wrote.
+
+        Raises:
+            OSError, RuntimeError: if the file is missing or damaged.
+        """
+        if kind == "flat":
+            return cls(vectors, kind)
+        faiss = load_faiss()
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        if index.ntotal != len(vectors):
+            raise RuntimeError(f"{index.ntotal} entries for {len(vectors)} vectors")
+        return cls(vectors, kind, index)
+
+    def search(self, queries: Vectors, k: int, allowed: Mask | None = None) -> tuple[Vectors, Rows]:
+        """(inner products, rows), both of shape (queries, k), best first; row -1 where none is.
+
+        Args:
+            queries: unit vectors of shape (queries, dimension).
+            k: results a query.
+            allowed: rows that may be found, shape (n,); default all.
+        """
+        import numpy as np
+
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        if allowed is not None and allowed.all():
+            allowed = None
+        if not len(self._vectors) or (allowed is not None and not allowed.any()):
+            shape = (len(queries), k)
+            return np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64)
+        if allowed is not None and (self.kind == "flat" or allowed.mean() < _FEW):
+            return _exact(self._vectors, np.flatnonzero(allowed), queries, k)
+        if self._index is None:
+            return _padded(*self._scanned(queries, min(k, len(self._vectors))), k)
+        wanted = min(k * _REFINED.get(self.kind, 1), len(self._vectors))
+        scores, rows = self._index.search(queries, wanted, params=self._parameters(wanted, allowed))
+        if self.kind in _REFINED:
+            return _refined(self._vectors, queries, rows, k)
+        return _padded(scores, rows, k)
+
+    def _scanned(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
+        """Exact search. Codes are made for the second single query: one does not pay for them."""
+        if len(queries) == 1 and len(self._vectors) >= _CODED_FROM:
+            self._asked += 1
+            if self._coded is None and self._asked > 1:
+                self._coded = Coded(self._vectors)
+            found = self._coded.search(queries, k) if self._coded else None
+            if found is not None:
+                return found
+        return load_faiss().knn(queries, self._vectors, k, 0)
+
+    def _parameters(self, k: int, allowed: Mask | None) -> Any:
+        faiss = load_faiss()
+        if self.kind == "flat":
+            return None
+        chosen: dict[str, Any] = {}
+        if allowed is not None:
+            import numpy as np
+
+            chosen["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+        if self.kind == "hnsw":
+            return faiss.SearchParametersHNSW(efSearch=max(_EF, 2 * k), **chosen)
+        probes = max(_LEAST_PROBES, faiss.extract_index_ivf(self._index).nlist // _PROBED)
+        return faiss.SearchParametersIVF(nprobe=probes, **chosen)
+
+
+def gpu_count() -> int:
+    """GPUs that this build of FAISS can use."""
+    return int(getattr(load_faiss(), "get_num_gpus", lambda: 0)())
+
+
+def on_gpu(index: Any) -> Any:
+    """A copy on the first GPU, or the index itself where it does not fit; never run on one yet."""
+    faiss = load_faiss()
+    try:
+        return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
+    except RuntimeError:
+        return index
+
+
+def load_faiss() -> Any:
+    """The module.
+
+    Raises:
+        BadInput: if it is not installed.
+    """
+    try:
+        return import_module("faiss")
+    except ImportError as error:
+        raise BadInput(
+            f"the vector index needs FAISS ({error}): pip install 'agent-skill-harness[rag]'"
+        ) from error
+
+
+def _flat(vectors: Vectors) -> Any:
+    index = load_faiss().IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    return index
+
+
+def _train(index: Any, vectors: Vectors) -> None:
+    """Train on a fixed sample, spread evenly: 64 vectors a cell are enough for k-means."""
+    import numpy as np
+
+    faiss = load_faiss()
+    lists = faiss.extract_index_ivf(index)
+    wanted = min(len(vectors), _PER_CELL * lists.nlist)
+    rows = np.linspace(0, len(vectors) - 1, wanted).astype(np.int64)
+    index.train(np.ascontiguousarray(vectors[rows]))
+
+
+def _exact(vectors: Vectors, rows: Rows, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
+    """Exact search among some rows, in blocks of queries."""
+    import numpy as np
+
+    known = np.ascontiguousarray(vectors[rows])
+    scores, places = load_faiss().knn(queries, known, min(k, len(rows)), 0)
+    return _padded(scores, rows[places], k)
+
+
+def _refined(vectors: Vectors, queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
+    """The best `k` of approximate candidates by their exact inner products."""
+    import numpy as np
+
+    scores = np.empty(rows.shape, dtype=np.float32)
+    for at in range(0, len(queries), _BLOCK):
+        part = slice(at, at + _BLOCK)
+        scores[part] = np.einsum("qd,qmd->qm", queries[part], vectors[rows[part]])
+    scores[rows < 0] = -np.inf
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    best = np.take_along_axis(scores, order, 1), np.take_along_axis(rows, order, 1)
+    return _padded(*best, k)
+
+
+def _padded(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
+    import numpy as np
+
+    missing = k - scores.shape[1]
+    if missing <= 0:
+        return scores, rows
+    pad = ((0, 0), (0, missing))
+    return (
+        np.pad(scores, pad, constant_values=-np.inf),
+        np.pad(rows, pad, constant_values=-1),
+    )

@@ -1,0 +1,5 @@
+"""Files to documents: text, Markdown, HTML, PDF, docx, pptx, xlsx, csv and JSON lines."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,148 @@
+"""LanceDB: embedded, columnar, versioned tables in a folder or an object store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput
+from harness.rag.retrieve.chunk import Chunk, Chunking
+from harness.rag.retrieve.encoder import Encoder
+from harness.rag.retrieve.stores.base import Found, StoreIndex, TermCounts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+_CHUNKING = Chunking()
+_SPAN = ("start", "end", "parent_start", "parent_end")
+
+
+def open_lance(uri: str, encoder: Encoder, chunking: Chunking = _CHUNKING) -> StoreIndex:
+    """An index in a LanceDB folder or bucket (`s3://...`).
+
+    Raises:
+        BadInput: if lancedb is missing, or the tables were made otherwise.
+    """
+    try:
+        connect: Any = import_module("lancedb").connect
+    except ImportError as error:
+        raise BadInput(f"LanceDB is an extra ({error}): pip install lancedb") from error
+    return StoreIndex(LanceStore(connect(uri), uri), encoder, chunking)
+
+
+class LanceStore:
+    """Tables of chunks, of documents, and of what they were made with."""
+
+    def __init__(self, database: Any, uri: str) -> None:
+        self.name = f"the LanceDB at {uri!r}"
+        self._database = database
+        self._arrow: Any = import_module("pyarrow")
+
+    def about(self) -> dict[str, Any] | None:
+        """What the tables were made with."""
+        if "about" not in self._database.list_tables().tables:
+            return None
+        [row] = self._database.open_table("about").to_arrow().to_pylist()
+        return json.loads(row["about"])
+
+    def begin(self, about: dict[str, Any], dimension: int) -> None:
+        """Make the tables; that of `about` last."""
+        arrow = self._arrow
+        text, number = arrow.string(), arrow.int64()
+        spans = [arrow.field(name, number) for name in _SPAN]
+        vector = arrow.field("vector", arrow.list_(arrow.float32(), dimension))
+        chunks = [arrow.field("doc", text), *spans, arrow.field("words", text), vector]
+        documents = [arrow.field(name, text) for name in ("id", "row", "text")]
+        make = self._database.create_table
+        make("chunks", schema=arrow.schema(chunks), mode="overwrite")
+        make("documents", schema=arrow.schema(documents), mode="overwrite")
+        words = import_module("lancedb.index").FTS(
+            base_tokenizer="whitespace", stem=False, remove_stop_words=False,
+            ascii_folding=False, lower_case=False, max_token_length=None, with_position=False,
+        )  # fmt: skip
+        self._table("chunks").create_index("words", config=words)
+        make("about", [{"about": json.dumps(about)}])
+
+    def put(
+        self,
+        row: dict[str, Any],
+        text: str,
+        chunks: Sequence[Chunk],
+        vectors: Vector,
+        counts: Sequence[TermCounts],
+    ) -> None:
+        """Keep a document; its old chunks go first, its row comes last."""
+        self.remove([row["id"]])
+        rows = [
+            {
+                "doc": row["id"],
+                **chunk._asdict(),
+                "words": " ".join(word for word, count in words.items() for _ in range(count)),
+                "vector": vector.tolist(),
+            }
+            for chunk, vector, words in zip(chunks, vectors, counts, strict=True)
+        ]
+        if rows:
+            self._table("chunks").add(rows)
+        kept = {"id": row["id"], "row": json.dumps(row), "text": text}
+        self._table("documents").add([kept])
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Drop documents, first their rows."""
+        self._table("documents").delete(_among("id", ids))
+        self._table("chunks").delete(_among("doc", ids))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of all documents, by their ids."""
+        found = self._table("documents").search().select(["row"]).limit(None).to_list()
+        return sorted((json.loads(one["row"]) for one in found), key=lambda row: row["id"])
+
+    def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
+        """Row and text."""
+        found = self._table("documents").search().where(_among("id", [doc])).limit(1).to_list()
+        return (json.loads(found[0]["row"]), found[0]["text"]) if found else None
+
+    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[Found]:
+        """Nearest chunks; LanceDB's distance by dot product is one minus it."""
+        query = self._table("chunks").search(vector.tolist(), vector_column_name="vector")
+        return self._found(query.distance_type("dot"), "_distance", k, docs)
+
+    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[Found]:
+        """Best chunks by BM25 of the store's own index."""
+        if not query:
+            return []
+        full_text: Any = import_module("lancedb.query").MatchQuery
+        asked = self._table("chunks").search(full_text(" ".join(query), "words"), query_type="fts")
+        return self._found(asked, "_score", k, docs)
+
+    def settle(self) -> None:
+        """Merge fragments, and take new rows into the index of words."""
+        self._table("chunks").optimize()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _found(self, query: Any, by: str, k: int, docs: Sequence[str] | None) -> list[Found]:
+        chosen = query.where(_among("doc", docs), prefilter=True) if docs is not None else query
+        return [
+            Found(
+                one["doc"],
+                Chunk(*(one[name] for name in _SPAN)),
+                1 - one[by] if by == "_distance" else one[by],
+            )
+            for one in chosen.select(["doc", *_SPAN, by]).limit(k).to_list()
+        ]
+
+    def _table(self, name: str) -> Any:
+        return self._database.open_table(name)
+
+
+def _among(field: str, values: Sequence[str]) -> str:
+    """SQL condition that a field has one of these values."""
+    quoted = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+    return f"{field} IN ({quoted})"

@@ -1,0 +1,199 @@
+"""Qdrant: a server for collections that outgrow a machine; its local mode is for trying out.
+
+Words are sparse vectors of BM25 term weights; the server multiplies them by the inverse document
+frequency of the whole collection.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+import zlib
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput, Unreachable
+from harness.rag.retrieve.chunk import Chunk, Chunking
+from harness.rag.retrieve.encoder import Encoder
+from harness.rag.retrieve.stores.base import Found, StoreIndex, TermCounts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+_SPACE = uuid.UUID("5b0f6f0e-6a57-4d5c-9f0e-2f1c9b1d7a11")
+_ABOUT = "about"
+_K1, _B, _LENGTH = 1.5, 0.75, 150.0  # the length is fixed: a mean would change with every add
+_PAGE = 1000
+_CHUNKING = Chunking()
+
+
+def open_qdrant(
+    location: str, name: str, encoder: Encoder, chunking: Chunking = _CHUNKING, api_key: str = ""
+) -> StoreIndex:
+    """An index in the collections `name` and `name-documents`.
+
+    Args:
+        location: URL of a server, a folder of the local mode, or `:memory:`.
+        name: of the collection.
+        encoder: that makes its vectors.
+        chunking: of documents that are added.
+        api_key: of the server.
+
+    Raises:
+        BadInput: if qdrant-client is missing, or the collection was made otherwise.
+        Unreachable: if the server does not answer.
+    """
+    try:
+        client: Any = import_module("qdrant_client").QdrantClient
+    except ImportError as error:
+        raise BadInput(f"Qdrant needs its client ({error}): pip install qdrant-client") from error
+    try:
+        if location.startswith(("http://", "https://")):
+            opened = client(url=location, api_key=api_key or None)
+        else:
+            opened = client(location) if location == ":memory:" else client(path=location)
+        return StoreIndex(QdrantStore(opened, name), encoder, chunking)
+    except import_module("qdrant_client.http.exceptions").ApiException as error:
+        raise Unreachable(f"the Qdrant server at {location!r} does not answer: {error}") from error
+
+
+class QdrantStore:
+    """Chunks in one collection, documents in another."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self.name = f"the Qdrant collection {name!r}"
+        self._client = client
+        self._chunks, self._documents = name, f"{name}-documents"
+        self._models: Any = import_module("qdrant_client.models")
+
+    def about(self) -> dict[str, Any] | None:
+        """What the collection was made with."""
+        if not self._client.collection_exists(self._documents):
+            return None
+        found = self._client.retrieve(self._documents, [_key(_ABOUT)])
+        return json.loads(found[0].payload[_ABOUT]) if found else None
+
+    def begin(self, about: dict[str, Any], dimension: int) -> None:
+        """Make the collections."""
+        models = self._models
+        self._client.create_collection(
+            self._chunks,
+            vectors_config={
+                "dense": models.VectorParams(size=dimension, distance=models.Distance.DOT)
+            },
+            sparse_vectors_config={
+                "words": models.SparseVectorParams(modifier=models.Modifier.IDF)
+            },
+        )
+        self._client.create_collection(self._documents, vectors_config={})
+        self._save(_ABOUT, {_ABOUT: json.dumps(about)})
+
+    def put(
+        self,
+        row: dict[str, Any],
+        text: str,
+        chunks: Sequence[Chunk],
+        vectors: Vector,
+        counts: Sequence[TermCounts],
+    ) -> None:
+        """Keep a document; its old chunks go first, its row comes last."""
+        self.remove([row["id"]])
+        points = [
+            self._models.PointStruct(
+                id=_key(f"{row['id']}#{number}"),
+                vector={"dense": vector.tolist(), "words": self._weights(words)},
+                payload={"doc": row["id"], "chunk": list(chunk)},
+            )
+            for number, (chunk, vector, words) in enumerate(
+                zip(chunks, vectors, counts, strict=True)
+            )
+        ]
+        if points:
+            self._client.upsert(self._chunks, points, wait=True)
+        self._save(f"document {row['id']}", {"row": json.dumps(row), "text": text})
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Drop documents, first their rows."""
+        models = self._models
+        keys = [_key(f"document {doc}") for doc in ids]
+        self._client.delete(self._documents, models.PointIdsList(points=keys), wait=True)
+        chosen = models.FilterSelector(filter=self._only(ids))
+        self._client.delete(self._chunks, chosen, wait=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of all documents, by their ids."""
+        found = [json.loads(payload["row"]) for payload in self._payloads() if "row" in payload]
+        return sorted(found, key=lambda row: row["id"])
+
+    def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
+        """Row and text."""
+        found = self._client.retrieve(self._documents, [_key(f"document {doc}")])
+        if not found:
+            return None
+        return json.loads(found[0].payload["row"]), found[0].payload["text"]
+
+    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[Found]:
+        """Nearest chunks."""
+        return self._query(vector.tolist(), "dense", k, docs)
+
+    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[Found]:
+        """Best chunks by their words; a word counts as often as the query has it."""
+        if not query:
+            return []
+        sparse = self._sparse({word: float(count) for word, count in query.items()})
+        return self._query(sparse, "words", k, docs)
+
+    def settle(self) -> None:
+        """Nothing to do: the server indexes by itself."""
+
+    def close(self) -> None:
+        """Close the client."""
+        self._client.close()
+
+    def _query(self, asked: Any, using: str, k: int, docs: Sequence[str] | None) -> list[Found]:
+        chosen = self._only(docs) if docs is not None else None
+        answer = self._client.query_points(
+            self._chunks, query=asked, using=using, limit=k, query_filter=chosen
+        )
+        return [
+            Found(point.payload["doc"], Chunk(*point.payload["chunk"]), float(point.score))
+            for point in answer.points
+        ]
+
+    def _only(self, docs: Sequence[str]) -> Any:
+        models = self._models
+        match = models.MatchAny(any=list(docs))
+        return models.Filter(must=[models.FieldCondition(key="doc", match=match)])
+
+    def _payloads(self) -> Iterator[dict[str, Any]]:
+        offset: Any = None
+        while True:
+            points, offset = self._client.scroll(self._documents, limit=_PAGE, offset=offset)
+            yield from (point.payload for point in points)
+            if offset is None:
+                return
+
+    def _save(self, key: str, payload: dict[str, Any]) -> None:
+        point = self._models.PointStruct(id=_key(key), vector={}, payload=payload)
+        self._client.upsert(self._documents, [point], wait=True)
+
+    def _weights(self, counts: TermCounts) -> Any:
+        """BM25's part of a word that does not depend on other documents."""
+        norm = _K1 * (1 - _B + _B * sum(counts.values()) / _LENGTH)
+        return self._sparse({word: count / (count + norm) for word, count in counts.items()})
+
+    def _sparse(self, weights: dict[str, float]) -> Any:
+        """Words as numbers; two that share one (1 in 4 billion) add up."""
+        places: dict[int, float] = {}
+        for word, weight in weights.items():
+            place = zlib.crc32(word.encode())
+            places[place] = places.get(place, 0.0) + weight
+        return self._models.SparseVector(indices=list(places), values=list(places.values()))
+
+
+def _key(text: str) -> str:
+    return str(uuid.uuid5(_SPACE, text))

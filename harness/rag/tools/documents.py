@@ -1,0 +1,138 @@
+"""The documents of a work folder, and an index over them that is made once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from harness.core import BadInput, digest
+from harness.core.cache import cache_root
+from harness.corpora.reading import SOURCES, read_sources
+from harness.rag.retrieve import (
+    Arm,
+    Document,
+    Hit,
+    LocalIndex,
+    SearchOptions,
+    create_index,
+    open_encoder,
+    open_index,
+    parse_file,
+)
+
+SearchArm = Literal["hybrid", "dense", "lexical"]
+SEARCH_ARMS: dict[str, SearchArm] = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical"}
+_PLAIN = (".txt", ".log", ".md", ".jsonl", ".json", ".csv", ".tsv")
+_PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx")
+_KEPT_OPEN = 8
+_opened: OrderedDict[str, LocalIndex] = OrderedDict()
+_lock = Lock()
+
+
+def read_documents(workdir: Path) -> list[Document]:
+    """The documents that lie in a work folder, by name.
+
+    Plain text is taken as it is, so that offsets count its characters; other formats are parsed.
+    A file `documents.jsonl` holds many documents. Hidden files are passed over.
+
+    Raises:
+        BadInput: if there is none, or one cannot be read.
+    """
+    found: list[Document] = []
+    for path in sorted(path for path in workdir.rglob("*") if path.is_file()):
+        name = path.relative_to(workdir).as_posix()
+        if any(part.startswith(".") for part in Path(name).parts):
+            continue
+        if path.suffix.lower() in _PARSED:
+            named = ((one, one.id.replace(str(path), name)) for one in parse_file(path))
+            found += [replace(one, id=id_, source=id_) for one, id_ in named]
+        elif path.suffix.lower() in _PLAIN:
+            found += _plain(path, name)
+    if not found:
+        raise BadInput(f"expected documents in the work folder, found none in {str(workdir)!r}")
+    return found
+
+
+def _plain(path: Path, name: str) -> list[Document]:
+    try:
+        sources = read_sources(path)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"expected documents, one JSON object a line, in {name!r}: {error}"
+        ) from error
+    if path.name != SOURCES:
+        return [Document(id=name, text=sources[0].text, source=name)]
+    return [
+        Document(id=one.id, text=one.text, source=one.id,
+                 metadata={"title": one.title} if one.title else {})
+        for one in sources
+    ]  # fmt: skip
+
+
+def document_named(documents: Sequence[Document], name: str) -> Document | None:
+    """The document of that id or title, in any case."""
+    wanted = name.strip().lower()
+    for document in documents:
+        title = document.metadata.get("title")
+        if wanted in (document.id.lower(), str(title or document.id).lower()):
+            return document
+    return None
+
+
+def search_documents(
+    documents: Sequence[Document], query: str, k: int, arm: SearchArm = "hybrid"
+) -> list[Hit]:
+    """The `k` best passages; the index over the documents is made at the first search.
+
+    Args:
+        documents: what to search.
+        query: not empty.
+        k: passages.
+        arm: `lexical` needs no encoder.
+
+    Raises:
+        BadInput: if the query is empty, or an arm's packages are not installed.
+    """
+    chosen: Arm = arm
+    return index_of(documents, arm).search(query, k, options=SearchOptions(arm=chosen))
+
+
+def index_of(documents: Sequence[Document], arm: SearchArm) -> LocalIndex:
+    """The index over these documents, from memory, from disk, or new."""
+    kind = "lexical" if arm == "lexical" else "encoder"
+    key = digest([kind, [[one.id, one.digest] for one in documents]])[:32]
+    with _lock:
+        if key not in _opened:
+            _opened[key] = _on_disk(documents, key, kind)
+        _opened.move_to_end(key)
+        while len(_opened) > _KEPT_OPEN:
+            _opened.popitem(last=False)[1].close()
+        return _opened[key]
+
+
+def _on_disk(
+    documents: Sequence[Document], key: str, kind: Literal["lexical", "encoder"]
+) -> LocalIndex:
+    root = cache_root() / "lookups"
+    target, encoder = root / key, open_encoder(kind)
+    if not target.is_dir():
+        root.mkdir(parents=True, exist_ok=True)
+        # Made aside and moved: two processes may want it at once, and one may be killed.
+        draft = Path(tempfile.mkdtemp(dir=root, prefix=f".{key}-"))
+        try:
+            index = create_index(draft / "index", encoder)
+            index.add(documents)
+            index.close()
+            (draft / "index").rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return open_index(target, encoder)

@@ -1,0 +1,196 @@
+"""Tools that look into the documents of the work folder: search, read, expand, context."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+from pydantic import JsonValue
+
+from harness.core import BadInput
+from harness.rag.compress import expand
+from harness.rag.retrieve import Document
+from harness.rag.tools.context import ARMS, BUDGET, ContextStage
+from harness.rag.tools.documents import (
+    SEARCH_ARMS,
+    document_named,
+    read_documents,
+    search_documents,
+)
+from harness.rag.tools.passages import Passage
+from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError, text_argument
+
+HITS = 5
+"""Passages that a search shows."""
+PAGE = 4000
+"""Characters of a document that one `read` shows; whole documents below that."""
+AROUND = 600
+"""Characters that `expand` shows before and behind a passage."""
+_PLACE = re.compile(r"\[?(.+?):(\d+)-(\d+)\]?")
+_MARKER = re.compile(r"[0-9a-f]{10}")
+Run = Callable[[Arguments, Bench], Awaitable[str]]
+
+
+def document_tool(name: str, setting: str = "") -> Tool:
+    """A tool by its name and setting.
+
+    Raises:
+        BadInput: for a setting that the tool does not know.
+    """
+    if name == "search":
+        return search_tool(setting)
+    if name == "context":
+        return context_tool(setting)
+    if setting:
+        raise BadInput(f"the tool {name!r} has no settings, got '{name}:{setting}'")
+    return {"read": READ, "expand": EXPAND}[name]
+
+
+def search_tool(arm: str = "") -> Tool:
+    """The tool `search`.
+
+    Args:
+        arm: `hybrid` (the default), `dense`, or `lexical`, which needs no encoder.
+
+    Raises:
+        BadInput: for another arm.
+    """
+    chosen = SEARCH_ARMS.get(arm or "hybrid")
+    if chosen is None:
+        raise BadInput(f"expected search:{'|'.join(SEARCH_ARMS)}, got 'search:{arm}'")
+
+    def run(arguments: Arguments, documents: list[Document]) -> str:
+        query = text_argument(arguments, "query").strip()
+        if not query:
+            raise ToolArgumentError("expected a query of at least one word, found an empty one")
+        hits = search_documents(documents, query, HITS, chosen)
+        found = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in hits]
+        titles = {one.id: one.metadata.get("title") for one in documents}
+        shown = [_titled(one, titles.get(one.doc)) for one in found]
+        return "\n\n".join(shown) or "[Nothing found: try other words]"
+
+    return Tool(
+        name="search",
+        description="Search the documents. Returns the best passages, each with its citation "
+        "[document:start-end].",
+        parameters=_parameters(query="What to look for."),
+        run=_threaded(run),
+    )
+
+
+def _read(arguments: Arguments, documents: list[Document]) -> str:
+    name = text_argument(arguments, "document")
+    document = document_named(documents, name)
+    if document is None:
+        known = ", ".join(one.id for one in documents[:20])
+        more = "" if len(documents) <= 20 else f" and {len(documents) - 20} more"
+        raise ToolArgumentError(f"no document {name!r}; there are {known}{more}")
+    start = arguments.get("start", 0)
+    if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < _least(document):
+        raise ToolArgumentError(
+            f"expected a start from 0 to {_least(document) - 1} in {document.id!r}, found {start!r}"
+        )
+    end = min(len(document.text), start + PAGE)
+    page = Passage(document.id, start, end, document.text[start:end], 0.0)
+    left = len(document.text) - end
+    return page.shown + (f"\n[{left} characters follow: start={end}]" if left else "")
+
+
+def _expand(arguments: Arguments, documents: list[Document]) -> str:
+    wanted = text_argument(arguments, "id").strip()
+    if _MARKER.fullmatch(wanted):
+        try:
+            return expand(wanted)
+        except BadInput as error:
+            raise ToolArgumentError(str(error)) from error
+    match = _PLACE.fullmatch(wanted)
+    document = document_named(documents, match[1]) if match else None
+    if match is None or document is None:
+        raise ToolArgumentError(
+            f"expected the ID of a marker or a citation document:start-end, found {wanted!r}"
+        )
+    start = max(0, min(int(match[2]), len(document.text)) - AROUND)
+    end = min(len(document.text), int(match[3]) + AROUND)
+    return Passage(document.id, start, end, document.text[start:end], 0.0).shown
+
+
+def context_tool(setting: str = "") -> Tool:
+    """The tool `context`: one call of a context stage.
+
+    Args:
+        setting: `ARM` or `ARM:BUDGET`, such as `compress:800`; default `both`.
+
+    Raises:
+        BadInput: for another arm, or a budget that is no number above 0.
+    """
+    name, _, tokens = (setting or "both").partition(":")
+    arm = ARMS.get(name)
+    if arm is None or (tokens and not (tokens.isdecimal() and int(tokens))):
+        raise BadInput(
+            f"expected context:{'|'.join(ARMS)}, with :TOKENS behind it or not, got "
+            f"'context:{setting}'"
+        )
+    budget, stage = int(tokens or BUDGET), ContextStage(arm)
+
+    def run(arguments: Arguments, documents: list[Document]) -> str:
+        return stage.gather(text_argument(arguments, "query"), documents, budget).text
+
+    return Tool(
+        name="context",
+        description="The parts of the documents that matter for a question, within a budget.",
+        parameters=_parameters(query="The question."),
+        run=_threaded(run),
+    )
+
+
+def _threaded(run: Callable[[Arguments, list[Document]], str]) -> Run:
+    """Off the event loop: reading and searching take time."""
+
+    def work(arguments: Arguments, bench: Bench) -> str:
+        return run(arguments, read_documents(bench.workdir))
+
+    async def threaded(arguments: Arguments, bench: Bench) -> str:
+        return await asyncio.to_thread(work, arguments, bench)
+
+    return threaded
+
+
+def _titled(passage: Passage, title: object) -> str:
+    known = title if isinstance(title, str) and title != passage.doc else ""
+    return f"{passage.citation} {known}\n{passage.text}" if known else passage.shown
+
+
+def _least(document: Document) -> int:
+    return max(1, len(document.text))
+
+
+def _parameters(**texts: str) -> dict[str, JsonValue]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": text} for name, text in texts.items()
+        },
+        "required": list(texts),
+    }
+
+
+READ = Tool(
+    name="read",
+    description="Read a document from a character on; long ones come page by page.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "document": {"type": "string", "description": "Its name or title."},
+            "start": {"type": "integer", "description": "First character, default 0."},
+        },
+        "required": ["document"],
+    },
+    run=_threaded(_read),
+)
+EXPAND = Tool(
+    name="expand",
+    description="Show what a marker [… expand ID] left out, or what stands around a citation.",
+    parameters=_parameters(id="ID of the marker, or the citation document:start-end."),
+    run=_threaded(_expand),
+)

@@ -1,0 +1,177 @@
+"""`harness skill audit | verify | library`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.eval import resume_command, tally_progress
+from harness.cli.shared import dry_run_option, emit, json_option, model_options, seed_option
+from harness.cli.skill_versions import folder_argument
+from harness.core.errors import Refused
+
+if TYPE_CHECKING:
+    from harness.receipts import Audited
+
+path_type = click.Path(path_type=Path)
+
+
+@click.command("audit")
+@folder_argument
+@click.option("--suite", required=True, help="Tasks to try the skill on.")
+@click.option("--split", type=click.Choice(["train", "selection", "test"]))
+@click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+@click.option("--skill-mode", type=click.Choice(["preloaded", "discovered"]))
+@click.option("--rollouts", type=int, default=600, show_default=True, help="At most.")
+@click.option(
+    "--width",
+    type=float,
+    default=0.0,
+    help="Stop once every interval is decided or within +-WIDTH points.",
+)
+@click.option(
+    "--futility",
+    type=click.FloatRange(0, 50),
+    default=0.0,
+    help="Stop once no open unit has a chance of PERCENT of a verdict any more.",
+)
+@click.option("--limit", type=int, help="Take the first tasks only.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
+@click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
+@click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")
+@click.option("--resume", type=path_type, help="Go on with this run folder.")
+@seed_option
+@model_options
+@dry_run_option
+@json_option
+def audit_skill(
+    folder: Path,
+    as_json: bool,
+    dry_run: bool,
+    prune: bool,
+    width: float,
+    futility: float,
+    resume: Path | None,
+    **options: Any,
+) -> None:
+    """Find out which lines of DIR help, which hurt, and which do nothing that can be seen.
+
+    DIR is cut into units (rules, examples, paragraphs, references, scripts). Random halves of
+    them run on the same tasks and seeds, and one model estimates all effects at once. The receipt,
+    its records and a card are written beside DIR.
+
+    Example: harness skill audit skills/short-answers --suite demo --rollouts 400
+    """
+    from harness.core import LimitReached
+    from harness.core.rundir import new_run_id
+    from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
+
+    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("audit")
+    options.pop("out", None)
+    settings = AuditSettings(
+        skill=folder,
+        width=width / 100,
+        futility=futility / 100,
+        out=run,
+        resume=resume,
+        **options,
+    )
+    if dry_run:
+        plan = plan_of(settings)
+        lines = [f"{one['id']}  {one['kind']}  {one['tokens']} tokens" for one in plan["units"]]
+        emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
+        return
+    try:
+        done = run_audit(settings, tell=_tell, show=tally_progress())
+    except (LimitReached, KeyboardInterrupt) as error:
+        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise click.Abort from error
+        raise
+    emit(done.receipt.model_dump(mode="json", by_alias=True), as_json, _text(done))
+    if prune:
+        click.echo(str(prune_skill(settings, done.receipt, run)), err=as_json)
+
+
+@click.command("verify")
+@folder_argument
+@click.option("--suite", help="Where the tasks are now; default as in the receipt.")
+@click.option("--run", "run", type=path_type, help="The audit's run folder: its calls, too.")
+@click.option("--without-tasks", is_flag=True, help="The tasks are not at hand: check the rest.")
+@json_option
+def verify_skill(
+    folder: Path, suite: str | None, run: Path | None, without_tasks: bool, as_json: bool
+) -> None:
+    """Compute the receipt beside DIR again from its records, without a model call.
+
+    Exit 5 if skill, tasks, records or receipt are not what they were.
+
+    Example: harness skill verify skills/short-answers
+    """
+    from harness.receipts import verify
+
+    found = verify(folder, suite=suite, tasks=not without_tasks, run=run)
+    tasks = "tasks compared" if found.tasks else "tasks NOT compared"
+    text = f"{folder}: {found.rollouts} rollouts, {found.rescored} answers judged again, {tasks}"
+    emit(found, as_json, "\n".join([text, *found.differs]))
+    if not found.valid:
+        raise Refused(f"the receipt of {folder} does not hold: {found.differs[0]}")
+
+
+@click.command("library")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=path_type)
+@json_option
+def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
+    """Check skills against one another: descriptions that collide, rules that disagree.
+
+    DIR is a skill or a folder of skills. Words are compared; no model is asked. Exit 5 if
+    something was found.
+
+    Example: harness skill library .claude/skills
+    """
+    from harness.receipts import check_library
+
+    found = check_library(folders)
+    lines = [f"{name}: two skills have this name" for name in found.same_name]
+    lines += [
+        f"{one.skills[0]} and {one.skills[1]} may load on the same tasks: {', '.join(one.words)}"
+        for one in found.collisions
+    ]
+    lines += [
+        f"{', '.join(one.one)} against {', '.join(one.two)}: {one.about}"
+        for one in found.disagreements
+    ]
+    emit(found, as_json, "\n".join([*lines, f"{len(found.skills)} skills, {len(lines)} findings"]))
+    if not found.clear:
+        raise Refused(f"{len(lines)} findings among {len(found.skills)} skills")
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _text(done: Audited) -> str:
+    receipt = done.receipt
+    lines = [f"warning: {one}" for one in receipt.warnings]
+    for unit in receipt.units:
+        effect = unit.effect
+        verdict = unit.verdict
+        if verdict == "nothing detectable":
+            verdict += f" at +-{effect.half:.1f}"
+        lines.append(
+            f"{unit.id:16} {verdict:28} {effect.estimate:+6.1f} [{effect.low:+.1f}, "
+            f"{effect.high:+.1f}]  {unit.tokens:4d} tokens  {unit.text[:60]}"
+        )
+    lines += [
+        f"{one.units[0]} with {one.units[1]}: {one.effect:+.1f} points more together"
+        for one in receipt.interactions
+    ]
+    lines.append(
+        f"{receipt.valid} of {receipt.rollouts} rollouts valid, {receipt.passed:.1f} % passed; "
+        f"{receipt.stopped}"
+    )
+    lines += [f"wrote {path}" for path in done.paths]
+    return "\n".join(lines)

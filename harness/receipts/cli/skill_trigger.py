@@ -1,0 +1,140 @@
+"""`harness skill trigger`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.eval import resume_command, tally_progress
+from harness.cli.shared import (
+    dollars,
+    dry_run_option,
+    emit,
+    json_option,
+    model_options,
+    seed_option,
+)
+from harness.cli.skill_versions import folder_argument
+from harness.core.errors import Refused, Unreachable
+
+if TYPE_CHECKING:
+    from harness.receipts.trigger import Share, SkillTrigger, TriggerReport
+
+path_type = click.Path(path_type=Path)
+_PERCENT = click.FloatRange(0, 100)
+
+
+@click.command("trigger")
+@folder_argument
+@click.option(
+    "--library", multiple=True, type=path_type, help="Skills beside it, or folders of them."
+)
+@click.option("--queries", type=path_type, help="JSONL or YAML. Default: drafted from DIR.")
+@click.option(
+    "--agent",
+    help="graph:react (default), choose (one call, for small models) or cmd:COMMAND {prompt}.",
+)
+@click.option("--loaded", metavar="REGEX", help="Group 1 names a loaded skill in cmd:'s output.")
+@click.option("--protocol", type=click.Choice(["auto", "native", "text"]), default="auto")
+@click.option("--epochs", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--limit", type=click.IntRange(1), help="Take the first queries only.")
+@click.option("--min-recall", type=_PERCENT, help="Exit 5 below this many percent.")
+@click.option("--min-precision", type=_PERCENT, help="Exit 5 below this many percent.")
+@click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")
+@click.option("--resume", type=path_type, help="Go on with this run folder.")
+@seed_option
+@model_options
+@dry_run_option
+@json_option
+def trigger_skill(
+    folder: Path,
+    as_json: bool,
+    dry_run: bool,
+    min_recall: float | None,
+    min_precision: float | None,
+    resume: Path | None,
+    **options: Any,
+) -> None:
+    """Find out whether DIR loads when it should, and only then.
+
+    DIR is a skill or a folder of skills. The agent sees names and descriptions and has to open a
+    skill. Queries that name the skill are asked, too: if they do not load it, nothing was
+    measured, and the command exits with 4.
+
+    Example: harness skill trigger skills/short-answers --library skills --agent choose
+    """
+    from harness.core import LimitReached
+    from harness.core.rundir import new_run_id
+    from harness.receipts.trigger import TriggerSettings, plan_of, run_trigger
+
+    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("trigger")
+    options.pop("out", None)
+    settings = TriggerSettings(skill=folder, out=run, resume=resume, **options)
+    if dry_run:
+        plan = plan_of(settings)
+        rows = [f"{one.get('expect', '-'):24} {one['query']}" for one in plan["queries"]]
+        emit(plan, as_json, "\n".join([*rows, f"{plan['attempts']} attempts, {plan['agent']}"]))
+        return
+    try:
+        report = run_trigger(settings, show=tally_progress())
+    except (LimitReached, KeyboardInterrupt) as error:
+        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise click.Abort from error
+        raise
+    emit(report, as_json, report_text(report))
+    _judge(report, min_recall, min_precision)
+
+
+def _judge(report: TriggerReport, recall: float | None, precision: float | None) -> None:
+    for one in report.skills:
+        if not one.valid:
+            raise Unreachable(one.why)
+    for one in report.skills:
+        for name, share, least in (
+            ("recall", one.recall, recall),
+            ("precision", one.precision, precision),
+        ):
+            if least is not None and (share.value is None or 100 * share.value < least):
+                raise Refused(f"{one.skill}: {name} {_shown(share)}, expected {least:g} %")
+
+
+def report_text(report: TriggerReport) -> str:
+    """The report for people."""
+    label = " (simulated)" if report.simulated else ""
+    drafted = sum(count for origin, count in report.queries.items() if origin != "file")
+    lines = [
+        f"{report.run}: {report.agent}, {report.model}{label}, skills {report.mode}; "
+        f"{report.attempts} attempts, {report.invalid} invalid, {report.tokens:,} tokens, "
+        f"{dollars(report.cost_usd)}",
+        f"{sum(report.queries.values())} queries, {drafted} of them drafted",
+    ]
+    lines += [line for one in report.skills for line in _skill_lines(one)]
+    lines.append("expected, and what was loaded first:")
+    lines += [
+        f"  {row:24} {', '.join(f'{name} {count}' for name, count in cells.items())}"
+        for row, cells in report.confusion.items()
+    ]
+    lines += [f"invalid, {count} times: {reason}" for reason, count in report.reasons.items()]
+    return "\n".join(lines)
+
+
+def _skill_lines(one: SkillTrigger) -> list[str]:
+    if not one.valid:
+        return [f"{one.skill}: INVALID: {one.why}"]
+    return [
+        f"{one.skill}: recall {_shown(one.recall)}, precision {_shown(one.precision)}",
+        f"  loaded for queries of other skills {_shown(one.on_siblings)}, of none "
+        f"{_shown(one.on_none)}; control {one.control.hits} of {one.control.n}",
+    ]
+
+
+def _shown(share: Share) -> str:
+    invalid = f", {share.invalid} invalid" if share.invalid else ""
+    if share.value is None:
+        return f"- (0 attempts{invalid})"
+    ends = share.ci95
+    interval = f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]" if ends else ""
+    return f"{100 * share.value:.0f} %{interval} ({share.hits}/{share.n}{invalid})"

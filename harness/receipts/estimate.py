@@ -1,0 +1,149 @@
+"""The effect of every unit at once, from one least-squares fit.
+
+Estimand: how much more often a task passes with the unit than without it, averaged over all
+subsets of the other units, each as likely as any other, and over tasks like those of the suite.
+In cooperative games that is the Banzhaf value of the unit (Banzhaf 1965; for data and features
+Wang and Jia 2023). It differs from leave-one-out, which compares the whole skill with the skill
+lacking the unit: a unit that repeats another one has no leave-one-out effect but a Banzhaf one,
+since the other one is missing half of the time; and a unit that only works in company has half of
+its leave-one-out effect. :func:`harness.receipts.interactions.at_full` gives the effect at the
+whole skill from the same rollouts, as far as interactions were found.
+
+Model: a linear probability model with one intercept a task; the units are coded -1/2 and 1/2, so a
+coefficient is present minus absent. Standard errors are robust to what rollouts of one task have
+in common and to unequal variances: CR2 (Bell and McCaffrey 2002), with clusters - 1 degrees of
+freedom, fewer if little is left for the residuals. Invalid rollouts are left out; they are no
+fails.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.core import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class Data(NamedTuple):
+    """Valid rollouts.
+
+    Attributes:
+        tasks: number of the task of each rollout [rollouts].
+        present: 1 where a unit is in the skill, else 0 [rollouts, units].
+        values: what is explained: 1 for a pass, 0 for a fail; or tokens, or anything [rollouts].
+    """
+
+    tasks: Ints
+    present: Ints
+    values: Floats
+
+    def first(self, count: int) -> Data:
+        """The first rollouts."""
+        return Data(self.tasks[:count], self.present[:count], self.values[:count])
+
+
+class Fit(NamedTuple):
+    """A fit of main effects.
+
+    Attributes:
+        effects: present minus absent [units], in units of the values.
+        errors: standard errors [units].
+        covariance: of the effects [units, units].
+        degrees: degrees of freedom of the standard errors.
+        residuals: within tasks [rollouts].
+        coded: the units, coded -1/2 and 1/2, less their means within tasks [rollouts, units].
+        clusters: number of the task among those at hand [rollouts].
+    """
+
+    effects: Floats
+    errors: Floats
+    covariance: Floats
+    degrees: int
+    residuals: Floats
+    coded: Floats
+    clusters: Ints
+
+
+def fit(data: Data) -> Fit:
+    """Estimate every unit's effect.
+
+    Raises:
+        BadInput: if the rollouts cannot tell the units apart.
+    """
+    import numpy as np
+
+    count, units = data.present.shape
+    clusters = np.unique(data.tasks, return_inverse=True)[1] if count else data.tasks
+    groups = int(clusters.max()) + 1 if count else 0
+    left = count - groups - units
+    if groups < 2 or left < 1:
+        raise BadInput(
+            f"expected more valid rollouts than units and tasks together, over two tasks or more; "
+            f"got {count} rollouts of {groups} tasks for {units} units: run more rollouts"
+        )
+    coded = within(data.present.astype(np.float64) - 0.5, clusters)
+    values = within(data.values[:, None], clusters)[:, 0]
+    gram = coded.T @ coded
+    if np.linalg.matrix_rank(gram) < units:
+        raise BadInput("the rollouts cannot tell all units apart: run more rollouts")
+    bread: Floats = np.linalg.inv(gram).astype(np.float64)
+    effects = bread @ (coded.T @ values)
+    residuals = values - coded @ effects
+    scores = adjusted_scores(coded, residuals, clusters, bread)
+    covariance = bread @ (scores.T @ scores) @ bread
+    degrees = min(groups - 1, left)
+    errors = np.sqrt(np.diag(covariance))
+    return Fit(effects, errors, covariance, degrees, residuals, coded, clusters)
+
+
+def within(columns: Floats, clusters: Ints) -> Floats:
+    """Columns less their means within each cluster [rollouts, columns]."""
+    sums = cluster_sums(columns, clusters)
+    import numpy as np
+
+    sizes = np.bincount(clusters)
+    deviations: Floats = columns - (sums / sizes[:, None])[clusters]
+    return deviations
+
+
+def cluster_sums(columns: Floats, clusters: Ints) -> Floats:
+    """Sums of columns within each cluster [clusters, columns]."""
+    import numpy as np
+
+    order = np.argsort(clusters, kind="stable")
+    starts = np.searchsorted(clusters[order], np.arange(int(clusters.max()) + 1))
+    return np.add.reduceat(columns[order], starts, axis=0)
+
+
+def adjusted_scores(coded: Floats, residuals: Floats, clusters: Ints, bread: Floats) -> Floats:
+    """Each cluster's contribution to the normal equations, freed of what the fit took away (CR2).
+
+    Residuals are smaller than errors by the share of a cluster in its own prediction, H. Its
+    residuals are multiplied by (I - H)^(-1/2), which makes the variance unbiased where the errors
+    are alike and independent [clusters, units].
+    """
+    import numpy as np
+
+    count, units = coded.shape
+    sizes = np.bincount(clusters)
+    order = np.argsort(clusters, kind="stable")
+    starts: Ints = np.cumsum(sizes) - sizes
+    places = np.arange(count, dtype=np.int64) - np.repeat(starts, sizes)
+    block = np.zeros((len(sizes), int(sizes.max()), units))
+    errors = np.zeros((len(sizes), int(sizes.max())))
+    block[clusters[order], places] = coded[order]
+    errors[clusters[order], places] = residuals[order]
+    leverage = np.matmul(np.matmul(block, bread), block.transpose(0, 2, 1))
+    values, vectors = np.linalg.eigh(np.eye(leverage.shape[1]) - leverage)
+    # A direction that the fit reproduces exactly has no residual to enlarge.
+    roots = np.where(values > 1e-9, 1 / np.sqrt(np.maximum(values, 1e-9)), 0.0)
+    turned = np.einsum("gij,gi->gj", vectors, errors) * roots
+    enlarged = np.einsum("gij,gj->gi", vectors, turned)
+    scores: Floats = np.einsum("gmk,gm->gk", block, enlarged)
+    return scores

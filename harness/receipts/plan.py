@@ -1,0 +1,123 @@
+"""What an audit will run, what it can see, and what it costs: fixed before the first call."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+from pydantic import Field
+
+from harness.core import BadInput, Value
+from harness.receipts.boundaries import boundaries, critical
+
+LOOKS = (0.5, 0.75, 1.0)
+"""Shares of the rollouts at which an audit may stop."""
+VARIANCE = 0.2
+"""Assumed variance of a rollout's result within its task, where a coin has 0.25: tasks differ."""
+LEAST_TASKS = 8
+"""Fewer say nothing about tasks like them."""
+
+
+class AuditPlan(Value):
+    """The plan of an audit.
+
+    Attributes:
+        units: how many units are judged.
+        tasks: how many tasks are run.
+        pairs: complementary pairs of rollouts in all.
+        alpha: probability that any interval of any unit misses.
+        width: half-width that is narrow enough to stop, in probability; 0 for never.
+        futility: stop when no unit that is open has this chance of a verdict any more; 0 for
+            never.
+        power: wanted for `detectable`.
+        variance: assumed, of a result within its task.
+    """
+
+    units: int = Field(ge=1)
+    tasks: int = Field(ge=2)
+    pairs: int = Field(ge=2)
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    width: float = Field(default=0.0, ge=0, lt=1)
+    # Left out of records where it is 0: those of before are still what they were.
+    futility: float = Field(default=0.0, ge=0, lt=1, exclude_if=lambda value: value == 0)
+    power: float = Field(default=0.8, gt=0, lt=1)
+    variance: float = Field(default=VARIANCE, gt=0, le=0.25)
+
+    @property
+    def rollouts(self) -> int:
+        """Rollouts at most."""
+        return 2 * self.pairs
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Rollouts at each look, whole pairs."""
+        ends = (2 * round(share * self.pairs) for share in LOOKS)
+        enough = (end for end in ends if end > self.units + min(self.tasks, end // 2) + 1)
+        return tuple(dict.fromkeys(enough))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Normal critical values of the looks."""
+        shares = tuple(end / self.rollouts for end in self.looks)
+        return boundaries(shares, self.alpha, self.units)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom at the end, if every rollout is valid."""
+        return min(self.tasks - 1, self.rollouts - self.tasks - self.units)
+
+    @property
+    def error(self) -> float:
+        """Expected standard error of an effect at the end: 2 sigma / sqrt(rollouts), enlarged by
+        what intercepts of tasks and the other units take."""
+        left = max(1, self.rollouts - self.tasks - self.units)
+        lost = (self.rollouts - self.tasks) / left
+        return 2 * (self.variance / self.rollouts * lost) ** 0.5
+
+    @property
+    def half_width(self) -> float:
+        """Expected half-width of the intervals at the end, in probability."""
+        return critical(self.values[-1], self.degrees) * self.error
+
+    @property
+    def detectable(self) -> float:
+        """Smallest true effect that one look at the end finds with the wanted power."""
+        return self.half_width + NormalDist().inv_cdf(self.power) * self.error
+
+    def __str__(self) -> str:
+        looks = ", ".join(map(str, self.looks))
+        return (
+            f"{self.units} units, {self.tasks} tasks, {self.rollouts} rollouts at most; looks at "
+            f"{looks}; expected +-{100 * self.half_width:.1f} points for all units together "
+            f"({100 * (1 - self.alpha):.0f} %); an effect of {100 * self.detectable:.1f} points "
+            f"is found with {100 * self.power:.0f} % power"
+        )
+
+
+def plan_audit(
+    units: int,
+    tasks: int,
+    rollouts: int,
+    *,
+    width: float = 0.0,
+    alpha: float = 0.05,
+    futility: float = 0.0,
+) -> AuditPlan:
+    """Spread rollouts over tasks: as many tasks as possible, with two pairs each.
+
+    Raises:
+        BadInput: if that cannot tell the units apart.
+    """
+    pairs = rollouts // 2
+    chosen = min(tasks, max(2, pairs // 2))
+    if units < 1:
+        raise BadInput("the skill has no unit to audit: nothing under its headings, no files")
+    if tasks < LEAST_TASKS:
+        raise BadInput(f"expected a suite of {LEAST_TASKS} tasks or more, got {tasks}")
+    needed = 2 * (units + LEAST_TASKS)
+    if rollouts < needed:
+        raise BadInput(
+            f"{rollouts} rollouts cannot tell {units} units apart: expected {needed} or more"
+        )
+    return AuditPlan(
+        units=units, tasks=chosen, pairs=pairs, alpha=alpha, width=width, futility=futility
+    )

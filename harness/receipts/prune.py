@@ -1,0 +1,112 @@
+"""The smaller skill that a receipt suggests, judged by the gate on tasks the audit did not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.core import BadInput, Value, loops
+from harness.evals.session import Evaluator, records
+from harness.evals.suite import LoadedSuite, load_suite
+from harness.evals.types import ItemRecord
+from harness.evolve.gate import sequential_gate
+from harness.evolve.types import GateResult
+from harness.receipts.cutting import cut
+from harness.receipts.receipt import Receipt
+from harness.receipts.rollouts import write_files
+from harness.receipts.settings import AuditSettings
+from harness.skills import count_tokens, load_skill
+from harness.stats.sequential import SequentialPlan
+
+LEAST_TASKS = 20
+"""Fewer tasks than these decide nothing."""
+
+
+class Pruned(Value):
+    """A proposal.
+
+    Attributes:
+        skill: directory of the smaller skill; the audited one is not touched.
+        dropped: ids of the units that are left out.
+        tokens: of SKILL.md before and after.
+        gate: the smaller skill against the whole one; None where no tasks were left to judge on.
+    """
+
+    skill: Path
+    dropped: tuple[str, ...]
+    tokens: tuple[int, int]
+    gate: GateResult | None
+
+    def __str__(self) -> str:
+        before, after = self.tokens
+        head = f"without {', '.join(self.dropped)}: {before} to {after} tokens, {self.skill}"
+        if self.gate is None:
+            return f"{head}\nnot gated: no tasks are left that the audit did not run"
+        found = f"{head}\ngate: {self.gate.verdict} ({self.gate.reason})"
+        if self.gate.ci95 is not None:
+            found += f"; at worst {100 * self.gate.ci95[0]:+.1f} points (95 %)"
+        return found
+
+
+def suggested(receipt: Receipt) -> tuple[int, ...]:
+    """Numbers of the units to drop: those that hurt, and those that show nothing and of which the
+    estimate is not above zero. Others stay, because small helps add up."""
+    return tuple(
+        number
+        for number, unit in enumerate(receipt.units)
+        if unit.verdict == "hurts"
+        or (unit.verdict == "nothing detectable" and unit.effect.estimate <= 0)
+    )
+
+
+def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
+    """Write the smaller skill into the run folder, and let the gate compare it with the whole.
+
+    Raises:
+        BadInput: if the receipt suggests nothing to leave out.
+    """
+    whole = load_skill(settings.skill)
+    parsed, gone = cut(whole), suggested(receipt)
+    if not gone:
+        raise BadInput("nothing to prune: no unit hurts or has an estimate of zero or less")
+    small = parsed.render([unit.number for unit in parsed.units if unit.number not in gone])
+    folder = run / "pruned" / whole.name
+    write_files(small, folder)
+    left = _left(settings, receipt)
+    gate = None
+    if len(left.tasks) >= LEAST_TASKS:
+        gate = loops.run(_gate(settings, left, folder, run))
+    return Pruned(
+        skill=folder,
+        dropped=tuple(parsed.units[number].id for number in gone),
+        tokens=(count_tokens(whole.text), count_tokens(small.text)),
+        gate=gate,
+    )
+
+
+def _left(settings: AuditSettings, receipt: Receipt) -> LoadedSuite:
+    """The suite without the tasks that the audit ran."""
+    from harness.receipts.session import prepare
+
+    whole = load_suite(settings.suite, settings.split)
+    used = {task.id for task in prepare(settings).suite.tasks}
+    assert receipt.tasks <= len(used), "the receipt is of these settings"
+    return whole.model_copy(update={"tasks": tuple(t for t in whole.tasks if t.id not in used)})
+
+
+async def _gate(settings: AuditSettings, left: LoadedSuite, small: Path, run: Path) -> GateResult:
+    chosen = settings.evaluation().model_copy(update={"limit": None})
+
+    async def attempts(skill: Path, tasks: tuple[str, ...], name: str) -> list[ItemRecord]:
+        wanted = set(tasks)
+        rows = tuple(task for task in left.tasks if task.id in wanted)
+        folder = run / "gate" / f"{name}-{rows[0].id.replace('/', '_')}-{len(rows)}"
+        await Evaluator(chosen, left.model_copy(update={"tasks": rows})).run(folder, skill)
+        return records(folder)
+
+    return await sequential_gate(
+        lambda tasks: attempts(settings.skill, tasks, "whole"),
+        lambda tasks: attempts(small, tasks, "pruned"),
+        [task.id for task in left.tasks],
+        SequentialPlan(tasks=len(left.tasks)),
+        seed=settings.seed,
+    )

@@ -1,0 +1,183 @@
+"""From attempts to precision, recall and confusion; what is invalid counts in none of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from harness.core import Value
+from harness.evals.types import ItemRecord
+from harness.receipts.trigger.queries import Query
+from harness.stats.paired import pass_rate_interval
+
+NONE, INVALID = "(none)", "(invalid)"
+
+
+class Share(Value):
+    """A share of attempts.
+
+    Attributes:
+        hits: of `n`.
+        n: valid attempts.
+        invalid: attempts that say nothing; in neither `hits` nor `n`.
+        value: hits / n; None without a valid attempt, and where the run is invalid.
+        ci95: 95 % score interval, attempts at one query being one cluster; None where `value` is,
+            and for several attempts at one query only.
+    """
+
+    hits: int
+    n: int
+    invalid: int
+    value: float | None
+    ci95: tuple[float, float] | None
+
+
+class SkillTrigger(Value):
+    """How well a description loads its skill, and only it.
+
+    Attributes:
+        control: of the queries that name the skill, the share that loaded it.
+        recall: of the queries that should load it, the share that did.
+        precision: of the queries that loaded it, the share that should have. It depends on the mix
+            of queries; `on_none` and `on_siblings` do not.
+        on_none: of the queries that no skill of the library is for, the share that loaded it.
+        on_siblings: of the queries for other skills, the share that loaded it.
+        valid: whether the control fired; otherwise no figure has a value.
+        why: why not, or "".
+    """
+
+    skill: str
+    control: Share
+    recall: Share
+    precision: Share
+    on_none: Share
+    on_siblings: Share
+    valid: bool
+    why: str = ""
+
+
+class TriggerReport(Value):
+    """The end of `harness skill trigger`, as `--json` prints it.
+
+    Attributes:
+        skills: the tested skills.
+        confusion: expected skill -> what was loaded first -> attempts; `(none)` and `(invalid)`
+            are columns, `(none)` also a row. Controls are not in it.
+        queries: number of queries by where they are from: file, drafted, model.
+        mode: `discovered`: the agent saw names and descriptions only.
+        valid: whether every tested skill's control fired.
+    """
+
+    run: str
+    agent: str
+    model: str
+    simulated: bool
+    library: tuple[str, ...]
+    skills: tuple[SkillTrigger, ...]
+    confusion: dict[str, dict[str, int]]
+    queries: dict[str, int]
+    attempts: int
+    invalid: int
+    reasons: dict[str, int]
+    tokens: int
+    cost_usd: float | None
+    mode: str = "discovered"
+    valid: bool
+
+
+class Attempt(Value):
+    """One attempt at one query: what was loaded, in order; None where that is not known."""
+
+    query: Query
+    item: ItemRecord
+    loaded: tuple[str, ...] | None
+
+
+def attempts_of(items: Iterable[ItemRecord], queries: Sequence[Query]) -> tuple[Attempt, ...]:
+    """Attempts with their queries, from the item records of a run."""
+    known = {query.task.id: query for query in queries}
+    return tuple(
+        Attempt(
+            query=known[item.task_id],
+            item=item,
+            loaded=None if item.outcome == "invalid" else tuple(json.loads(item.answer or "[]")),
+        )
+        for item in items
+        if item.task_id in known
+    )
+
+
+def judge(skill: str, attempts: Sequence[Attempt]) -> SkillTrigger:
+    """The figures of one skill."""
+
+    def opened(one: Attempt) -> bool:
+        return skill in (one.loaded or ())
+
+    asked = [one for one in attempts if not one.query.control]
+    control = [one for one in attempts if one.query.control and one.query.expect == skill]
+    should = [one for one in asked if one.query.expect == skill]
+    none = [one for one in asked if one.query.expect is None and one.query.wrong in (None, skill)]
+    siblings = [one for one in asked if one.query.expect not in (None, skill)]
+    fired = [one for one in (*should, *none, *siblings) if opened(one)]
+    checked = _share(control, opened)
+    lost = next((one.item.reason for one in (*control, *should) if one.loaded is None), "")
+    why = _why(skill, checked, _share(should, opened), lost)
+
+    def shown(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
+        share = _share(group, hit)
+        return share.model_copy(update={"value": None, "ci95": None}) if why else share
+
+    return SkillTrigger(
+        skill=skill,
+        control=checked,
+        recall=shown(should, opened),
+        precision=shown(fired, lambda one: one.query.expect == skill),
+        on_none=shown(none, opened),
+        on_siblings=shown(siblings, opened),
+        valid=not why,
+        why=why,
+    )
+
+
+def _why(skill: str, control: Share, recall: Share, lost: str) -> str:
+    """Why the figures of a skill say nothing: the client does not load it even by its name."""
+    if not control.n:
+        return (
+            f"no query that names {skill!r} gave a valid attempt ({control.invalid} invalid, the "
+            f"first: {lost[:200]})"
+        )
+    if 2 * control.hits <= control.n:
+        return (
+            f"the positive control failed: {control.hits} of {control.n} queries that name "
+            f"{skill!r} loaded it, so this agent shows nothing about descriptions"
+        )
+    if recall.invalid and not recall.n:
+        return f"all {recall.invalid} attempts that should load {skill!r} are invalid: {lost[:200]}"
+    return ""
+
+
+def _share(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
+    valid = [one for one in group if one.loaded is not None]
+    hits = sum(map(hit, valid))
+    outcomes = [
+        one.item.model_copy(update={"outcome": "pass" if hit(one) else "fail"}) for one in valid
+    ]
+    return Share(
+        hits=hits,
+        n=len(valid),
+        invalid=len(group) - len(valid),
+        value=hits / len(valid) if valid else None,
+        ci95=pass_rate_interval(outcomes),
+    )
+
+
+def confusion(attempts: Sequence[Attempt]) -> dict[str, dict[str, int]]:
+    """Expected skill -> first loaded skill -> attempts, controls left out."""
+    table: dict[str, Counter[str]] = {}
+    for one in attempts:
+        if one.query.control or one.query.wrong:
+            continue
+        first = INVALID if one.loaded is None else next(iter(one.loaded), NONE)
+        table.setdefault(one.query.expect or NONE, Counter())[first] += 1
+    return {row: dict(sorted(cells.items())) for row, cells in sorted(table.items())}

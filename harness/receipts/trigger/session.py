@@ -1,0 +1,265 @@
+"""From settings to a report: queries become the tasks of an eval run in a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.agents.types import ToolProtocol
+from harness.core import BadInput, Score, Task, Usage, digest
+from harness.core.rundir import RunReader, new_run_id
+from harness.core.score import failed, passed
+from harness.evals.plan import EvalPlan
+from harness.evals.runner import finished_items, run_eval
+from harness.evals.session import (
+    EvalSettings,
+    ProgressHook,
+    SuiteSettings,
+    agent_model_spec,
+    open_agent_model,
+)
+from harness.evals.suite import LoadedSuite, Suite
+from harness.models.calls import CallStore
+from harness.models.types import Model, Sampling
+from harness.receipts.library import skills_in
+from harness.receipts.rollouts import write_files
+from harness.receipts.trigger.drafting import draft_controls, draft_queries
+from harness.receipts.trigger.probes import REACT, open_probe
+from harness.receipts.trigger.queries import Query, query_of, read_queries
+from harness.receipts.trigger.report import TriggerReport, attempts_of, confusion, judge
+from harness.skills import Skill, load_skill
+
+TURNS = 3
+LONGEST_REPLY = {"text": 256, "native": 4096}
+"""Tokens of a reply. A model that answers in the text protocol is a small one."""
+
+
+class TriggerSettings(SuiteSettings):
+    """Everything `harness skill trigger` takes, with the command line's defaults.
+
+    Attributes:
+        skill: the skill directory, or a folder of them, that is tested.
+        library: skills beside it, or folders of them.
+        queries: file of queries; None to draft them from the descriptions.
+        epochs: attempts per query.
+        loaded: regular expression for a client's output.
+        protocol: of `graph:react`; `auto` is text for the embedded engine, which takes no tools.
+    """
+
+    suite: str = "trigger"
+    skill: Path
+    library: tuple[Path, ...] = ()
+    queries: Path | None = None
+    epochs: int = 1
+    loaded: str | None = None
+    protocol: Literal["auto", "native", "text"] = "auto"
+
+    def evaluation(self) -> EvalSettings:
+        """The same for an eval run."""
+        return EvalSettings(**self.model_dump(include=set(SuiteSettings.model_fields)))
+
+
+class Library:
+    """The skills at hand.
+
+    Attributes:
+        tested: names of the skills that are tested.
+        skills: all of them, tested ones first.
+    """
+
+    def __init__(self, settings: TriggerSettings) -> None:
+        folders = skills_in(settings.skill)
+        if not folders:
+            raise BadInput(f"expected a skill, or a folder of skills, at {str(settings.skill)!r}")
+        own = {path.resolve() for path in folders}
+        beside = [path for one in settings.library for path in skills_in(one)]
+        beside = [path for path in dict.fromkeys(beside) if path.resolve() not in own]
+        self.skills: tuple[Skill, ...] = tuple(map(load_skill, [*folders, *beside]))
+        self.tested = tuple(one.name for one in self.skills[: len(folders)])
+        self.names = tuple(one.name for one in self.skills)
+        twice = sorted(name for name, count in Counter(self.names).items() if count > 1)
+        if twice:
+            raise BadInput(f"two skills are named {twice[0]!r}: a client would load either")
+
+    def write(self, folder: Path) -> None:
+        """Write every skill into a folder of its name."""
+        shutil.rmtree(folder, ignore_errors=True)
+        for one in self.skills:
+            write_files(one, folder / one.name)
+
+
+@dataclass(frozen=True)
+class _Plan(EvalPlan):
+    """A run of queries: another library or client is another run."""
+
+    library: str = ""
+
+    def lock(self, model: Model) -> dict[str, Any]:
+        return {**super().lock(model), "kind": "trigger", "library": self.library}
+
+
+class _Loading:
+    """The queries as a task family: right is what loaded, and nothing else is looked at."""
+
+    name = "trigger"
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """The query is the prompt."""
+        return task.prompt
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Whether the skills that were loaded are the expected ones."""
+        found: list[str] = json.loads(answer or "[]")
+        query = query_of(task)
+        if query.expect is not None:
+            right = query.expect in found
+        else:
+            right = query.wrong not in found if query.wrong else not found
+        said = ", ".join(found) or "nothing"
+        return passed(f"loaded {said}") if right else failed(f"loaded {said}")
+
+
+def queries_for(settings: TriggerSettings, library: Library) -> tuple[Query, ...]:
+    """The queries of a run: those of the file, or drafted ones; controls are added where a tested
+    skill has none.
+
+    Raises:
+        BadInput: for a file that cannot be used, or without a query that should load a tested
+            skill.
+    """
+    if settings.queries is None:
+        found = draft_queries(library.skills)
+    else:
+        found = read_queries(settings.queries, library.tested, library.names)
+    controlled = {one.expect for one in found if one.control}
+    missing = [name for name in library.tested if name not in controlled]
+    kept = [one for one in found if not one.control or one.expect in library.tested]
+    wanted = {one.expect for one in kept if not one.control}
+    lacking = [name for name in library.tested if name not in wanted]
+    if lacking:
+        where = settings.queries or "its description: write some, and give --queries FILE"
+        raise BadInput(f"no query that should load {lacking[0]!r} in {where}")
+    return (*draft_controls(missing), *kept)
+
+
+def plan_of(settings: TriggerSettings) -> dict[str, Any]:
+    """What a run would do, for `--dry-run`; no model is called."""
+    library = Library(settings)
+    queries = queries_for(settings, library)
+    attempts = len(queries[: settings.limit]) * settings.epochs
+    return {
+        "tested": list(library.tested),
+        "library": list(library.names),
+        "queries": [one.model_dump(mode="json", exclude_none=True) for one in queries],
+        "attempts": attempts,
+        "calls_at_most": attempts * TURNS,
+        "agent": settings.agent or REACT,
+        "model": agent_model_spec(settings.models),
+    }
+
+
+def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) -> TriggerReport:
+    """Ask the queries and report what loaded.
+
+    Raises:
+        BadInput: before any call, for what cannot be used.
+        LimitReached: when a budget is spent; finished attempts are kept.
+    """
+    library = Library(settings)
+    queries = queries_for(settings, library)
+    out = settings.resume or settings.out or Path("runs") / new_run_id("trigger")
+    if settings.resume is not None:
+        RunReader(settings.resume)
+    elif (out / "run.json").exists():
+        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+    asyncio.run(_run(settings, library, queries, out, show))
+    return read_trigger(out, library, queries)
+
+
+async def _run(
+    settings: TriggerSettings,
+    library: Library,
+    queries: Sequence[Query],
+    out: Path,
+    show: ProgressHook | None,
+) -> None:
+    plan = _plan(settings, library, queries, out)
+    with CallStore(out / "calls.sqlite") as calls:
+        async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
+            library.write(out / "library")
+            await run_eval(
+                plan,
+                out,
+                model=model,
+                family=lambda task: _Loading(),
+                concurrency=settings.concurrency,
+                on_progress=None if show is None else partial(show, out.name),
+            )
+
+
+def _plan(
+    settings: TriggerSettings, library: Library, queries: Sequence[Query], out: Path
+) -> _Plan:
+    folder = (out / "library").absolute()
+    agent = open_probe(settings.agent or REACT, library.skills, folder, settings.loaded)
+    protocol = _protocol(settings)
+    suite = Suite(
+        name="trigger",
+        skill_mode="discovered",
+        max_turns=TURNS,
+        protocol=protocol,
+        tools=(),
+        sampling=Sampling(max_tokens=LONGEST_REPLY[protocol]),
+    )
+    tasks = tuple(one.task for one in queries)
+    single = folder / library.tested[0] if len(library.tested) == 1 else None
+    return _Plan(
+        suite=LoadedSuite(suite=suite, split=None, tasks=tasks, base=folder, root=folder),
+        agent=agent,
+        epochs=settings.epochs,
+        seed=settings.seed,
+        limit=settings.limit,
+        library=digest([[one.name, one.digest] for one in library.skills] + [settings.loaded]),
+        skill=single if agent.spec.startswith("cmd:") else None,
+    )
+
+
+def _protocol(settings: TriggerSettings) -> ToolProtocol:
+    if settings.protocol != "auto":
+        return settings.protocol
+    return "text" if agent_model_spec(settings.models).startswith("local/") else "native"
+
+
+def read_trigger(out: Path, library: Library, queries: Sequence[Query]) -> TriggerReport:
+    """The report of a run folder; what could not be asked is invalid in it."""
+    reader = RunReader(out)
+    lock = reader.lock
+    items = finished_items(reader)
+    attempts = attempts_of(items, queries)
+    lost = [item.reason for item in items if item.outcome == "invalid"]
+    skills = tuple(judge(name, attempts) for name in library.tested)
+    usage = sum((item.usage for item in items), Usage())
+    return TriggerReport(
+        run=out.name,
+        agent=lock["agent"],
+        model=lock["model"],
+        simulated=lock["simulated"],
+        library=library.names,
+        skills=skills,
+        confusion=confusion(attempts),
+        queries=dict(Counter(one.origin for one in queries)),
+        attempts=len(items),
+        invalid=len(lost),
+        reasons=dict(Counter(one[:200] for one in lost).most_common(5)),
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        valid=all(one.valid for one in skills),
+    )

@@ -1,0 +1,117 @@
+"""`harness record -- COMMAND` and `harness record --replay DIR -- COMMAND`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.lazy import intent
+from harness.cli.shared import emit, json_option
+
+if TYPE_CHECKING:
+    from harness.record import Report
+
+_PATH = click.Path(path_type=Path, file_okay=False)
+
+
+@intent("Look inside")
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    short_help="Run an agent of any kind; record its model calls, or replay them.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--out", type=_PATH, help="Folder of the recording. Default: runs/record-<time>.")
+@click.option("--replay", type=_PATH, help="Answer from this recording; the upstream is not asked.")
+@click.option(
+    "--upstream",
+    metavar="URL|SPEC",
+    help="Who answers: a base URL, or a model such as local/smollm2-135m. Default: what "
+    "OPENAI_BASE_URL and ANTHROPIC_BASE_URL name, else the providers.",
+)
+@click.option(
+    "--translate",
+    is_flag=True,
+    help="--upstream speaks chat completions only: messages and responses are translated for it.",
+)
+@click.option("--cache/--no-cache", default=True, help="Ask again what --out holds an answer to?")
+@click.option(
+    "--context",
+    "shortening",
+    metavar="compress[:TOKENS]",
+    help="Shorten large tool outputs to what the question needs (default 2000 tokens each); the "
+    "model gets a tool that gives back what was left out.",
+)
+@click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
+@click.option("--budget-usd", type=float, help="Refuse calls that could cost more than this.")
+@click.option("--budget-tokens", type=int, help="The same in tokens.")
+@click.option("--budget-calls", type=int, help="The same in calls.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
+@json_option
+@click.pass_context
+def record(
+    context: click.Context,
+    command: tuple[str, ...],
+    out: Path | None,
+    replay: Path | None,
+    upstream: str | None,
+    translate: bool,
+    cache: bool,
+    shortening: str | None,
+    critic: str,
+    budget_usd: float | None,
+    budget_tokens: int | None,
+    budget_calls: int | None,
+    port: int,
+    as_json: bool,
+) -> None:
+    """Run COMMAND, an agent of any kind, and record all its model calls; or replay them.
+
+    The base URLs of OpenAI's and Anthropic's clients lead to a proxy on 127.0.0.1. Keys pass
+    through it and are never stored. The exit code is the command's.
+
+    Example: harness record --out runs/mine -- python my_agent.py
+    """
+    from harness.core.rundir import new_run_id
+    from harness.models.budget import Budget
+    from harness.record import Plan, find_upstream, parse_settings, run
+
+    if replay is not None and (out is not None or upstream is not None or translate):
+        raise click.UsageError("--replay asks nobody and writes nothing: drop --out and --upstream")
+    plan = Plan(
+        replay or out or Path("runs") / new_run_id("record"),
+        None if replay is not None else find_upstream(upstream, translate=translate),
+        Budget(budget_usd, budget_tokens, budget_calls),
+        cache=cache,
+        port=port,
+        context=parse_settings(shortening, critic) if shortening else None,
+        quiet_stdout=as_json,
+    )
+    report = run(plan, command)
+    if as_json:
+        emit(report, as_json, "")
+    click.echo(_summary(report), err=True)
+    context.exit(_exit_code(report))
+
+
+def _summary(report: Report) -> str:
+    lines = [
+        f"{report.requests} requests, {report.replayed} answered from the record, "
+        f"{len(report.trajectories)} trajectories: {report.folder}"
+    ]
+    if report.dropped_bytes:
+        lines.append(f"{report.dropped_bytes} bytes of a torn record were dropped")
+    if report.limit:
+        lines.append(report.limit)
+    lines += [f"not in the recording: {one}" for one in report.missing]
+    return "\n".join(lines)
+
+
+def _exit_code(report: Report) -> int:
+    """The command's; of one that ended well in spite of a refused request, the refusal's."""
+    if report.command_exit:
+        return report.command_exit
+    if report.missing:
+        return 5
+    return 3 if report.limit else 0

@@ -1,0 +1,61 @@
+"""`harness trajectories replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.shared import Progress, emit, json_option
+
+if TYPE_CHECKING:
+    from harness.evals.reexecution import Recalculation
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(short_help="Run the recorded code again and score it.")
+@click.argument("path", type=_PATH)
+@click.option("--tasks", type=_PATH, required=True, help="SpreadsheetBench folder or JSONL.")
+@click.option("--recalc", type=click.Choice(["both", "on", "off"]), default="both")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds of a run.")
+@click.option("--python", type=_PATH, help="Interpreter with other packages, e.g. older pandas.")
+@click.option("--sandbox", default="auto", show_default=True, help="Rung; see `harness doctor`.")
+@click.option("--out", type=_PATH, help="Keep the work folders of the runs here.")
+@json_option
+def replay(
+    path: Path,
+    tasks: Path,
+    recalc: Recalculation,
+    workers: int,
+    timeout: float,
+    python: Path | None,
+    sandbox: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the code recorded in PATH again, score it and compare with the recorded labels.
+
+    Example: harness trajectories replay runs.jsonl --tasks spreadsheetbench_tasks.jsonl
+    """
+    from harness.evals.reexecution import format_table, reexecute
+    from harness.sandbox import select
+    from harness.tasks import load_spreadsheetbench
+    from harness.trajectories import open_trajectories
+
+    runs = list(open_trajectories(path))
+    shown = Progress(len(runs), "replay")
+    report = reexecute(
+        runs,
+        load_spreadsheetbench(tasks),
+        sandbox=select(sandbox),
+        recalc=recalc,
+        workers=workers,
+        timeout_s=timeout,
+        python=python,
+        out=out,
+        progress=lambda done, _: shown.update(done, 0, 0, 0, None),
+    )
+    emit(report, as_json, format_table(report))

@@ -1,0 +1,1 @@
+from .transport import Translating as Translating

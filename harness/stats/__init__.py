@@ -1,0 +1,1 @@
+"""Statistics: numbers in, numbers out; intervals, paired and sequential tests, power."""

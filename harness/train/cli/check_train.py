@@ -1,0 +1,62 @@
+"""`harness check train`: the classifier of the verifier `trained`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.shared import emit, json_option
+from harness.core.errors import BadInput
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(short_help="Train the classifier of `trained`.")
+@click.option("--data", type=_PATH, required=True, help="Folder of the data sets.")
+@click.option("--wordnet", type=_PATH, required=True, help="Database files of WordNet 3.1.")
+@click.option("--out", type=_PATH, required=True, help="File of the classifier, with its report.")
+@click.option("--cache", type=_PATH, help="Folder that keeps features between runs.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the corruptions.")
+@click.option("--install", "installs", is_flag=True, help="Use the classifier from now on.")
+@json_option
+def train(
+    data: Path,
+    wordnet: Path,
+    out: Path,
+    cache: Path | None,
+    seed: int,
+    installs: bool,
+    as_json: bool,
+) -> None:
+    """Fit the classifier on tuning rows and, where they help, on texts corrupted by rule.
+
+    --data is the folder of `benchmarks/check_quality.py`. The same files and seed give the same
+    bytes. The encoder reads every claim: expect an hour on one core, or --cache from a run before.
+
+    Example: harness check train --data data/ --wordnet dict/ --out classifier.json
+    """
+    try:
+        from harness.train.verifier.session import train as run
+        from harness.train.verifier.session import write
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"training needs {error.name}: pip install 'agent-skill-harness[rag]'"
+        ) from error
+    for folder in (data, wordnet):
+        if not folder.is_dir():
+            raise BadInput(f"expected a folder, got {str(folder)!r}")
+    trained = run(data, wordnet, cache, seed)
+    write(trained, out)
+    if installs:
+        write(trained)
+        click.echo("the classifier is in place", err=True)
+    emit(trained.report, as_json, _text(trained.report, out))
+
+
+def _text(report: dict[str, Any], out: Path) -> str:
+    lines = [f"{'area under the curve, tuning part':<36}"]
+    lines += [f"  {name:<34}{value:.3f}" for name, value in report["auc_tuning"].items()]
+    rows = ", ".join(f"{count} {name}" for name, count in report["rows"].items())
+    return "\n".join([*lines, f"rows: {rows}; chosen: {report['chosen']}; written to {out}"])

@@ -1,0 +1,73 @@
+"""`harness compress train`: the token critic from labelled extracts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.shared import emit, json_option
+from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from harness.train.compressor import Report
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(short_help="Train the token critic.")
+@click.option("--data", type=_PATH, required=True, help="Folder with the training files.")
+@click.option("--out", type=_PATH, required=True, help="Checkpoint, manifest, report, weights.")
+@click.option("--encoder", type=_PATH, help="BERT to begin with. Default: all-MiniLM-L6-v2.")
+@click.option("--windows", type=click.IntRange(1), default=40_000, show_default=True)
+@click.option("--seed", type=int, default=7, show_default=True, help="Of everything random.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out.")
+@click.option("--install", "installs", is_flag=True, help="Use the weights, if they are better.")
+@json_option
+def train(
+    data: Path,
+    out: Path,
+    encoder: Path | None,
+    windows: int,
+    seed: int,
+    threads: int,
+    resume: bool,
+    installs: bool,
+    as_json: bool,
+) -> None:
+    """Train the token critic, export it, measure it on held-out groups, fit the fusion.
+
+    --data holds nq_oracle.jsonl, qed.jsonl, wice_dev.jsonl and qmsum_val.jsonl. 40,000 windows
+    take about an hour on one core; a run that was stopped goes on with --resume, to the same
+    weights.
+
+    Example: harness compress train --data extracts/ --out critic/ --install
+    """
+    try:
+        from harness.train.compressor import TrainOptions, install
+        from harness.train.compressor import train as run
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"training needs {error.name}: pip install 'agent-skill-harness[rag,train]'"
+        ) from error
+    if not data.is_dir():
+        raise BadInput(f"expected a folder of training files, got {str(data)!r}")
+    options = TrainOptions(
+        data=data, out=out, encoder=encoder, windows=windows, seed=seed, threads=threads
+    )
+    report = run(options, lambda line: click.echo(line, err=True), resume=resume)
+    if installs:
+        install(out)
+        click.echo("the weights are in place", err=True)
+    emit(report, as_json, _text(report, out))
+
+
+def _text(report: Report, out: Path) -> str:
+    lines = [f"{'held-out groups':<16}{'budget':>8}{'critic':>8}{'BM25':>8}"]
+    for source, budgets in report.critic.recall.items():
+        for budget, recall in budgets.items():
+            lexical = report.lexical.recall[source][budget]
+            lines.append(f"{source:<16}{budget:>8}{recall:>8.3f}{lexical:>8.3f}")
+    return "\n".join([*lines, f"mean recall {report.critic.mean:.4f}; weights in {out}"])

@@ -1,0 +1,136 @@
+"""The training loop: seeded, resumable, with a checkpoint every few minutes."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from harness.rag.retrieve.encoder import bundled_model
+from harness.train.compressor.batches import collate
+from harness.train.compressor.examples import read_examples
+from harness.train.compressor.labelled import mixture
+from harness.train.compressor.losses import batch_loss
+from harness.train.compressor.network import TokenCritic, new_critic
+from harness.train.compressor.options import TrainOptions
+from harness.train.compressor.windows import Window, WindowMaker, batches
+
+CHECKPOINT = "checkpoint.pt"
+REPORT_EVERY = 10
+
+
+def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
+    """Train; a run that was stopped goes on behind its checkpoint, to the same weights.
+
+    Returns:
+        the critic with the moving average of its weights.
+
+    Raises:
+        BadInput: if a training file is missing or malformed.
+    """
+    torch.set_num_threads(options.threads)
+    generator: Any = torch.random
+    generator.manual_seed(options.seed)
+    folder = options.encoder or bundled_model()
+    examples = [one for one in read_examples(options.data) if not one.passage.held_out]
+    state = _State(new_critic(folder, frozen=options.frozen), options)
+    state.resume()
+    recent: list[float] = []
+    saved = time.monotonic()
+    for batch in itertools.islice(_stream(examples, folder, options), state.steps, None):
+        if state.windows >= options.windows:
+            break
+        recent = [*recent[-49:], state.step(batch)]
+        if time.monotonic() - saved > options.save_s or state.windows >= options.windows:
+            state.save()
+            saved = time.monotonic()
+        if state.steps % REPORT_EVERY == 0:
+            loss = sum(recent) / len(recent)
+            tell(f"{state.windows} of {options.windows} windows, {state.steps} updates, "
+                 f"loss {loss:.4f}")  # fmt: skip
+    state.critic.load_state_dict(state.average)
+    return state.critic
+
+
+class _State:
+    """Weights, their average and the optimiser, as a checkpoint holds them."""
+
+    def __init__(self, critic: TokenCritic, options: TrainOptions) -> None:
+        self.critic, self._options = critic, options
+        self._path: Path = options.out / CHECKPOINT
+        heads = [p for m in (critic.tokens, critic.state, critic.mix) for p in m.parameters()]
+        body = [one for one in critic.encoder.parameters() if one.requires_grad]
+        groups = [
+            {"params": body, "rate": options.rate},
+            {"params": heads, "rate": options.head_rate},
+        ]
+        self._optimiser: Any = torch.optim.AdamW(groups, lr=options.rate, weight_decay=0.01)
+        self.average: dict[str, Tensor] = {
+            name: one.clone() for name, one in critic.state_dict().items()
+        }
+        self.steps = self.windows = 0
+
+    def step(self, batch: Sequence[Window]) -> float:
+        """One update; its masking has a seed of its own, so that it can be repeated."""
+        masking = random.Random(f"mask-{self._options.seed}-{self.steps}")
+        for group in self._optimiser.param_groups:
+            group["lr"] = group["rate"] * min(1.0, (self.steps + 1) / self._options.warm_up)
+        self.critic.eval()  # no dropout: hardly a window is seen twice
+        tags, sentences = self.critic(*collate(batch))
+        loss: Any = batch_loss(batch, tags, sentences, masking)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.critic.parameters(), 1.0)
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+        self.steps, self.windows = self.steps + 1, self.windows + len(batch)
+        # The first updates would weigh too much in an average of long memory.
+        decay = min(self._options.averaging, self.steps / (self.steps + 10))
+        with torch.no_grad():
+            for name, weight in self.critic.named_parameters():
+                if weight.requires_grad:
+                    self.average[name].lerp_(weight, 1 - decay)
+        return float(loss.detach())
+
+    def save(self) -> None:
+        """Written beside and moved: a kill leaves the checkpoint before."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".part")
+        torch.save(
+            {
+                "critic": self.critic.state_dict(),
+                "average": self.average,
+                "optimiser": self._optimiser.state_dict(),
+                "steps": self.steps,
+                "windows": self.windows,
+            },
+            beside,
+        )
+        beside.replace(self._path)
+
+    def resume(self) -> None:
+        """Take over a checkpoint, if there is one."""
+        if not self._path.exists():
+            return
+        found: dict[str, Any] = torch.load(self._path, weights_only=True)
+        self.critic.load_state_dict(found["critic"])
+        self._optimiser.load_state_dict(found["optimiser"])
+        self.average = found["average"]
+        self.steps, self.windows = found["steps"], found["windows"]
+
+
+def _stream(examples: Sequence[Any], folder: Path, o: TrainOptions) -> Iterator[list[Window]]:
+    """Batches without end, always the same for one seed."""
+    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    mixed = mixture(examples, o.seed)
+    maker = WindowMaker(mixed, tokenizer, o.seed)
+    for epoch in itertools.count():
+        yield from batches(maker, len(mixed), epoch, o.seed, o.batch_tokens)

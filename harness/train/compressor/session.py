@@ -1,0 +1,177 @@
+"""A whole training: manifest, loop, export, report; and putting better weights into place."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, Value, digest_file, write_atomic
+from harness.rag.compress.critics.fused import FUSION
+from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
+from harness.rag.compress.critics.token import TokenCritic
+from harness.rag.retrieve.encoder import bundled_model, open_encoder
+from harness.train.compressor.evaluation import Measured, held_questions, measure
+from harness.train.compressor.examples import FILES, read_examples
+from harness.train.compressor.joining import joined, read_facts
+from harness.train.compressor.options import TrainOptions
+
+MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
+
+
+class Manifest(Value):
+    """What weights were made from; a run goes on only with the same.
+
+    Attributes:
+        options: all but the folders, `fused_with`, `threads` and `save_s`.
+        data: file -> SHA-256.
+        encoder: SHA-256 of the weights that training begins with.
+        examples: source -> questions, the held-out ones not counted.
+        windows: that are trained on.
+    """
+
+    options: dict[str, Any]
+    data: dict[str, str]
+    encoder: str
+    examples: dict[str, int]
+    windows: int
+
+
+class Report(Value):
+    """What a training gave.
+
+    Attributes:
+        manifest: what it was made from.
+        weights: SHA-256 and bytes of `critic.onnx`.
+        critic: the trained critic on held-out groups.
+        lexical: BM25 on the same.
+    """
+
+    manifest: Manifest
+    weights: dict[str, str | int]
+    critic: Measured
+    lexical: Measured
+
+
+def train(
+    options: TrainOptions, tell: Callable[[str], None] = print, *, resume: bool = False
+) -> Report:
+    """Train, export to 8-bit ONNX, measure on held-out groups; writes all of it to `options.out`.
+
+    Args:
+        options: of the run.
+        tell: takes a line of progress.
+        resume: go on with the run in `options.out`.
+
+    Raises:
+        BadInput: if data are missing or malformed, `out` holds a run and `resume` is not set, or
+            the run there was begun with other options or data.
+    """
+    from harness.train.compressor.export import export_onnx
+    from harness.train.compressor.loop import fit
+
+    manifest = manifest_of(options)
+    _begin(options.out, manifest, resume=resume)
+    critic = fit(options, tell)
+    folder = options.out / WEIGHTS
+    export_onnx(critic, folder / "critic.onnx")
+    shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
+    return measured(options, manifest, tell)
+
+
+def measured(options: TrainOptions, manifest: Manifest, tell: Callable[[str], None]) -> Report:
+    """Report and fusion of exported weights; both are written beside them."""
+    folder = options.out / WEIGHTS
+    examples = read_examples(options.data)
+    questions = held_questions(examples, options.seed)
+    tell(f"measuring on {len(questions)} held-out questions")
+    report = Report(
+        manifest=manifest,
+        weights={
+            "sha256": digest_file(folder / "critic.onnx"),
+            "bytes": (folder / "critic.onnx").stat().st_size,
+        },
+        critic=measure(TokenCritic(folder), questions),
+        lexical=measure(LexicalCritic(), questions),
+    )
+    write_atomic(folder / REPORT, report.model_dump_json(indent=1) + "\n")
+    tell("fitting the fusion on held-out groups")
+    facts = joined(
+        read_facts(SHIPPED), TokenCritic(folder), open_encoder(options.fused_with), examples
+    )
+    write_atomic(folder / FUSION, json.dumps(facts, indent=1) + "\n")
+    return report
+
+
+def manifest_of(options: TrainOptions) -> Manifest:
+    """The manifest of a run with these options.
+
+    Raises:
+        BadInput: if a training file is missing or malformed.
+    """
+    used = [one for one in read_examples(options.data) if not one.passage.held_out]
+    sources = [one.passage.source for one in used]
+    apart = {"data", "out", "encoder", "fused_with", "threads", "save_s"}
+    return Manifest(
+        options=options.model_dump(mode="json", exclude=apart),
+        data={name: digest_file(options.data / name) for name in FILES},
+        encoder=digest_file(_encoder(options) / "model.safetensors"),
+        examples={name: sources.count(name) for name in sorted(set(sources))},
+        windows=options.windows,
+    )
+
+
+def install(trained: Path, folder: Path = SHIPPED) -> None:
+    """Put the weights of a run into `folder`, if its report is better than the one there.
+
+    Args:
+        trained: `options.out` of a finished run.
+        folder: what the critics `token` and `fused` read.
+
+    Raises:
+        BadInput: if the run is not finished, or its mean recall on held-out groups is not above
+            that of the weights in place on the same data.
+    """
+    new = _report(trained / WEIGHTS)
+    if new is None or not (trained / WEIGHTS / FUSION).is_file():
+        raise BadInput(f"expected a finished training in {str(trained)!r}: no {REPORT} there")
+    old = _report(folder)
+    if old and old.manifest.data == new.manifest.data and new.critic.mean <= old.critic.mean:
+        raise BadInput(
+            f"the weights in {str(folder)!r} have a mean recall of {old.critic.mean:.4f} on "
+            f"held-out groups, those in {str(trained)!r} {new.critic.mean:.4f}: not replaced"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("critic.onnx", "tokenizer.json", FUSION, REPORT):
+        write_atomic(folder / name, (trained / WEIGHTS / name).read_bytes())
+
+
+def _encoder(options: TrainOptions) -> Path:
+    return options.encoder or bundled_model()
+
+
+def _report(folder: Path) -> Report | None:
+    path = folder / REPORT
+    return Report.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _begin(out: Path, manifest: Manifest, *, resume: bool) -> None:
+    path = out / MANIFEST
+    if path.exists() and not resume:
+        raise BadInput(f"{str(out)!r} holds a training already: --resume, or another --out")
+    if path.exists():
+        begun = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+        if begun != manifest:
+            changed = [
+                name for name in Manifest.model_fields
+                if getattr(begun, name) != getattr(manifest, name)
+            ]  # fmt: skip
+            raise BadInput(
+                f"the training in {str(out)!r} was begun with other {', '.join(changed)}: "
+                f"{json.dumps(begun.options)}"
+            )
+        return
+    write_atomic(path, manifest.model_dump_json(indent=1) + "\n")

@@ -1,0 +1,1 @@
+"""Images: the VQA family, its tools and premise verification."""

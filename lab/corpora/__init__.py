@@ -1,0 +1,1 @@
+"""The laboratory: simulators, planted worlds, generators of corpora. Not in the wheel."""

@@ -1,0 +1,68 @@
+"""Our generated corpora, as the plugin `lab` of `harness.corpora`."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from harness.core import Task
+from harness.corpora.catalogue import Generator, Split, generated_corpus
+from harness.corpora.reading import write_readings
+from lab.corpora import dossier, folio, institute, ledger, ruler
+
+
+def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None) -> list[Task]:
+    return write_readings(islice(ruler.ruler_readings(length, split), limit), out, split)
+
+
+def _ruler(length: str) -> Generator:
+    """RULER of one length; `ruler-` is followed by a name of its lengths."""
+    tokens = ruler.LENGTHS[length]
+    per_task = sum(ruler.split_size(split, tokens) for split in ledger.PER_STRATUM)
+    corpus = generated_corpus(
+        f"ruler-{length}",
+        f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
+        per_task * len(ruler.TASKS),
+        f" --limit {len(ruler.TASKS)}",
+    )
+    return Generator(corpus, partial(_write_ruler, tokens))
+
+
+_OURS = (
+    Generator(
+        generated_corpus(
+            "ledger",
+            "Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
+            sum(ledger.split_size(split) for split in ledger.PER_STRATUM),
+        ),
+        ledger.write_split,
+    ),
+    Generator(
+        generated_corpus(
+            "institute",
+            "Questions of two and three hops over the documents of an invented institute",
+            sum(institute.SIZES.values()),
+        ),
+        institute.write_split,
+    ),
+    Generator(
+        generated_corpus(
+            "dossier",
+            "Long invented manuals, minutes and logs, questions of one place and of two",
+            sum(dossier.SIZES.values()),
+        ),
+        dossier.write_split,
+    ),
+    Generator(
+        generated_corpus(
+            "folio",
+            "Charts, receipts, pages and diagrams drawn by us, with exact answers",
+            sum(folio.SIZES.values()),
+            " (needs the extra vqa)",
+        ),
+        folio.write_split,
+    ),
+    *map(_ruler, ruler.LENGTHS),
+)
+CORPORA = {generator.corpus.name: generator for generator in _OURS}

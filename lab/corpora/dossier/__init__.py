@@ -1,0 +1,109 @@
+"""The dossier: long documents (manuals, minutes, logs) with questions of one place and of two.
+
+Documents have 8,000 to 16,000 tokens of the packaged tokenizer. No document is in two splits, and
+the last wording of every fact and question comes in test only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from harness.core import Task
+from harness.corpora.reading import Evidence, Reading, Source, write_readings
+from harness.corpora.writing import check_limit
+from lab.corpora.dossier import manual, minutes, watch
+from lab.corpora.dossier.page import Page, Question, Wording, pad, render
+
+DOCUMENTS = {"train": 1, "selection": 1, "test": 2}
+"""Documents of each kind in a split."""
+QUESTIONS = 20
+"""Questions about a document: half of one place, half of two."""
+TOKENS = (8_200, 15_500)
+SEED = 20261121
+
+
+class Kind(NamedTuple):
+    """How documents of a kind are drawn up, and what fills them."""
+
+    page: Callable[[Wording, int], Page]
+    small_talk: Callable[[Random], str]
+
+
+KINDS = {
+    "manual": Kind(manual.manual, manual.small_talk),
+    "minutes": Kind(minutes.minutes, minutes.small_talk),
+    "log": Kind(watch.watch, watch.small_talk),
+}
+SIZES = {split: count * len(KINDS) * QUESTIONS for split, count in DOCUMENTS.items()}
+
+
+def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEED) -> list[Task]:
+    """Write `<split>.jsonl` and its documents; the same bytes every time.
+
+    Args:
+        split: train, selection or test.
+        out: folder.
+        limit: only so many questions; kinds and numbers of places take turns.
+        seed: another seed gives other documents.
+
+    Raises:
+        BadInput: if `limit` is below 1, or the folder cannot be written.
+    """
+    check_limit(limit)
+    return write_readings(dossier_readings(split, seed)[:limit], out, split)
+
+
+def dossier_readings(split: str, seed: int = SEED) -> list[Reading]:
+    """The questions of a split, documents in turn, one place and two places in turn.
+
+    Args:
+        split: train, selection or test.
+        seed: another seed gives other documents.
+    """
+    by_document = [
+        _readings(kind, number, split, seed) for number in range(DOCUMENTS[split]) for kind in KINDS
+    ]
+    return [reading for turn in zip(*by_document, strict=True) for reading in turn]
+
+
+def _readings(kind: str, number: int, split: str, seed: int) -> list[Reading]:
+    chance = Random(f"dossier:{seed}:{split}:{kind}:{number}")
+    # Years of documents differ by their number: those of the splits must not meet.
+    place = number + list(DOCUMENTS).index(split) * 2
+    page = KINDS[kind].page(Wording(chance, split == "test"), place)
+    tokens = chance.randint(*TOKENS)
+    pad(page, tokens, lambda: KINDS[kind].small_talk(chance), chance)
+    doc = f"{kind}.txt"
+    text, places = render(page, doc, chance)
+    source = Source(id=doc, text=text)
+    name = f"dossier-{split}-{kind}-{number}"
+    return [
+        _reading(f"{name}-{at:02}", one, source, places, kind)
+        for at, one in enumerate(_chosen(page.questions, chance))
+    ]
+
+
+def _chosen(questions: list[Question], chance: Random) -> list[Question]:
+    """As many of one place as of two, in turn."""
+    by_places = [[one for one in questions if len(one.facts) == places] for places in (1, 2)]
+    ones, twos = (chance.sample(found, QUESTIONS // 2) for found in by_places)
+    return [one for pair in zip(ones, twos, strict=True) for one in pair]
+
+
+def _reading(
+    name: str, question: Question, source: Source, places: dict[str, Evidence], kind: str
+) -> Reading:
+    count = len(question.facts)
+    return Reading(
+        id=name,
+        family="longdoc",
+        question=question.text,
+        answers=question.answers,
+        metric="em",
+        sources=(source,),
+        evidence=tuple(places[fact] for fact in question.facts),
+        meta={"stratum": f"{kind}, {'one place' if count == 1 else 'two places'}"},
+    )

@@ -1,0 +1,135 @@
+"""From facts to documents: sentences, pronouns, small talk, and where every fact stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from harness.corpora.reading import Evidence, Source
+from lab.corpora.institute.relations import BY_KIND, Kind, Relation
+from lab.corpora.institute.world import Thing, World
+
+OPENINGS: dict[Kind, tuple[str, ...]] = {
+    "person": ("{name} works at the Brandsund Institute.", "Staff file: {name}.",
+               "Few corridors are without a story about {name}.", "This note is about {name}."),
+    "department": ("{name} is one of ten at the Brandsund Institute.", "Facts about {name}.",
+                   "{name} is smaller than its reputation."),
+    "site": ("{name} is among the premises of the Brandsund Institute.", "A page on {name}.",
+             "Everybody at the institute knows the way to {name}."),
+    "project": ("{name} is under way.", "Project sheet: {name}.", "{name} began as an idea over "
+                "lunch."),
+    "supplier": ("{name} is a firm that the institute has a contract with.", "Vendor record: "
+                 "{name}.", "The purchasing office has dealt with {name} for a long time."),
+    "vessel": ("{name} belongs to the fleet of the Brandsund Institute.", "Ship's card: {name}.",
+               "{name} is not the fastest of boats."),
+    "incident": ("{name} is still talked about.", "Report on {name}.", "The safety file has an "
+                 "entry on {name}."),
+    "policy": ("{name} is binding for everybody at the Brandsund Institute.", "Summary of {name}.",
+               "New colleagues are handed {name} in their first week."),
+}  # fmt: skip
+PRONOUNS: dict[Kind, tuple[str, ...]] = {
+    "person": ("this colleague", "our colleague", "{last}"),
+    "department": ("it", "the department"),
+    "site": ("it", "the building"),
+    "project": ("it", "the project"),
+    "supplier": ("it", "the firm", "the company"),
+    "vessel": ("it", "the vessel", "the ship"),
+    "incident": ("it", "the incident"),
+    "policy": ("it", "the policy"),
+}
+ASIDES: dict[Kind, tuple[str, ...]] = {
+    "person": ("A bicycle in the yard shows whether {it} is in.", "The coffee of {it} is feared.",
+               "{it} prefers letters to calls."),
+    "department": ("{it} has the best view of the harbour.", "Open days at {it} are crowded."),
+    "site": ("In autumn the roof of {it} is full of starlings.", "The stairs of {it} are steep.",
+             "Film crews have asked for {it} twice."),
+    "project": ("Its meetings are on Thursdays.", "The logo of {it} was drawn by a child.",
+                "Reviewers were friendly to {it}."),
+    "supplier": ("Invoices of {it} come on yellow paper.", "{it} never misses a trade fair."),
+    "vessel": ("The galley of {it} is small but good.", "Two cats have served on {it}.",
+               "In a swell {it} rolls."),
+    "incident": ("Nobody was hurt.", "The harbour master wrote a song about it.",
+                 "Afterwards a rule was changed."),
+    "policy": ("It fits on two pages.", "A poster sums it up.", "Few have read it to the end."),
+}  # fmt: skip
+
+
+class Line(NamedTuple):
+    """A sentence of a document, with the fact that it tells, if it tells one."""
+
+    text: str
+    fact: tuple[str, str] | None
+
+
+def write_documents(
+    world: World, chance: Random, phrasings: slice
+) -> tuple[list[Source], dict[tuple[str, str], Evidence]]:
+    """One document a thing, and where each fact is told.
+
+    Args:
+        world: the facts.
+        chance: where all choices come from.
+        phrasings: which of the ways to tell a fact may be used (some are kept for other splits).
+    """
+    lines: dict[str, list[Line]] = {thing.name: [] for thing in world.things}
+    kinds = {thing.name: thing for thing in world.things}
+    for thing in world.things:
+        for relation in BY_KIND[thing.kind]:
+            value = world.facts[thing.name, relation.name]
+            # A part of the facts stands in the document of the other thing only.
+            there = relation.told_there and value in kinds and chance.random() < 0.35
+            host = kinds[value] if there else thing
+            forms = relation.told_there if there else relation.told
+            form = chance.choice(_allowed(forms, phrasings))
+            text = form.format(it=_named(host, chance), value=value, name=thing.name)
+            lines[host.name].append(Line(_capital(text), (thing.name, relation.name)))
+    sources: list[Source] = []
+    places: dict[tuple[str, str], Evidence] = {}
+    for thing in world.things:
+        text, found = _document(thing, lines[thing.name], chance)
+        sources.append(Source(id=slug(thing.name), title=_capital(thing.name), text=text))
+        places |= found
+    return sources, places
+
+
+def slug(name: str) -> str:
+    """Id of the document of a thing."""
+    return name.lower().removeprefix("the ").replace("'", "").replace(" ", "-")
+
+
+def _document(
+    thing: Thing, told: Sequence[Line], chance: Random
+) -> tuple[str, dict[tuple[str, str], Evidence]]:
+    opening = chance.choice(OPENINGS[thing.kind]).format(name=thing.name)
+    body = [*told]
+    asides = chance.sample(ASIDES[thing.kind], min(2, len(ASIDES[thing.kind])))
+    body += [Line(_capital(one.format(it=_named(thing, chance))), None) for one in asides]
+    chance.shuffle(body)
+    text, places = _capital(opening), dict[tuple[str, str], Evidence]()
+    for line in body:
+        start = len(text) + 1
+        text += f" {line.text}"
+        if line.fact is not None:
+            places[line.fact] = Evidence(doc=slug(thing.name), start=start, end=len(text))
+    return text, places
+
+
+def _named(thing: Thing, chance: Random) -> str:
+    """A pronoun, or the name: sentences do not all repeat the title."""
+    if chance.random() < 0.2:
+        return thing.name
+    return chance.choice(PRONOUNS[thing.kind]).format(last=thing.name.split()[-1])
+
+
+def _allowed(forms: Sequence[str], phrasings: slice) -> Sequence[str]:
+    return forms[phrasings] or forms
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def relations_of(kind: str) -> tuple[Relation, ...]:
+    """The facts that every thing of a kind has; none of a literal."""
+    return BY_KIND.get(kind, ())

@@ -1,0 +1,86 @@
+"""Questions over many documents, few of which matter (RULER, section 3: QA).
+
+The public benchmark takes SQuAD (qa_1, one document answers) and HotpotQA (qa_2, two do); ours
+takes invented institutes, so that nothing is downloaded and no model knows the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from random import Random
+
+from harness.corpora.reading import Evidence, Reading, Source
+from harness.corpora.tokenizer import count_each, count_tokens
+from lab.corpora.institute import ask_chain, write_shelf
+from lab.corpora.ruler.niah import REPLY, UNHINTED
+from lab.corpora.ruler.placing import DOCUMENT
+
+
+def answering(hops: int, length: int, chance: Random, name: str) -> Reading:
+    """One sample: as many documents as fit, the gold ones anywhere among them.
+
+    Args:
+        hops: 1 (qa_1) or 2 (qa_2).
+        length: tokens of document, question and reply together.
+        chance: where all choices come from.
+        name: id of the sample.
+    """
+    shelf = write_shelf("test", chance)
+    question, answers, facts = next(
+        draft for _ in count() if (draft := ask_chain(shelf, chance, hops)) is not None
+    )
+    spots = [shelf.places[fact] for fact in facts]
+    gold = {spot.doc for spot in spots}
+    room = length - REPLY - count_tokens(question)
+    named = [thing for thing, _ in facts]
+    others = _others(shelf.sources, gold, named, chance)
+    kept = [source for source in shelf.sources if source.id in gold]
+    room -= sum(count_each([_shown(len(shelf.sources), one) for one in kept]))
+    for source in others:
+        room -= count_tokens(_shown(99_999, source))
+        if room < 0:
+            break
+        kept.append(source)
+    chance.shuffle(kept)
+    text, begins = "", dict[str, int]()
+    for number, source in enumerate(kept, 1):
+        text += "\n\n" if text else ""
+        shown = _shown(number, source)
+        if source.id in gold:
+            begins[source.id] = len(text) + len(shown) - len(source.text)
+        text += shown
+    return Reading(
+        id=name,
+        family="longdoc",
+        question=question,
+        answers=answers,
+        metric="part",
+        sources=(Source(id=DOCUMENT, text=text),),
+        evidence=tuple(
+            Evidence(doc=DOCUMENT, start=begins[one.doc] + one.start, end=begins[one.doc] + one.end)
+            for one in spots
+        ),
+        meta={
+            "task": f"qa_{hops}",
+            "unhinted": UNHINTED,
+            "hinted": UNHINTED,
+            "documents": len(kept),
+        },
+    )
+
+
+def _shown(number: int, source: Source) -> str:
+    return f"Document {number}: {source.title}\n{source.text}"
+
+
+def _others(
+    own: Sequence[Source], gold: set[str], named: Sequence[str], chance: Random
+) -> Iterator[Source]:
+    """The rest of the institute, then others; none that says something else of the same things."""
+    yield from (source for source in own if source.id not in gold)
+    known = {source.id for source in own}
+    while True:
+        for source in write_shelf("test", chance).sources:
+            if source.id not in known and not any(one in source.text for one in named):
+                yield source

@@ -1,0 +1,125 @@
+"""The simulated agent: answers questions about text and tables, and edits workbooks by script."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lab.simulator.catalogue import offers, opened
+from lab.simulator.conversation import Conversation
+from lab.simulator.draws import draw
+from lab.simulator.lookup import look_up
+from lab.simulator.orders import APPLIES, Order, answer, read_task
+from lab.simulator.profile import Defect, Profile
+from lab.simulator.spreadsheet import edit_script, view_script
+
+_FILE = re.compile(r"[\w./-]+\.(?:csv|tsv|txt|md|json)\b")
+_QUESTION = re.compile(r"^(?:\W*question\s*:\s*)?(.*\?)\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the model does next: a text, or a call of `tool` with `code`.
+
+    Attributes:
+        text: what it says.
+        tool: `bash`, `python` or `read_skill_file`, empty for a final answer.
+        code: the command, program or path.
+        reasoning: what it thinks beforehand.
+    """
+
+    text: str
+    tool: str = ""
+    code: str = ""
+    reasoning: str = ""
+
+
+def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> Move:
+    """What the agent does in this state.
+
+    Args:
+        profile: the planted failures.
+        view: the conversation so far.
+        request: identity of the request, for the noise.
+        seed: of the request, for the noise.
+    """
+    if profile.orders and (task := read_task(view.task)):
+        return _order_desk(profile, view, task, draw("noise", request, seed, profile.seed))
+    if profile.opens_skills and view.can("read_skill_file") and not view.observations:
+        found = opened(view.task, offers(view.system), profile.blindness, profile.seed)
+        if found is not None:
+            return Move(f"The skill {found.name} is about this.", "read_skill_file", found.path)
+    defects = profile.defects(view.identity, view.skill)
+    slip = draw("noise", request, seed, profile.seed) < profile.noise
+    tool = next((name for name in ("bash", "python") if view.can(name)), "")
+    if tool and ".xlsx" in view.task:
+        return _edit_workbook(view, defects, slip)
+    files = [name for name in dict.fromkeys(_FILE.findall(view.task)) if name != "SKILL.md"]
+    if tool and files and not view.observations:
+        return Move("I read the files first.", tool, _reading(tool, files))
+    return Move(_answer(view, defects, slip))
+
+
+def _order_desk(
+    profile: Profile, view: Conversation, task: tuple[str, str, tuple[Order, ...]], chance: float
+) -> Move:
+    """One answer of the order desk, with what goes wrong in it."""
+    kind, asked, orders = task
+    slips = profile.slips(view.identity, view.skill, APPLIES[kind])
+    reasoning, text = answer(kind, asked, orders, slips)
+    distracted = draw("distraction", view.identity, profile.seed) < profile.distracts(view.skill)
+    if chance < profile.noise or distracted:
+        return Move(f"{text}?", reasoning="I lost my place in the table.")
+    return Move(text, reasoning=reasoning)
+
+
+def _edit_workbook(view: Conversation, defects: set[Defect], slip: bool) -> Move:
+    """View, then edit, then finish: one step for each observation so far."""
+    tool = "python" if view.can("python") else "bash"
+    step = len(view.observations)
+    if step == 0:
+        return Move("I look at the workbook first.", tool, _program(tool, view_script(view.task)))
+    if step == 1:
+        script = edit_script(view.task, defects, slip)
+        return Move("Now I write the result.", tool, _program(tool, script))
+    return Move(_finish(view, "The workbook is saved."))
+
+
+def _program(tool: str, script: str) -> str:
+    return script if tool == "python" else f"python3 - <<'PROGRAM'\n{script}\nPROGRAM"
+
+
+def _reading(tool: str, files: list[str]) -> str:
+    if tool == "bash":
+        return "cat " + " ".join(files)
+    return f"for name in {files!r}:\n    print(open(name, encoding='utf-8').read())"
+
+
+def _answer(view: Conversation, defects: set[Defect], slip: bool) -> str:
+    question, material = _split(view)
+    value = look_up(question, material)
+    if slip:
+        value = f"{value[: len(value) // 2] or 'unknown'}"
+    if "unit" in defects and re.fullmatch(r"[-+]?[\d.,]+", value):
+        value = f"{value} units"
+    if "sentence" in defects:
+        value = f"The answer to the question is {value}."
+    if "no_final_line" in defects:
+        return f"I looked at the material. It seems to be {value}, as far as I can tell."
+    asked = view.task.rstrip().endswith(f"{view.label}:")
+    return _finish(view, value if asked else f"{view.label}: {value}")
+
+
+def _finish(view: Conversation, text: str) -> str:
+    done = "ACTION: TASK_COMPLETE"
+    return f"{text}\n{done}" if done in view.instructions else text
+
+
+def _split(view: Conversation) -> tuple[str, str]:
+    """The question, and the material it is about."""
+    found: list[str] = _QUESTION.findall(view.task)
+    question = found[-1].strip() if found else (view.task.strip().splitlines() or [""])[-1]
+    material = "\n".join(view.observations) if view.observations else view.task
+    kept = [line for line in material.splitlines() if question not in line or not question]
+    text = "\n".join(line for line in kept if not re.match(r"\s*(Observation|Question)\b", line))
+    return question, re.sub(r"^\W*(?:passage|context|text|document)\s*:\s*", "", text, flags=re.I)

@@ -1,0 +1,38 @@
+"""Reply forms go to the embedded engine alone, and say nothing but a form."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any, cast
+
+from harness.engines.embedded.request import parse
+from harness.models.types import Model
+from harness.rag.check.blind.formats import answers_format, pairs_format, parts_format
+
+
+def model(spec: str) -> Model:
+    return cast(Model, SimpleNamespace(spec=spec, simulated=False))
+
+
+def test_other_endpoints_are_asked_in_words_alone() -> None:
+    for spec in ("openai/x", "vllm/x", "simulated/lookup", "replay/x.jsonl"):
+        assert answers_format(model(spec), 2) is None
+        assert pairs_format(model(spec)) is None
+        assert parts_format(model(spec), 2) is None
+
+
+def test_the_embedded_engine_takes_them() -> None:
+    local = model("local/smollm2-135m")
+    for form in (answers_format(local, 3), pairs_format(local), parts_format(local, 2)):
+        body = {
+            "model": "smollm2-135m",
+            "messages": [{"role": "user", "content": "x"}],
+            "response_format": form,
+        }
+        schema: dict[str, Any] = json.loads(parse(json.dumps(body).encode()).schema_text() or "")
+        assert schema["type"] == "array"
+    answers: Any = answers_format(local, 3)
+    schema = answers["json_schema"]["schema"]
+    assert schema["minItems"] == schema["maxItems"] == 3
+    assert schema["items"]["required"] == ["evidence", "answer"]

@@ -1,0 +1,81 @@
+"""Claims of every kind with exact spans; coverage that asking less cannot raise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.rag.check.claims import checkable, coverage, extract, names
+
+ANSWER = (
+    "Paris is the capital of France. Beer revenue in 2019 was $4.2 million. Total revenue grew "
+    "1.2% over the year. The Hague is not a capital. Ulm is larger than Aalen. There are 12 "
+    "bridges in Ulm. The museums are the Louvre, the Orsay, and the Rodin. Do you want more?"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("relation", "Paris is the capital of France."),
+        ("entity", "France"),
+        ("cell", "$4.2 million"),
+        ("date", "2019"),
+        ("derived", "1.2%"),
+        ("negation", "The Hague is not a capital."),
+        ("comparison", "Ulm is larger than Aalen."),
+        ("existence", "There are 12 bridges in Ulm."),
+        ("number", "12"),
+        ("list", "The museums are the Louvre, the Orsay, and the Rodin."),
+    ],
+)
+def test_every_kind(kind: str, text: str) -> None:
+    found = [claim for claim in extract(ANSWER) if claim.text == text]
+    assert [claim.type for claim in found] == [kind]
+
+
+def test_spans_are_verbatim_and_questions_state_no_value() -> None:
+    for claim in extract(ANSWER, "Tell me about Ulm."):
+        assert ANSWER[claim.start : claim.end] == claim.text
+        assert claim.sentence in ANSWER
+        assert claim.asked == "Tell me about Ulm."
+        assert claim.question
+        assert claim.text not in claim.question
+
+
+def test_questions_and_courtesies_claim_nothing() -> None:
+    assert extract("Sure! Do you want more? I hope this helps.") == []
+    assert coverage("Do you want more?", []) == 1.0
+
+
+def test_a_bare_value_is_one_claim() -> None:
+    assert [(claim.type, claim.text) for claim in extract("42 km")] == [("number", "42 km")]
+
+
+def test_names() -> None:
+    sentence = "The University of Ulm beat Aalen, said Mary O'Neil on Monday in March."
+    assert [sentence[start:end] for start, end in names(sentence)] == [
+        "University of Ulm", "Aalen", "Mary O'Neil",
+    ]  # fmt: skip
+
+
+def test_all_claims_cover_everything_and_fewer_cover_less() -> None:
+    claims = extract(ANSWER)
+    shares = [coverage(ANSWER, claims[:count]) for count in range(0, len(claims) + 1)]
+    assert shares[0] == 0.0
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+
+
+def test_a_claim_about_the_sentence_does_not_cover_its_values() -> None:
+    claims = [claim for claim in extract(ANSWER) if claim.type == "relation"]
+    assert coverage(ANSWER, claims) < 0.5
+
+
+@given(st.text(max_size=80))
+def test_any_answer(answer: str) -> None:
+    claims = extract(answer)
+    assert all(answer[claim.start : claim.end] == claim.text for claim in claims)
+    assert coverage(answer, claims) == 1.0
+    assert len(checkable(answer)) >= len({(claim.start, claim.end) for claim in claims}) - 1

@@ -1,0 +1,136 @@
+"""An answer against documents, without a model: reports, quotes, outcomes, batches, pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from harness.api import check
+from harness.core import BadInput
+from harness.rag.check import Outcome, Report, Verdict, as_junit, as_text, check_batch, read_batch
+from harness.rag.check.output import highlighted, write_html
+from harness.rag.check.pytest_plugin import grounded
+from harness.rag.retrieve.document import Document
+
+NOTES = Document(
+    "notes",
+    "# Pump house\n\nPump P-7 was replaced by Nils Ackermann on 4 May 2019. It moves 320 litres "
+    "per minute.\n\n| Part | 2018 | 2019 |\n| --- | --- | --- |\n| Seals | 12 | 15 |\n",
+)
+TRUE = "Pump P-7 was replaced by Nils Ackermann on 4 May 2019. In 2019 there were 15 seals."
+FALSE = "Pump P-7 was replaced by Nils Ackermann on 4 May 2018."
+
+
+def rules(answer: str, *documents: Document | str) -> Report:
+    return check(answer, list(documents or (NOTES,)), verifier="rules")
+
+
+def test_a_true_answer_passes_with_verbatim_evidence() -> None:
+    found = rules(TRUE)
+    assert (found.verdict, found.coverage) == (Outcome.PASS, 1.0)
+    for claim in found.claims:
+        assert TRUE[claim.start : claim.end] == claim.text
+        assert claim.reason
+        for one in claim.evidence:
+            assert NOTES.text[one.start : one.end] == one.quote
+
+
+def test_a_false_date_fails_and_names_the_place() -> None:
+    found = rules(FALSE)
+    assert found.verdict is Outcome.FAIL
+    wrong = [one for one in found.claims if one.verdict is Verdict.CONTRADICTED]
+    assert [one.text for one in wrong] == ["4 May 2018"]
+    assert "4 May 2019" in wrong[0].evidence[0].quote
+    assert "4 May 2018" in as_text(found, FALSE)
+
+
+def test_no_context_is_invalid_never_a_pass() -> None:
+    assert rules(TRUE, "  \n").verdict is Outcome.INVALID
+    assert rules(TRUE, Document("empty", "")).verdict is Outcome.INVALID
+
+
+def test_an_empty_answer_and_doubled_ids_are_bad_input() -> None:
+    with pytest.raises(BadInput, match="answer to check"):
+        check(" ", [NOTES])
+    with pytest.raises(BadInput, match="'notes' twice"):
+        check(TRUE, [NOTES, NOTES])
+    with pytest.raises(BadInput, match="expected a verifier"):
+        check(TRUE, [NOTES], verifier="oracle")
+
+
+def test_files_are_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(NOTES.text)
+    assert check(TRUE, path, verifier="rules").verdict is Outcome.PASS
+
+
+def test_irrelevant_documents_change_nothing() -> None:
+    noise = [Document(f"noise-{at}", f"Ship {at} sailed with {at + 40} men.") for at in range(9)]
+    for answer in (TRUE, FALSE):
+        alone, among = rules(answer), rules(answer, *noise, NOTES)
+        assert [one.verdict for one in alone.claims] == [one.verdict for one in among.claims]
+
+
+def test_batches_understand_the_names_that_others_use(tmp_path: Path) -> None:
+    rows = [
+        {"question": "When?", "answer": TRUE, "contexts": [NOTES.text], "reference": "2019"},
+        {"user_input": "When?", "response": FALSE, "retrieved_contexts": [NOTES.text]},
+        {"query": "q", "response": TRUE, "retrieved_context": [{"doc_id": "1", "text": ""}]},
+        {"question": "q", "answer": "", "contexts": [NOTES.text], "id": "last"},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = list(check_batch(read_batch(path), "zero-tolerance", "rules"))
+    assert [one.report.verdict for one in found] == ["PASS", "FAIL", "INVALID", "INVALID"]
+    assert [one.id for one in found] == ["1", "2", "3", "last"]
+    path.write_text('{"answer": "x", "contexts": [3]}\n')
+    with pytest.raises(BadInput, match=r"rows.jsonl:1: contexts"):
+        read_batch(path)
+
+
+def test_junit_counts_faults_as_failures() -> None:
+    root = ElementTree.fromstring(as_junit([("a\x00b", rules(FALSE)), ("b", rules(TRUE))]))
+    first, second = root.findall("testsuite")
+    assert int(first.attrib["failures"]) == 2
+    assert first.attrib["name"] == "a\ufffdb"
+    assert second.attrib["failures"] == "0"
+    assert len(second.findall("testcase")) == int(second.attrib["tests"])
+
+
+def test_the_page_holds_the_whole_answer_escaped(tmp_path: Path) -> None:
+    answer = FALSE + " <b>Ulm</b> & more."
+    found = rules(answer)
+    parts = highlighted(answer, found.claims)
+    assert "".join(str(part["text"]) for part in parts) == answer
+    write_html([("one", answer, found)], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>Ulm" not in page
+    assert re.search(r'<mark class="CONTRADICTED"[^>]*>4 May 2018</mark>', page)
+
+
+def test_assert_grounded() -> None:
+    assert grounded(TRUE, [NOTES], verifier="rules").verdict is Outcome.PASS
+    with pytest.raises(AssertionError, match="4 May 2018"):
+        grounded(FALSE, [NOTES], verifier="rules")
+
+
+def test_the_plug_in_serves_pytest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_grounded.py").write_text(
+        """
+def test_true(assert_grounded):
+    assert_grounded("The pump is blue.", "The pump is blue.", verifier="rules")
+
+def test_false(assert_grounded):
+    assert_grounded("The pump weighs 5 kg.", "The pump weighs 7 kg.", verifier="rules")
+"""
+    )
+    arguments = ["-q", "-p", "no:cacheprovider", "-p", "harness.rag.check.pytest_plugin"]
+    code = pytest.main([*arguments, "--rootdir", str(tmp_path), str(tmp_path)])
+    said = capsys.readouterr().out
+    assert code == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed" in said
+    assert "7 kg" in said

@@ -1,0 +1,175 @@
+"""The sequential test: never fooled more often than promised, whatever changes and when."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core import BadInput
+from harness.evals.walk import exits, spending_boundaries
+from harness.stats.sequential import (
+    SequentialPlan,
+    boundaries,
+    decide,
+    fixed_power,
+    fixed_tasks,
+)
+
+COUNTS = st.lists(st.integers(0, 10), min_size=1, max_size=8)
+
+
+def _sizes(counts: list[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    return np.asarray(counts, dtype=np.int64)[None, :, None]
+
+
+def _first_verdict(plan: SequentialPlan, changes: list[float | None]) -> tuple[str, int]:
+    for look, end in enumerate(plan.look_sizes):
+        decision = decide(plan, look, changes[:end])
+        if decision.verdict != "need more":
+            return decision.verdict, look
+    raise AssertionError("the last look must decide")
+
+
+@settings(deadline=None)
+@given(COUNTS, st.sampled_from([0.05, 0.0125, 0.003]))
+def test_boundaries_spend_at_most_the_budget_for_every_discordance(
+    counts: list[int], alpha: float
+) -> None:
+    budget = alpha * np.arange(1, len(counts) + 1) / len(counts)
+    upper, spent = spending_boundaries(_sizes(counts), budget)
+    never = np.full(upper.shape, -(2**30))
+    out = exits(_sizes(counts), upper, never, np.full(1, 0.5))
+    assert (np.cumsum(out.up, axis=1) <= budget + 1e-12).all()
+    assert np.allclose(np.cumsum(out.up, axis=1), spent)
+    assert (np.diff(spent, axis=1) >= 0).all()
+    assert (upper > 0).all()
+
+
+def test_the_law_is_that_of_all_sign_sequences() -> None:
+    plan = SequentialPlan(tasks=60, looks=3, epochs=2)
+    sizes = np.asarray([[[2, 1], [1, 2], [2, 1]]])
+    steps = [(1, 1, 2), (1, 2, 2), (1, 1, 2)]
+    upper, spent = spending_boundaries(sizes, plan.alpha * np.asarray([1, 2, 3]) / 3)
+    accepted = 0
+    for signs in product((-1, 1), repeat=9):
+        total, position = 0, 0
+        for look, batch in enumerate(steps):
+            total += sum(s * step for s, step in zip(signs[position:], batch, strict=False))
+            position += len(batch)
+            if total >= upper[0, look]:
+                accepted += 1
+                break
+    assert 0 < accepted / 2**9 == pytest.approx(float(spent[0, -1]))
+    assert spent[0, -1] <= plan.alpha
+
+
+@settings(deadline=None, max_examples=50)
+@given(COUNTS, st.floats(0.02, 0.48))
+def test_more_wins_leave_upwards_more_often(counts: list[int], heads: float) -> None:
+    budget = 0.05 * np.arange(1, len(counts) + 1) / len(counts)
+    upper, _ = spending_boundaries(_sizes(counts), budget)
+    low = exits(_sizes(counts), upper, -upper, np.full(1, heads))
+    high = exits(_sizes(counts), upper, -upper, np.full(1, 1 - heads))
+    assert low.up.sum() <= high.up.sum()
+    assert np.allclose(low.up, high.down)
+
+
+@pytest.mark.parametrize("order", ["early", "late", "bursts"])
+def test_no_order_of_changing_tasks_breaks_the_promise(order: str) -> None:
+    plan = SequentialPlan(tasks=200)
+    rows = {"early": [20] * 3 + [0] * 7, "late": [0] * 7 + [20] * 3, "bursts": [20, 0] * 5}
+    counts = _sizes(rows[order])
+    seen = np.asarray(plan.look_sizes)[None, :]
+    upper, spent, _ = boundaries(plan, counts, seen, 1)
+    out = exits(counts, upper, np.full(upper.shape, -(2**30)), np.full(1, 0.5))
+    assert float(out.up.sum()) == pytest.approx(float(spent[0, -1]))
+    assert 0.02 < spent[0, -1] <= 0.05
+
+
+def test_candidates_share_the_error() -> None:
+    plan = SequentialPlan(tasks=200, candidates=16)
+    counts = _sizes([5] * 10)
+    _, spent, _ = boundaries(plan, counts, np.asarray(plan.look_sizes)[None, :], 1)
+    assert 0 < spent[0, -1] <= 0.05 / 16
+
+
+def test_the_default_plan_has_power_and_saves_tasks() -> None:
+    does = SequentialPlan(tasks=200).operating
+    assert does.power >= 0.8
+    assert does.false_acceptance <= 0.05
+    same = fixed_tasks(0.1, 0.25, 0.05, does.power)
+    assert does.tasks_null < 0.6 * same
+    assert does.tasks_lift < 0.7 * same
+
+
+def test_a_fixed_test_needs_what_it_says() -> None:
+    tasks = fixed_tasks(0.1, 0.25, 0.05, 0.8)
+    assert fixed_power(tasks, 0.1, 0.25, 0.05) >= 0.8
+    assert fixed_power(tasks - 1, 0.1, 0.25, 0.05) < 0.8
+
+
+def test_a_plan_says_how_many_tasks_are_missing() -> None:
+    plan = SequentialPlan(tasks=50)
+    assert plan.operating.power < 0.5
+    assert plan.at(tasks=plan.required).operating.power >= 0.8
+    assert f"80% power needs {plan.required} tasks" in str(plan)
+
+
+def test_early_stops_upwards_and_downwards() -> None:
+    plan = SequentialPlan(tasks=200)
+    won, lost = [1.0, 0.0] * 100, [-1.0, 0.0] * 100
+    assert _first_verdict(plan, list(won)) == ("accept", 0)
+    assert decide(plan, 0, lost[:20]).why == "worse"
+    nothing = [1.0, -1.0, 0.0, 0.0] * 50
+    verdict, look = _first_verdict(plan, list(nothing))
+    assert verdict == "reject"
+    assert look < 9
+
+
+def test_few_tasks_are_not_gated() -> None:
+    plan = SequentialPlan(tasks=20)
+    changes: list[float | None] = [1.0, 1.0, 1.0, -1.0, *[0.0] * 16]
+    assert _first_verdict(plan, changes)[0] == "not gated"
+
+
+def test_accepted_lift_is_corrected_downwards_and_p_fits_the_verdict() -> None:
+    plan = SequentialPlan(tasks=200)
+    changes: list[float | None] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0] * 20
+    _, look = _first_verdict(plan, changes)
+    decision = decide(plan, look, changes[: plan.look_sizes[look]])
+    assert decision.verdict == "accept"
+    assert decision.p <= plan.alpha
+    assert decision.adjusted is not None
+    assert decision.difference is not None
+    assert decision.ci95 is not None
+    assert 0 < decision.adjusted < decision.difference
+    assert decision.ci95[0] < decision.adjusted < decision.ci95[1]
+
+
+def test_invalid_pairs_and_repeated_attempts_count_for_what_they_are() -> None:
+    plan = SequentialPlan(tasks=30, epochs=3)
+    changes = [None, 1 / 3, -2 / 3, 0.5, 1.0, *[0.0] * 5]
+    decision = decide(plan, 0, changes)
+    assert decision.tasks == 9
+    assert decision.difference == pytest.approx((1 / 3 - 2 / 3 + 0.5 + 1.0) / 9)
+
+
+@pytest.mark.parametrize(("look", "changes"), [(9, [0.0]), (0, [0.0]), (0, [2.0] * 10)])
+def test_what_does_not_fit_the_plan_is_refused(look: int, changes: list[float | None]) -> None:
+    with pytest.raises(BadInput, match=r"expected|decides"):
+        decide(SequentialPlan(tasks=50), look, changes)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=20, max_size=20))
+def test_a_win_more_never_hurts(changes: list[float]) -> None:
+    plan = SequentialPlan(tasks=20, looks=1)
+    rank = {"reject": 0, "not gated": 0, "accept": 1}
+    better = [1.0 if change == -1.0 else change for change in changes]
+    before, after = decide(plan, 0, list(changes)), decide(plan, 0, list(better))
+    assert rank[before.verdict] <= rank[after.verdict]
+    assert before.p >= after.p - 1e-12 or before.why in ("futile", "worse")
