@@ -8,7 +8,7 @@ from harness.core import write_atomic
 from harness.core.pages import render_page
 from harness.receipts.receipt import Receipt
 
-TEMPLATE = Path(__file__).parent.parent / "templates" / "receipt.html.j2"
+TEMPLATE = Path(__file__).parent / "templates" / "receipt.html.j2"
 
 
 def write_card(receipt: Receipt, path: Path) -> None:

@@ -1,0 +1,124 @@
+"""Wings can be deleted: the spine imports, works and passes its tests without them.
+
+Copies the working tree once for every wing and once for all of them, deletes the wing from the
+copy, and runs there: an import of every module of the spine, `harness demo` (recorded), an eval,
+an evolve and a skill export. Without any wing, the tests of the spine too.
+
+    python tests/house/amputation.py [--wing NAME ...] [--no-tests]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SPINE = (
+    "core", "stats", "models", "sandbox", "skills", "trajectories", "corpora", "checkpoints",
+    "tasks", "agents", "tools", "evals", "evolve", "cli",
+)  # fmt: skip
+GRAPHS = {
+    "rag": ("answer", "longdoc", "march", "search"),
+    "vision": ("vqa", "vqa_text", "vqa_verify"),
+}
+"""Graph files that belong to a wing."""
+IMPORT_ALL = """
+import importlib, pathlib
+for path in sorted(pathlib.Path("harness").rglob("*.py")):
+    if path.name == "__main__.py" or "init_template" in path.parts:
+        continue
+    importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
+"""
+
+
+def wings() -> list[str]:
+    """Every folder of the package that is not a room of the spine."""
+    folders = (path for path in (REPOSITORY / "harness").iterdir() if path.is_dir())
+    return sorted(f.name for f in folders if f.name not in SPINE and not f.name.startswith("_"))
+
+
+def amputate(deleted: list[str], target: Path) -> None:
+    """Copy the tracked files to `target`, without the wings."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    tracked = subprocess.run(
+        listing, cwd=REPOSITORY, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    gone = [f"{root}/{wing}/" for wing in deleted for root in ("harness", "tests")]
+    gone += [f"graphs/{graph}.py" for wing in deleted for graph in GRAPHS.get(wing, ())]
+    for name in tracked:
+        source = REPOSITORY / name
+        if source.is_file() and not name.startswith(tuple(gone)):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+
+
+def run(tree: Path, *command: str, cwd: Path | None = None) -> None:
+    """One command with the copy in front of everything installed.
+
+    Raises:
+        SystemExit: if it fails; its output is shown.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(
+        [sys.executable, "-P", *command],
+        cwd=cwd or tree, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        print(done.stdout[-4000:], done.stderr[-4000:], sep="\n")
+        raise SystemExit(f"failed without {tree.name}: {' '.join(command)[:200]}")
+
+
+def check(deleted: list[str], with_tests: bool) -> None:
+    """Everything that the spine must still do without these wings."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "-".join(deleted)
+        amputate(deleted, tree)
+        work = Path(folder) / "work"
+        work.mkdir()
+        run(tree, "-c", IMPORT_ALL)
+        harness = ("-m", "harness")
+        run(tree, *harness, "demo", "--out", "demo", cwd=work)
+        simulated = ("--model", "simulated/lookup", "--sandbox", "none")
+        run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)
+        evolve = ("--create", "short", "--analyst", "exemplar", "--gate", "none", "--out", "made")
+        run(
+            tree,
+            *harness,
+            "evolve",
+            "--suite",
+            "demo",
+            "--limit",
+            "8",
+            *simulated,
+            *evolve,
+            cwd=work,
+        )
+        export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
+        run(tree, *harness, *export, "--ungated", cwd=work)
+        if with_tests:
+            rooms = [f"tests/{room}" for room in SPINE if (tree / "tests" / room).is_dir()]
+            run(tree, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *rooms)
+
+
+def main() -> None:
+    """Check each wing alone, then all of them together."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--wing", action="append", help="only without this wing; may repeat")
+    parser.add_argument("--no-tests", action="store_true", help="leave out the spine's tests")
+    options = parser.parse_args()
+    chosen: list[str] = options.wing or wings()
+    for wing in chosen:
+        check([wing], with_tests=False)
+        print(f"the spine works without {wing}", flush=True)
+    if not options.wing:
+        check(wings(), with_tests=not options.no_tests)
+        print("the spine works without any wing", flush=True)
+
+
+if __name__ == "__main__":
+    main()
