@@ -1,4 +1,4 @@
-"""Overhead of each sandbox rung over the same command unsandboxed.
+"""Overhead of each sandbox back end over the same command unsandboxed.
 
 Interleaved repeats, medians, ratios. `python benchmarks/sandbox.py [--repeats N] [--json]`
 """
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.sandbox import ladder, select
+from harness.sandbox import probe_backends, select
 
 COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    admitted = [report.name for report in ladder() if report.admitted]
+    admitted = [report.name for report in probe_backends() if report.admitted]
     rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for label, script in COMMANDS.items():
@@ -36,7 +36,7 @@ def main() -> None:
     if options.json:
         print(json.dumps({"selected": select().name, "repeats": options.repeats, "rows": rows}))
         return
-    print("| command | rung | median ms | ratio to unsandboxed |\n|---|---|---|---|")
+    print("| command | back end | median ms | ratio to unsandboxed |\n|---|---|---|---|")
     for row in rows:
         print(f"| {row['command']} | {row['rung']} | {row['ms']:.1f} | {row['ratio']:.3f} |")
 
@@ -44,7 +44,7 @@ def main() -> None:
 def measure(
     label: str, command: list[str], names: list[str], folder: str, repeats: int
 ) -> list[dict[str, str | float]]:
-    """Median milliseconds and ratio of a command, plainly and on each rung in turn."""
+    """Median milliseconds and ratio of a command, plainly and in each back end in turn."""
 
     def plain() -> None:
         subprocess.run(command, cwd=folder, check=True, capture_output=True)

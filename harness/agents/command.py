@@ -17,7 +17,7 @@ from harness.agents.limits import AttemptEnded, TimeLimit
 from harness.agents.recording import Recorder
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import BadInput
-from harness.sandbox.types import Limits
+from harness.sandbox import Limits
 
 ANSWER_FILE = "answer.txt"
 SKILL_FOLDERS = (".agents/skills", ".claude/skills")

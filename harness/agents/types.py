@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from harness.core import Trajectory, Usage
 from harness.models.types import Model, Sampling
-from harness.sandbox.types import Limits, Sandbox
+from harness.sandbox import Limits, Sandbox
 
 SkillMode = Literal["preloaded", "discovered", "none"]
 ToolProtocol = Literal["native", "text"]

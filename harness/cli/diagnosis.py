@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness.core import Value, assets
 from harness.engines.pull import is_pulled, location
-from harness.sandbox import RungReport, ladder, preferred
+from harness.sandbox import BackendReport, preferred, probe_backends
 
 Status = Literal["ok", "missing", "warning"]
 EXTRAS = {
@@ -44,22 +44,22 @@ class Finding(Value):
 
 
 class Diagnosis(Value):
-    """Findings, and the sandbox ladder.
+    """Findings, and the back ends of the sandbox.
 
     Attributes:
         findings: one per thing looked at.
-        ladder: every rung of the sandbox.
-        default_sandbox: the rung that `auto` takes, None if no rung stops every attack.
+        ladder: every back end of the sandbox.
+        default_sandbox: the back end that `auto` takes, None if none stops every attack.
     """
 
     findings: tuple[Finding, ...]
-    ladder: tuple[RungReport, ...]
+    ladder: tuple[BackendReport, ...]
     default_sandbox: str | None
 
 
 def diagnose(*, refresh: bool = False) -> Diagnosis:
     """Look at this machine; `refresh` probes the sandbox again."""
-    reports = tuple(ladder(refresh=refresh))
+    reports = tuple(probe_backends(refresh=refresh))
     best = preferred(reports)
     findings = (
         _machine(),

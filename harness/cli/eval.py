@@ -91,7 +91,7 @@ def evaluate() -> None:
 )
 @click.option("--sample", help="Run this task only, and print its events as they happen.")
 @click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")

@@ -20,7 +20,7 @@ MOST = 20
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
 @click.option("--out", type=click.Path(path_type=Path), help="Default: RUN-regraded.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
 @worker_options
 @json_option

@@ -89,7 +89,7 @@ PATH = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
 @click.option("--limit", type=int, help="Take the first tasks of each split only.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--resume", type=PATH, help="Go on with this output folder.")
 @seed_option

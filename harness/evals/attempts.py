@@ -19,7 +19,7 @@ from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
 from harness.models.limits import LimitedModel, LiveLimits
 from harness.models.types import Model
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks import leaves_workbook
 from harness.tasks.types import Family
 

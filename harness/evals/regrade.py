@@ -67,7 +67,7 @@ def regrade_folder(
         run: a finished run.
         out: where the new records go.
         reference: of the suite; None for the one that the run names.
-        sandbox: a rung's name, `auto` or `none`.
+        sandbox: a back end's name, `auto` or `none`.
         trust: whether code that comes with the suite runs outside the sandbox.
         executor: starts the workers that judge; None judges in this process.
         on_progress: called after every judgement.

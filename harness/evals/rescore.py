@@ -40,7 +40,7 @@ class JudgingSpec(Value):
     """What a worker needs to judge.
 
     Attributes:
-        sandbox: a rung's name, `auto` or `none`; chosen by every worker on its machine.
+        sandbox: a back end's name, `auto` or `none`; chosen by every worker on its machine.
         trust: whether code that comes with the suite runs outside the sandbox.
     """
 

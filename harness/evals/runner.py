@@ -23,7 +23,7 @@ from harness.evals.pool import Pool
 from harness.evals.repeats import repeated
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.stats.paired import pass_rate_error, pass_rate_interval
 from harness.tasks.types import Family
 

@@ -21,7 +21,7 @@ from harness.models.budget import Budget
 from harness.models.calls import CallStore
 from harness.models.limits import SampleLimits
 from harness.models.types import Sampling
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from harness.fleet.attempts import RemoteAttempts

@@ -24,7 +24,7 @@ class ModelSettings(Value):
         base_url: of the models' endpoints, in place of those of their specs.
         budget_usd: with `budget_tokens` and `budget_calls`, the hard limits of all calls together.
         seed: of sampling, and of whatever is drawn.
-        sandbox: a rung's name, `auto`, or `none`.
+        sandbox: a back end's name, `auto`, or `none`.
     """
 
     models: tuple[str, ...] = ()

@@ -91,7 +91,7 @@ class Elsewhere:
         agent_base: folder that files of the agent start at.
         agent_trusted: whether its code may run outside the sandbox.
         trust: whether the suite's code may.
-        sandbox: a rung's name, `auto` or `none`; chosen by every worker on its machine.
+        sandbox: a back end's name, `auto` or `none`; chosen by every worker on its machine.
         base_url: of the model's endpoint.
         concurrency: attempts at a time, of all workers; and model calls in flight of each.
         calls: of the run.

@@ -22,8 +22,7 @@ from harness.learn.redaction import Redactor
 from harness.learn.repositories import NotRebuilt
 from harness.learn.settings import LearnSettings
 from harness.learn.types import Rebuilt, Skipped
-from harness.sandbox import SandboxUnavailable, select
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox, SandboxUnavailable, select
 
 GATHERED, SUITE = "learn.json", "suite"
 LEAST_TASKS = 4

@@ -25,7 +25,7 @@ from harness.learn.repositories import (
     root_of,
 )
 from harness.learn.testing import test_command
-from harness.sandbox.types import Limits, Result, Sandbox
+from harness.sandbox import Limits, Result, Sandbox
 from harness.trajectories.lenient import mapping, string
 
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20

@@ -1,4 +1,4 @@
-"""Isolated execution of model-written code: a ladder of back ends, probed and limited."""
+"""Isolated execution of model-written code: back ends, probed and limited."""
 
 import lazy_loader
 

@@ -8,49 +8,46 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import signal
 import socket
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 
 def read_outside(facts: dict[str, Any]) -> bool:
-    with open(facts["secret"]) as stream:  # noqa: PTH123
-        return bool(stream.read())
+    return bool(Path(facts["secret"]).read_text())
 
 
 def write_outside(facts: dict[str, Any]) -> bool:
-    with open(facts["target"], "a") as stream:  # noqa: PTH123
-        stream.write("harm")
-    return True
+    return bool(Path(facts["target"]).write_text("harm"))
 
 
 def change_mode_outside(facts: dict[str, Any]) -> bool:
-    os.chmod(facts["secret"], 0o777)  # noqa: PTH101
-    return os.stat(facts["secret"]).st_mode & 0o777 == 0o777  # noqa: PTH116
+    Path(facts["secret"]).chmod(0o777)
+    return Path(facts["secret"]).stat().st_mode & 0o777 == 0o777
 
 
 def change_times_outside(facts: dict[str, Any]) -> bool:
     os.utime(facts["secret"], (0, 0))
-    return os.stat(facts["secret"]).st_mtime == 0  # noqa: PTH116
+    return Path(facts["secret"]).stat().st_mtime == 0
 
 
-def planted_link(facts: dict[str, Any]) -> bool:
-    with open("planted") as stream:  # noqa: PTH123
-        return bool(stream.read())
+def planted_link(_: dict[str, Any]) -> bool:
+    return bool(Path("planted").read_text())
 
 
 def made_link(facts: dict[str, Any]) -> bool:
-    os.symlink(facts["outside"], "made")  # noqa: PTH211
-    with open("made/secret") as stream:  # noqa: PTH123
-        return bool(stream.read())
+    Path("made").symlink_to(facts["outside"])
+    return bool(Path("made/secret").read_text())
 
 
 def hard_link(facts: dict[str, Any]) -> bool:
-    os.link(facts["secret"], "hard")
-    with open("hard") as stream:  # noqa: PTH123
-        return bool(stream.read())
+    Path("hard").hardlink_to(facts["secret"])
+    return bool(Path("hard").read_text())
 
 
 def tcp(facts: dict[str, Any]) -> bool:
@@ -64,16 +61,18 @@ def udp(facts: dict[str, Any]) -> bool:
     return False  # the receiver tells
 
 
-def abstract_socket(facts: dict[str, Any]) -> bool:
+def _connects(address: str) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect("\0" + facts["abstract"])
+        client.connect(address)
     return True
+
+
+def abstract_socket(facts: dict[str, Any]) -> bool:
+    return _connects("\0" + facts["abstract"])
 
 
 def unix_socket(facts: dict[str, Any]) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(facts["unix"])
-    return True
+    return _connects(facts["unix"])
 
 
 def signal_host(facts: dict[str, Any]) -> bool:
@@ -82,8 +81,6 @@ def signal_host(facts: dict[str, Any]) -> bool:
 
 
 def limit_host(facts: dict[str, Any]) -> bool:
-    import resource
-
     resource.prlimit(facts["victim"], resource.RLIMIT_NOFILE, (3, 3))
     return False
 
@@ -94,12 +91,9 @@ def host_environment(facts: dict[str, Any]) -> bool:
 
 def proc_environment(facts: dict[str, Any]) -> bool:
     for pid in (facts["host"], facts["victim"]):
-        try:
-            with open(f"/proc/{pid}/environ") as stream:  # noqa: PTH123
-                if facts["token"] in stream.read():
-                    return True
-        except OSError:
-            continue
+        with suppress(OSError):
+            if facts["token"] in Path(f"/proc/{pid}/environ").read_text():
+                return True
     return False
 
 
@@ -112,8 +106,7 @@ def daemon(facts: dict[str, Any]) -> bool:
         os.setsid()
         if os.fork():
             os._exit(0)
-        for stream in range(3):
-            os.close(stream)
+        os.closerange(0, 3)
         for _ in range(100):
             with open("heartbeat", "a") as beat:  # noqa: PTH123
                 beat.write("x")
@@ -134,17 +127,17 @@ def forks(facts: dict[str, Any]) -> bool:
 
 
 def memory(facts: dict[str, Any]) -> bool:
-    kept = [bytearray(b"x" * (8 << 20)) for _ in range(facts["megabytes"] // 8)]
+    blocks = [bytearray(b"x" * (8 << 20)) for _ in range(facts["megabytes"] // 8)]
     time.sleep(0.2)
-    return len(kept) > 0
+    return len(blocks) > 0
 
 
 def memory_spread(facts: dict[str, Any]) -> bool:
     for _ in range(4):
         if os.fork() == 0:
-            kept = bytearray(b"x" * (facts["megabytes"] * 1024 * 1024 // 4))
+            block = bytearray(b"x" * (facts["megabytes"] * 1024 * 1024 // 4))
             time.sleep(5)
-            os._exit(len(kept) == 0)
+            os._exit(len(block) == 0)
     time.sleep(4)
     return True
 
@@ -168,10 +161,9 @@ def big_file(facts: dict[str, Any]) -> bool:
     return True
 
 
-def many_files(facts: dict[str, Any]) -> bool:
+def many_files(_: dict[str, Any]) -> bool:
     for index in range(64):
-        with open(f"many{index}", "wb") as stream:  # noqa: PTH123
-            stream.write(b"x" * (1 << 20))
+        Path(f"many{index}").write_bytes(b"x" * (1 << 20))
         time.sleep(0.01)
     return True
 
@@ -182,12 +174,9 @@ def main() -> None:
     facts["until"] = time.monotonic() + 5
     for name in sys.argv[1].split(","):
         print("TRIED", name, flush=True)
-        try:
-            escaped = globals()[name](facts)
-        except (OSError, MemoryError, ValueError):
-            escaped = False
-        if escaped:
-            print("ESCAPED", name, flush=True)
+        with suppress(OSError, MemoryError, ValueError):
+            if globals()[name](facts):
+                print("ESCAPED", name, flush=True)
 
 
 if __name__ == "__main__":

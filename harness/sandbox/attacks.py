@@ -12,11 +12,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 
-from harness.sandbox.types import Limits, Result, Sandbox
+from harness.sandbox.execution import Sandbox
+from harness.sandbox.types import Limits, Result
 
 # Harmless together in one process; each leaves a trace that the host can see.
 REACHING = [
@@ -55,12 +55,11 @@ PROBE_LIMITS = Limits(
 _PAYLOAD = Path(__file__).with_name("attack_payload.py")
 
 
-class Range:
-    """Bait for the attacks, as a context: a secret, servers, a victim process, a token."""
+class Bait(ExitStack):
+    """What attacks reach for, as a context: a secret, servers, a victim process, a token."""
 
-    def __enter__(self) -> Range:
-        self._stack = ExitStack()
-        enter = self._stack.enter_context
+    def __enter__(self) -> Bait:
+        enter = self.enter_context
         self.outside = Path(enter(tempfile.TemporaryDirectory(prefix="harness-bait-")))
         self.secret, self.target = self.outside / "secret", self.outside / "target"
         self.secret.write_text("secret")
@@ -82,17 +81,9 @@ class Range:
             [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
             env={"HARNESS_PROBE_TOKEN": self.token},
         )
-        self._stack.callback(self.victim.wait)
-        self._stack.callback(self.victim.kill)
+        self.callback(self.victim.wait)
+        self.callback(self.victim.kill)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def attack(
         self, sandbox: Sandbox, names: Sequence[str], limits: Limits = PROBE_LIMITS
@@ -124,7 +115,7 @@ class Range:
             )
             lines = result.stdout.splitlines()
             escaped = {line[8:] for line in lines if line.startswith("ESCAPED ")}
-            # An attack that never began proves nothing, so it counts against the rung.
+            # An attack that never began proves nothing, so it counts against the back end.
             escaped |= {name for name in names if f"TRIED {name}" not in lines}
             return escaped | self._traces(names, work), result
 
@@ -138,11 +129,9 @@ class Range:
         }
         seen = {name for name, changed in files.items() if changed and name in names}
         if "udp" in names:
-            try:
+            with suppress(BlockingIOError):
                 self.udp.recv(64)
                 seen.add("udp")
-            except BlockingIOError:
-                pass
         if "limit_host" in names and sys.platform.startswith("linux"):
             import resource
 
@@ -176,16 +165,12 @@ def storm(sandbox: Sandbox) -> tuple[str, ...]:
 
 def _wave(sandbox: Sandbox, groups: Sequence[Sequence[str]], workers: int) -> set[str]:
     """The attacks of each group in one execution; the names of those that got through."""
-    with Range() as bait, ThreadPoolExecutor(workers) as pool:
-        quick = PROBE_LIMITS.model_copy(update={"wall_s": 1.5})
 
+    def attack(names: Sequence[str]) -> set[str]:
         # Many attacks in one execution, none of them waiting for its limit: a loaded machine may
         # take long to begin them all, and one that never began counts as an escape.
-        patient = PROBE_LIMITS.model_copy(update={"wall_s": 15.0})
+        seconds = 15.0 if len(names) > 1 else 1.5 if "loop" in names else PROBE_LIMITS.wall_s
+        return bait.attack(sandbox, names, PROBE_LIMITS.model_copy(update={"wall_s": seconds}))[0]
 
-        def run(names: Sequence[str]) -> tuple[set[str], Result]:
-            limits = patient if len(names) > 1 else PROBE_LIMITS
-            return bait.attack(sandbox, names, quick if "loop" in names else limits)
-
-        runs = pool.map(run, groups)
-        return {name for escaped, _ in runs for name in escaped}
+    with Bait() as bait, ThreadPoolExecutor(workers) as pool:
+        return {name for escaped in pool.map(attack, groups) for name in escaped}

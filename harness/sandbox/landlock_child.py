@@ -1,4 +1,4 @@
-"""Started as a script by the Landlock rung: confine this process, run the command, reap all.
+"""Started as a script by the Landlock back end: confine this process, run the command, reap all.
 
 Standard library only, run with `python -I -S`. Three processes: this one; inside a process
 namespace, where the machine allows one, a reaper; and the confined command. When the command
@@ -14,6 +14,8 @@ import resource
 import signal
 import struct
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -35,9 +37,9 @@ def abi() -> int:
     return max(0, _LIBC.syscall(_CREATE_RULESET, None, 0, 1))
 
 
-def _checked(result: int, what: str) -> int:
+def _checked(result: int, call: str) -> int:
     if result < 0:
-        raise OSError(ctypes.get_errno(), what)
+        raise OSError(ctypes.get_errno(), call)
     return result
 
 
@@ -52,10 +54,8 @@ def _landlock(readable: list[str], writable: list[str], devices: list[str]) -> N
     ruleset = _checked(
         _LIBC.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
     )
-    grants = [(path, _READ) for path in readable]
-    grants += [(path, rights) for path in writable]
-    grants += [(path, _READ | 1 << 1) for path in devices]
-    for path, allowed in grants:
+    grants = [(readable, _READ), (writable, rights), (devices, _READ | 1 << 1)]
+    for path, allowed in [(path, allowed) for paths, allowed in grants for path in paths]:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         if not os.path.isdir(path):  # noqa: PTH112
             allowed &= _FILE_ONLY  # noqa: PLW2901
@@ -76,11 +76,11 @@ def _confine(plan: dict[str, Any]) -> None:
     ]
     if plan["namespaces"]:  # elsewhere it would count every process of the user
         bounds.append((resource.RLIMIT_NPROC, (plan["processes"],) * 2))
-    for which, (soft, hard) in bounds:
-        ceiling = resource.getrlimit(which)[1]
+    for limit, (soft, hard) in bounds:
+        ceiling = resource.getrlimit(limit)[1]
         if ceiling != resource.RLIM_INFINITY:
             soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
-        resource.setrlimit(which, (soft, hard))
+        resource.setrlimit(limit, (soft, hard))
     _checked(_LIBC.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _landlock(plan["readable"], plan["writable"], plan["devices"])
     code = bytes.fromhex(plan["seccomp"])
@@ -97,20 +97,14 @@ def _namespaces() -> bool:
         ("uid_map", f"{uid} {uid} 1"),
         ("gid_map", f"{gid} {gid} 1"),
     ):
-        with open(f"/proc/self/{name}", "w") as stream:  # noqa: PTH123
-            stream.write(text)
+        Path(f"/proc/self/{name}").write_text(text)
     return True
 
 
-def _code(status: int) -> int:
-    code = os.waitstatus_to_exitcode(status)
-    return 128 - code if code < 0 else code
-
-
 def _reap(plan: dict[str, Any]) -> int:
-    """Run the confined command; when it ends, end its descendants and give its exit code."""
+    """Run the confined command; when it ends, end its descendants and return its wait status."""
     _LIBC.prctl(_SUBREAPER, 1, 0, 0, 0)
-    command = os.fork()
+    status, command = 0, os.fork()
     if command == 0:
         _LIBC.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         try:
@@ -119,40 +113,32 @@ def _reap(plan: dict[str, Any]) -> int:
         except OSError as error:
             print(f"sandbox: {plan['command'][0]}: {error}", file=sys.stderr, flush=True)
         os._exit(127)
-    while True:
+    pid = 0
+    while pid != command:
         pid, status = os.wait()
-        if pid == command:
-            break
     if not plan["namespaces"]:
-        _end_children()
-    return _code(status)
-
-
-def _end_children() -> None:
-    while True:
-        with open(f"/proc/self/task/{os.getpid()}/children") as stream:  # noqa: PTH123
-            children = [int(pid) for pid in stream.read().split()]
-        for pid in children:
-            os.kill(pid, signal.SIGKILL)
-        try:
-            os.wait()
-        except ChildProcessError:
-            return
+        with suppress(ChildProcessError):
+            while True:
+                for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                    os.kill(int(child), signal.SIGKILL)
+                os.wait()
+    return status
 
 
 def main() -> None:
     """Read the plan from argv and run it."""
     plan: dict[str, Any] = json.loads(sys.argv[1])
     _LIBC.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if plan["try_namespaces"] and _namespaces():
-        plan["namespaces"] = True
-        init = os.fork()
-        if init:  # when the first process of the namespace ends, the kernel ends the others
-            os._exit(_code(os.waitpid(init, 0)[1]))
-        _LIBC.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    plan["namespaces"] = _namespaces()
+    # When the first process of a namespace ends, the kernel ends the others.
+    init = os.fork() if plan["namespaces"] else 0
+    if init:
+        status = os.waitpid(init, 0)[1]
     else:
-        plan["namespaces"] = False
-    os._exit(_reap(plan))
+        _LIBC.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        status = _reap(plan)
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(128 - code if code < 0 else code)
 
 
 if __name__ == "__main__":

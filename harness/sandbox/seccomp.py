@@ -63,27 +63,10 @@ _NUMBERS = {
     "sched_setscheduler": (144, 119),
 }
 _ALWAYS = [
-    "shmget",
-    "memfd_create",
-    "memfd_secret",
-    "io_uring_setup",
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "unshare",
-    "setns",
-    "mount",
-    "umount2",
-    "pivot_root",
-    "fsopen",
-    "move_mount",
-    "open_tree",
-    "add_key",
-    "request_key",
-    "keyctl",
-    "bpf",
-    "perf_event_open",
-    "userfaultfd",
+    *("shmget", "memfd_create", "memfd_secret", "io_uring_setup"),
+    *("ptrace", "process_vm_readv", "process_vm_writev", "perf_event_open", "userfaultfd", "bpf"),
+    *("unshare", "setns", "mount", "umount2", "pivot_root", "fsopen", "move_mount", "open_tree"),
+    *("add_key", "request_key", "keyctl"),
 ]
 # Landlock has no right for these. They report success and do nothing, because copying a file
 # (shutil.copy, shutil.copy2) sets its mode and times and must not fail.
@@ -96,7 +79,7 @@ _XATTR = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 ]
-_OTHERS = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
+_OWN_ONLY = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
 _CLONE_NEWUSER = 0x10000000
 
 _LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -135,7 +118,7 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
             refuse(name, errno.EPERM)
         for name in _SILENT:
             refuse(name, 0)
-        for name in _OTHERS:  # only on oneself
+        for name in _OWN_ONLY:  # allowed for the process itself
             argument = 1 if name == "setpriority" else 0
             out += _refuse_argument(_NUMBERS[name][column], argument, _JEQ, 0, negate=True)
     out.append(_op(_RET, _ALLOW))

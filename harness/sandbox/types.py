@@ -1,10 +1,8 @@
-"""What the sandbox takes and gives."""
+"""Limits and results of an execution."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from harness.core import BadInput, Value
 
@@ -12,7 +10,7 @@ LimitHit = Literal["time", "cpu", "memory", "processes", "output", "disk"]
 
 
 class Limits(Value):
-    """Limits of one execution; all are enforced by every rung of the ladder.
+    """Limits of one execution; every back end enforces all of them.
 
     Attributes:
         wall_s: wall-clock seconds, after which the whole process group is killed.
@@ -40,7 +38,7 @@ class Result(Value):
         stderr: likewise.
         seconds: wall-clock time.
         limit: the limit that ended it, if one did.
-        backend: the rung that ran it.
+        backend: the back end that ran it.
     """
 
     exit_code: int | None
@@ -57,32 +55,4 @@ class Result(Value):
 
 
 class SandboxUnavailable(BadInput):
-    """No rung that was asked for can run here; the message says why. No failure of a command."""
-
-
-class Sandbox(Protocol):
-    """Runs a command with no network, and no access outside its work folder."""
-
-    name: str
-
-    def exec(
-        self,
-        command: Sequence[str],
-        *,
-        workdir: Path,
-        files: Mapping[str, bytes] | None = None,
-        limits: Limits | None = None,
-        env: Mapping[str, str] | None = None,
-        readable: Sequence[Path] = (),
-    ) -> Result:
-        """Run `command` in `workdir`, blocking.
-
-        Args:
-            command: argument vector; no shell is added.
-            workdir: the only writable place; HOME and TMPDIR point inside it.
-            files: relative path -> content, written into `workdir` first.
-            limits: default `Limits()`.
-            env: variables beyond the fixed safe ones; the host's environment never leaks in.
-            readable: further paths that may be read.
-        """
-        ...
+    """No requested back end can run here; the message says why. Not a failure of a command."""

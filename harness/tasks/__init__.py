@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.core import Task
 from harness.core.plugins import load, plugins
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks
 from harness.tasks.generic import GenericFamily
 from harness.tasks.math import MathFamily

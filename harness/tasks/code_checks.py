@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Score, Task, assets, failed, invalid, passed
-from harness.sandbox.types import Limits, Result, Sandbox, SandboxUnavailable
+from harness.sandbox import Limits, Result, Sandbox, SandboxUnavailable
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.core import BadInput, Score, Task, failed
 from harness.core.plugins import load, plugins
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks.answers import COMPARISONS, accepted_answers
 from harness.tasks.code_checks import is_function, run_command, run_function
 from harness.tasks.inputs import copy_inputs

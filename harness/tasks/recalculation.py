@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.sandbox.types import Limits, Sandbox, SandboxUnavailable
+from harness.sandbox import Limits, Sandbox, SandboxUnavailable
 from harness.tasks.workbooks import UnreadableWorkbook, check_limits
 
 BATCH = 32

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task, failed
 from harness.core.prompts import render
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks.cells import shown
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks, group_by_sheet
 from harness.tasks.inputs import copy_inputs

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from harness.core import BadInput
-from harness.sandbox.types import Result
+from harness.sandbox import Result
 from harness.tools.types import Arguments, Bench, Tool, text_argument
 
 SCRIPT = ".harness_script.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core import signals
-from harness.sandbox.types import Limits, Sandbox
+from harness.sandbox import Limits, Sandbox
 
 Arguments = dict[str, JsonValue]
 

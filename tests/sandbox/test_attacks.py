@@ -1,4 +1,4 @@
-"""Every attack on every rung that runs here, and the same attacks unsandboxed as a control."""
+"""Every attack on every back end that runs here, and the same attacks unsandboxed as a control."""
 
 from __future__ import annotations
 
@@ -9,46 +9,44 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox import Limits, RungReport, ladder, select
-from harness.sandbox.attacks import CONSUMING, PROBE_LIMITS, REACHING, Range
-from harness.sandbox.base import RungSandbox
-from harness.sandbox.engines import Unconfined
+from harness.sandbox import BackendReport, Limits, probe_backends, select
+from harness.sandbox.attacks import CONSUMING, PROBE_LIMITS, REACHING, Bait
 
 
 @pytest.fixture(scope="module")
-def reports() -> list[RungReport]:
-    return ladder()
+def reports() -> list[BackendReport]:
+    return probe_backends()
 
 
 @pytest.fixture
-def bait() -> Iterator[Range]:
-    with Range() as made:
-        yield made
+def bait() -> Iterator[Bait]:
+    with Bait() as context:
+        yield context
 
 
 @pytest.fixture(params=["landlock", "bubblewrap", "nsjail", "docker", "podman", "seatbelt"])
-def rung(request: pytest.FixtureRequest, reports: list[RungReport]) -> str:
+def backend(request: pytest.FixtureRequest, reports: list[BackendReport]) -> str:
     report = next(row for row in reports if row.name == request.param)
     if not report.available:
-        pytest.skip(f"sandbox rung {report.name}: {report.reason}")
+        pytest.skip(f"sandbox back end {report.name}: {report.reason}")
     return report.name
 
 
 @pytest.mark.parametrize("attack", REACHING)
-def test_reaching_out_is_stopped(rung: str, attack: str, bait: Range) -> None:
-    escaped, _ = bait.attack(select(rung), [attack])
+def test_reaching_out_is_stopped(backend: str, attack: str, bait: Bait) -> None:
+    escaped, _ = bait.attack(select(backend), [attack])
     assert not escaped
     assert bait.secret.read_text() == "secret" and not bait.target.exists()
     assert bait.victim.poll() is None
 
 
 @pytest.mark.parametrize("attack", CONSUMING)
-def test_consuming_is_stopped(rung: str, attack: str, bait: Range) -> None:
+def test_consuming_is_stopped(backend: str, attack: str, bait: Bait) -> None:
     begin = time.monotonic()
-    escaped, result = bait.attack(select(rung), [attack])
+    escaped, result = bait.attack(select(backend), [attack])
     if escaped:  # as in the storm: one that did not begin in time on a loaded machine counts, too
         begin = time.monotonic()
-        escaped, result = bait.attack(select(rung), [attack])
+        escaped, result = bait.attack(select(backend), [attack])
     assert not escaped
     assert time.monotonic() - begin < 6
     allowed = {
@@ -67,30 +65,32 @@ def test_consuming_is_stopped(rung: str, attack: str, bait: Range) -> None:
 @pytest.mark.parametrize(
     "attack", ["read_outside", "write_outside", "tcp", "udp", "abstract_socket", "signal_host"]
 )
-def test_the_attacks_work_without_a_sandbox(attack: str, bait: Range) -> None:
-    escaped, _ = bait.attack(RungSandbox(Unconfined()), [attack])
+def test_the_attacks_work_without_a_sandbox(attack: str, bait: Bait) -> None:
+    escaped, _ = bait.attack(select("none"), [attack])
     assert escaped == {attack}
 
 
-def test_proc_snooping_works_without_a_sandbox(bait: Range) -> None:
+def test_proc_snooping_works_without_a_sandbox(bait: Bait) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("needs /proc")
-    escaped, _ = bait.attack(RungSandbox(Unconfined()), ["proc_environment", "planted_link"])
+    escaped, _ = bait.attack(select("none"), ["proc_environment", "planted_link"])
     assert escaped == {"proc_environment", "planted_link"}
 
 
 def test_host_environment_does_not_leak(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rung: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, backend: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "host-secret")
     script = "import os; print(dict(os.environ))"
-    result = select(rung).exec([sys.executable, "-c", script], workdir=tmp_path, env={"MINE": "1"})
+    result = select(backend).exec(
+        [sys.executable, "-c", script], workdir=tmp_path, env={"MINE": "1"}
+    )
     assert "host-secret" not in result.stdout and "'MINE': '1'" in result.stdout
 
 
-def test_memory_limit_names_itself(tmp_path: Path, rung: str) -> None:
+def test_memory_limit_names_itself(tmp_path: Path, backend: str) -> None:
     script = "import os,time\nfor _ in range(3): os.fork()\nx = b'x' * (40 << 20); time.sleep(3)"
-    result = select(rung).exec(
+    result = select(backend).exec(
         [sys.executable, "-c", script],
         workdir=tmp_path,
         limits=PROBE_LIMITS.model_copy(update={"memory_mb": 128, "wall_s": 5.0}),
@@ -98,8 +98,8 @@ def test_memory_limit_names_itself(tmp_path: Path, rung: str) -> None:
     assert result.limit == "memory" and result.exit_code is None
 
 
-def test_cpu_limit_names_itself(tmp_path: Path, rung: str) -> None:
+def test_cpu_limit_names_itself(tmp_path: Path, backend: str) -> None:
     limits = Limits(cpu_s=1, wall_s=8)
     script = "while True: pass"
-    result = select(rung).exec([sys.executable, "-c", script], workdir=tmp_path, limits=limits)
+    result = select(backend).exec([sys.executable, "-c", script], workdir=tmp_path, limits=limits)
     assert result.limit == "cpu"

@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.cache import cache_root
 from harness.core.errors import BadInput
-from harness.sandbox import PREFERRED, Limits, ladder, select
+from harness.sandbox import PREFERRED, Limits, probe_backends, select
 
 
 def test_files_exit_code_streams_and_folders(tmp_path: Path) -> None:
@@ -74,25 +74,25 @@ def test_files_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
 def test_selection_is_the_first_admitted_whatever_the_times_and_never_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    known = ladder()
-    admitted = {report.name for report in known if report.admitted}
+    reports = probe_backends()
+    admitted = {report.name for report in reports if report.admitted}
     first = next(name for name in PREFERRED if name in admitted)
     slow = [
         report.model_copy(update={"spawn_ms": 900.0 if report.name == first else 1.0})
-        for report in known
+        for report in reports
     ]
     for cached in cache_root().glob("sandbox-*.json"):
-        (tmp_path / cached.name).write_text(json.dumps([one.model_dump() for one in slow]))
+        (tmp_path / cached.name).write_text(json.dumps([report.model_dump() for report in slow]))
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path))
-    assert ladder() == slow
+    assert probe_backends() == slow
     assert select().name == first != "none"
     assert select("none").name == "none"
     with pytest.raises(BadInput, match="found 'chroot'"):
         select("chroot")
 
 
-def test_an_unavailable_rung_says_why() -> None:
-    for report in ladder():
+def test_an_unavailable_back_end_says_why() -> None:
+    for report in probe_backends():
         if not report.admitted:
             assert report.reason
             with pytest.raises(BadInput, match=report.name):

@@ -1,4 +1,4 @@
-"""The usual user is not root: the ladder must hold for another uid too."""
+"""The usual user is not root: a back end must hold for another uid too."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 NOBODY = 65534
 PROGRAM = """
 import json
-from harness.sandbox import ladder, select
-rows = [report.model_dump() for report in ladder(refresh=True)]
+from harness.sandbox import probe_backends, select
+rows = [report.model_dump() for report in probe_backends(refresh=True)]
 print(json.dumps({"rows": rows, "selected": select().name}))
 """
 
 
 @pytest.mark.slow
-def test_a_rung_stops_every_attack_for_an_unprivileged_user(
+def test_a_back_end_stops_every_attack_for_an_unprivileged_user(
     repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     python = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
@@ -48,7 +48,7 @@ def test_a_rung_stops_every_attack_for_an_unprivileged_user(
     if "No module named 'harness'" in done.stderr or "Permission denied" in done.stderr:
         pytest.skip("the checkout is not readable by other users")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    chosen = next(row for row in found["rows"] if row["name"] == found["selected"])
+    answer = json.loads(done.stdout)
+    chosen = next(row for row in answer["rows"] if row["name"] == answer["selected"])
     assert chosen["escaped"] == []
     assert len(chosen["stopped"]) >= 20

@@ -40,7 +40,7 @@ class Settings:
         skill: skill directory; by default one of the recorded digest, where we can find it.
         model: spec of the model that answers beyond the recording; by default the run's.
         base_url: its endpoint.
-        sandbox: where live tools run: a rung, `auto` or `none`.
+        sandbox: where live tools run: a back end, `auto` or `none`.
     """
 
     suite: str | None = None

@@ -56,7 +56,7 @@ class ReexecutionReport(Value):
         no_output_as_labelled: runs that are not comparable, and are labelled as failed: whoever
             scores a missing output as a failure may add them.
         seconds: wall-clock time of everything.
-        sandbox: the rung that ran the code.
+        sandbox: the back end that ran the code.
     """
 
     runs: tuple[RunResult, ...]

@@ -15,7 +15,7 @@ from harness.evolve.evidence import task_id
 from harness.evolve.evolution import Read
 from harness.evolve.types import AnalystType
 from harness.models.types import Model
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 
 
 def single_reader(model: Model, skill: str) -> Read:

@@ -60,7 +60,7 @@ SHOWN = 5
 )  # fmt: skip
 @click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
 @click.option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent; call no model.")
 @click.option("--resume", type=PATH, help="Go on with this output folder.")

@@ -38,7 +38,7 @@ path_type = click.Path(path_type=Path)
     help="Stop once no open unit has a chance of PERCENT of a verdict any more.",
 )
 @click.option("--limit", type=int, help="Take the first tasks only.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
 @click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")

@@ -22,7 +22,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds of a run.")
 @click.option("--python", type=_PATH, help="Interpreter with other packages, e.g. older pandas.")
-@click.option("--sandbox", default="auto", show_default=True, help="Rung; see `harness doctor`.")
+@click.option("--sandbox", default="auto", show_default=True, help="Back end: `harness doctor`.")
 @click.option("--out", type=_PATH, help="Keep the work folders of the runs here.")
 @json_option
 def replay(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core import Score, Task
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks.answers import accepted_answers
 from harness.tasks.inputs import copy_inputs
 from harness.tasks.judged import choices_of

@@ -15,8 +15,7 @@ from harness.core import Task, Usage
 from harness.evolve.analysts.agentic import analyse_failure
 from harness.evolve.types import AnalystRecord, Loss
 from harness.models import open_model
-from harness.sandbox import Sandbox, select
-from harness.sandbox.types import Limits
+from harness.sandbox import Limits, Sandbox, select
 from tests.agents.scripted import in_order, native
 from tests.evolve.conftest import trajectory
 from tests.models.http_server import Answer, Served, completion, serve

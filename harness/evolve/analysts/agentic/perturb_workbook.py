@@ -31,7 +31,7 @@ from harness.evolve.analysts.agentic.renumbering import (
 )
 from harness.evolve.analysts.agentic.reorder import reorder
 from harness.evolve.analysts.agentic.trial import CellKey, Trial
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks import recalculate
 from harness.tasks.cells import comparable
 from harness.tasks.spreadsheet import INPUT_NAME

@@ -24,7 +24,7 @@ from harness.evolve.analysts.agentic.variants import variants
 from harness.evolve.analysts.agentic.workbook_cells import judged_values, repacked
 from harness.evolve.analysts.agentic.workspace import FIX_LIMITS, Outcome, run_fix
 from harness.evolve.types import Proof, ProofRun
-from harness.sandbox.types import Limits, Sandbox
+from harness.sandbox import Limits, Sandbox
 from harness.tasks.cells import cells_equal
 from harness.tasks.spreadsheet import INPUT_NAME
 

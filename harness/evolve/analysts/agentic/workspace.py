@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.core import BadInput, Score, failed
 from harness.core.digests import digest
 from harness.evolve.analysts.agentic.trial import Trial
-from harness.sandbox.types import Limits, Result, Sandbox
+from harness.sandbox import Limits, Result, Sandbox
 from harness.tasks import family
 from harness.tasks.workbooks import MAX_FILE_BYTES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.core import Score, Task
 from harness.rag.tasks.reading import check, judge, metric_of, with_form
-from harness.sandbox.types import Sandbox
+from harness.sandbox import Sandbox
 from harness.tasks.inputs import copy_inputs
 
 

@@ -1,0 +1,180 @@
+"""One execution in any back end: prepare the folder, launch, supervise, tidy up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from harness.core.errors import BadInput
+from harness.sandbox.supervision import folder_size, supervise
+from harness.sandbox.types import Limits, Result
+
+# Of /etc only what programs need to start: no shadow, no ssh, no host keys.
+SYSTEM_PATHS = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+    *("/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/libreoffice", "/etc/localtime"),
+    *("/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/mime.types", "/etc/ssl/certs"),
+)
+RESERVED_ENV = ("HOME", "TMPDIR", "TEMP", "TMP")
+
+
+class Plan(NamedTuple):
+    """One execution, ready for a back end.
+
+    Attributes:
+        command: argument vector.
+        workdir: resolved; the only writable place.
+        scratch: a folder inside `workdir` that holds HOME and TMPDIR, removed afterwards.
+        env: the complete environment of the command.
+        limits: to enforce.
+        readable: every path that may be read, existing ones only.
+        max_file_bytes: largest size a single file may reach.
+    """
+
+    command: tuple[str, ...]
+    workdir: Path
+    scratch: Path
+    env: dict[str, str]
+    limits: Limits
+    readable: tuple[str, ...]
+    max_file_bytes: int
+
+
+class Launch(NamedTuple):
+    """How a back end starts a plan: argument vector, environment, inherited file descriptors."""
+
+    argv: list[str]
+    env: dict[str, str]
+    pass_fds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to confine a command.
+
+    Attributes:
+        name: as typed after `--sandbox`.
+        diagnose: why it cannot run here and what would fix that; None if it may.
+        launch: what to start for a plan.
+        watch: whether its processes are our descendants, to be counted and killed by us.
+        ever_run: whether its authors have run it.
+    """
+
+    name: str
+    diagnose: Callable[[], str | None]
+    launch: Callable[[Plan], Launch]
+    watch: bool = True
+    ever_run: bool = True
+
+
+class Sandbox:
+    """Runs a command with no network, and no access outside its work folder."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.name = backend.name
+
+    def exec(
+        self,
+        command: Sequence[str],
+        *,
+        workdir: Path,
+        files: Mapping[str, bytes] | None = None,
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        readable: Sequence[Path] = (),
+    ) -> Result:
+        """Run `command` in `workdir`, blocking.
+
+        Args:
+            command: argument vector; no shell is added.
+            workdir: the only writable place; HOME and TMPDIR point inside it.
+            files: relative path -> content, written into `workdir` first.
+            limits: default `Limits()`.
+            env: variables beyond the fixed safe ones; the host's environment never leaks in.
+            readable: further paths that may be read.
+
+        Raises:
+            BadInput: an empty command, a missing work folder, or a file outside it.
+        """
+        if not command:
+            raise BadInput("sandbox: expected a command of at least one word, found none.")
+        if not workdir.is_dir():
+            raise BadInput(f"sandbox: expected an existing work folder, found {str(workdir)!r}.")
+        folder = workdir.resolve()
+        for name, content in (files or {}).items():
+            _write(folder, name, content)
+        size, largest = folder_size(folder)
+        limits = limits or Limits()
+        scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
+        descriptors: tuple[int, ...] = ()
+        try:
+            for name in ("home", "tmp"):
+                (scratch / name).mkdir()
+            plan = Plan(
+                tuple(command),
+                folder,
+                scratch,
+                _environment(scratch, env or {}),
+                limits,
+                _readable_paths(readable),
+                largest + (limits.disk_mb << 20),
+            )
+            argv, environment, descriptors = self.backend.launch(plan)
+            return supervise(
+                argv,
+                env=environment,
+                pass_fds=descriptors,
+                workdir=folder,
+                limits=limits,
+                disk_before=size,
+                backend=self.name,
+                watch=self.backend.watch,
+            )
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    relative = PurePosixPath(name)
+    target = folder / relative
+    # A link planted by an earlier command must not carry this write out of the folder.
+    inside = target.parent.resolve().is_relative_to(folder) and not target.is_symlink()
+    if relative.is_absolute() or ".." in relative.parts or not inside:
+        raise BadInput(f"sandbox: expected a file inside the work folder, found {name!r}.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+
+
+def _readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:
+    """System folders, the running interpreter's, and `extra`, as far as they exist."""
+    interpreter = Path(sys.executable).resolve().parent.parent
+    prefixes = {sys.prefix, sys.base_prefix, str(interpreter)} - {"/usr", "/"}
+    paths = [*SYSTEM_PATHS, *sorted(prefixes), *(str(path.resolve()) for path in extra)]
+    return tuple(dict.fromkeys(path for path in paths if os.path.exists(path)))  # noqa: PTH110
+
+
+def _environment(scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """Fixed safe variables, then `extra`; HOME and TMPDIR always lie in `scratch`."""
+    tmp = str(scratch / "tmp")
+    return {
+        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONIOENCODING": "utf-8",
+        # One thread a library: the memory and process limits are for the work, not for pools.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        **{key: value for key, value in extra.items() if key not in RESERVED_ENV},
+        "HOME": str(scratch / "home"),
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), tmp),
+    }
