@@ -1,0 +1,104 @@
+"""Figures of the house that moving, splitting or reformatting code cannot change for the better.
+
+Each is a ratchet: `ratchets.json` holds its value, and the tests fail where a figure is above it.
+
+    python -m tests.house.measure             show the figures beside their ratchets
+    python -m tests.house.measure --lower     write the figures that have fallen
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RATCHETS = Path(__file__).with_name("ratchets.json")
+SOURCES = ("harness", "graphs", "lab", "benchmarks", "corpora")
+_VAGUE = """
+one other others found told said asked known given kept left made taken done wanted here there at
+it them these those thing things something nothing nobody anybody somebody both rest what whole
+"""
+VAGUE = frozenset(_VAGUE.split())
+"""Names that say nothing."""
+
+
+def sources(*roots: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Python files below folders of the repository, with their syntax trees."""
+    for root in roots:
+        for path in sorted((REPOSITORY / root).rglob("*.py")):
+            yield path.relative_to(REPOSITORY), ast.parse(path.read_text("utf-8"))
+
+
+def statements(tree: ast.Module) -> int:
+    """Statements of a file, docstrings left out."""
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = sum(
+        isinstance(node, scopes) and ast.get_docstring(node, clean=False) is not None
+        for node in ast.walk(tree)
+    )
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) - docstrings
+
+
+def names_of(tree: ast.Module) -> Iterator[str]:
+    """Names that assignments, loops and parameters bind."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg) and node.arg not in ("self", "cls"):
+            yield node.arg
+
+
+def private_functions(tree: ast.Module) -> tuple[int, int]:
+    """Private functions of a module, and how many of them it refers to only once."""
+    uses = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    private = [n.name for n in tree.body if isinstance(n, functions) and n.name.startswith("_")]
+    return len(private), sum(uses[name] == 1 for name in private)
+
+
+def figures() -> dict[str, float]:
+    """Every figure by the name of its ratchet."""
+    total = bindings = vague = private = once = longest = 0
+    folders: Counter[Path] = Counter()
+    for path, tree in sources(*SOURCES):
+        total += statements(tree)
+        names = Counter(names_of(tree))
+        bindings += names.total()
+        vague += sum(names[name] for name in VAGUE)
+        more = private_functions(tree)
+        private, once = private + more[0], once + more[1]
+        folders[path.parent] += path.name != "__init__.py"
+        longest = max(longest, (REPOSITORY / path).read_text("utf-8").count("\n"))
+    tests = sum(statements(tree) for _, tree in sources("tests"))
+    return {
+        "statements": total,
+        "vague names, percent": round(100 * vague / bindings, 2),
+        "private functions used once, percent": round(100 * once / private, 1),
+        "files in the fullest folder": max(folders.values()),
+        "lines of the longest file": longest,
+        "source statements per test statement": round(total / tests, 3),
+    }
+
+
+def ratchets() -> dict[str, float]:
+    """The values that no figure may exceed."""
+    return json.loads(RATCHETS.read_text("utf-8"))
+
+
+def main() -> None:
+    """Show the figures; with `--lower`, write those that have fallen."""
+    limits = ratchets() if RATCHETS.is_file() else {}
+    measured = figures()
+    for name, figure in measured.items():
+        print(f"{name}: {figure:g} (at most {limits.get(name, figure):g})")
+    if "--lower" in sys.argv:
+        lowered = {name: min(f, limits.get(name, f)) for name, f in measured.items()}
+        RATCHETS.write_text(json.dumps(limits | lowered, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
