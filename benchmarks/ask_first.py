@@ -30,7 +30,7 @@ from harness.corpora.reading import Reading
 from harness.rag.ask import AskSettings
 from harness.rag.ask import ask as ask_here
 from harness.rag.tasks.reading import official_normal
-from harness.stats.paired import wilson
+from harness.stats import wilson
 from lab.corpora.dossier import dossier_readings
 
 DOCUMENTS = 20

@@ -25,12 +25,21 @@ import numpy as np
 
 from benchmarks.audit_worlds import UNITS, World, probabilities, truth, worlds
 from harness.core import write_atomic
-from harness.receipts.boundaries import boundaries, critical, per_unit
-from harness.receipts.design import half_subsets
-from harness.receipts.estimate import Data, Fit, fit
-from harness.receipts.interactions import screen
-from harness.receipts.looks import chances, settled
 from harness.receipts.plan import LOOKS
+from harness.stats import (
+    EffectData,
+    EffectFit,
+    chances,
+    critical,
+    dunnett_critical,
+    fit_effects,
+    half_subsets,
+    normal_boundaries,
+    per_unit,
+    screen_pairs,
+    settled,
+    wilson,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,21 +67,21 @@ class Seen(NamedTuple):
     used: int
 
 
-def draw(world: World, rng: np.random.Generator) -> Data:
+def draw(world: World, rng: np.random.Generator) -> EffectData:
     """The rollouts of one audit in the order in which they would be run."""
     pairs = world.tasks * world.rollouts // 2
     rows = half_subsets(world.units, pairs, int(rng.integers(2**31)))
     present = np.stack([rows, ~rows], axis=1).reshape(-1, world.units).astype(np.int64)
     tasks = np.repeat(np.arange(pairs) % world.tasks, 2)
     chance = probabilities(world, world.draw_tasks(rng), tasks, present)
-    data = Data(tasks, present, (rng.random(len(tasks)) < chance).astype(np.float64))
+    data = EffectData(tasks, present, (rng.random(len(tasks)) < chance).astype(np.float64))
     if not world.invalid:
         return data
     valid = rng.random(len(tasks)) >= world.invalid
-    return Data(tasks[valid], present[valid], data.values[valid])
+    return EffectData(tasks[valid], present[valid], data.values[valid])
 
 
-def judge(world: World, true: Floats, fitted: Fit, value: float, used: int) -> Seen:
+def judge(world: World, true: Floats, fitted: EffectFit, value: float, used: int) -> Seen:
     """What the intervals at this critical value say."""
     half = critical(value, fitted.degrees) * fitted.errors
     significant = np.abs(fitted.effects) > half
@@ -86,14 +95,16 @@ def judge(world: World, true: Floats, fitted: Fit, value: float, used: int) -> S
     )
 
 
-def sequential(world: World, true: Floats, data: Data, width: float, futility: float = 0.0) -> Seen:
+def sequential(
+    world: World, true: Floats, data: EffectData, width: float, futility: float = 0.0
+) -> Seen:
     """Look at shares of the rollouts; stop when every unit is decided or narrow enough, or without
     this chance to be decided."""
-    values = boundaries(LOOKS, ALPHA, world.units)
+    values = normal_boundaries(LOOKS, ALPHA, world.units)
     total = len(data.tasks)
     ends = [total if share == 1 else 2 * round(share * total / 2) for share in LOOKS]
     for look, (end, value) in enumerate(zip(ends, values, strict=True)):
-        fitted = fit(data.first(end))
+        fitted = fit_effects(data.first(end))
         decided, narrow = settled(fitted, value, width)
         hopeless = chances(ends, values, look, fitted) < futility
         if (decided | narrow | hopeless).all() or end == total:
@@ -107,12 +118,12 @@ def cell(
     """One row: many audits of one world, at once or (with `width`) in looks."""
     true = truth(world)
     rng = np.random.default_rng([seed, world.number])
-    value = boundaries((1.0,), ALPHA, world.units)[0]
+    value = normal_boundaries((1.0,), ALPHA, world.units)[0]
     seen: list[Seen] = []
     for _ in range(audits):
         data = draw(world, rng)
         if width is None:
-            seen.append(judge(world, true, fit(data), value, len(data.tasks)))
+            seen.append(judge(world, true, fit_effects(data), value, len(data.tasks)))
         else:
             seen.append(sequential(world, true, data, width, futility))
     covered = 1 - np.mean([one.missed for one in seen])
@@ -130,9 +141,9 @@ def cell(
 
 
 def share_ci(share: float, n: int) -> tuple[float, float]:
-    """Wald interval of a simulated share."""
-    spread = 1.96 * (share * (1 - share) / n) ** 0.5
-    return round(share - spread, 4), round(share + spread, 4)
+    """Score interval of a simulated share."""
+    low, high = wilson(round(share * n), n) or (0.0, 1.0)
+    return round(low, 4), round(high, 4)
 
 
 def leave_one_out(world: World, audits: int, seed: int) -> float:
@@ -144,7 +155,7 @@ def leave_one_out(world: World, audits: int, seed: int) -> float:
     full = np.ones((controls, world.units), dtype=np.int64)
     present = np.tile(np.concatenate([full, without]), (world.tasks, 1))
     tasks = np.repeat(np.arange(world.tasks), controls + world.units)
-    value = critical(dunnett(world.units, 1 / (1 + controls)), world.tasks - 1)
+    value = critical(dunnett_critical(world.units, 1 / (1 + controls), ALPHA), world.tasks - 1)
     halves: list[float] = []
     for _ in range(audits):
         chance = probabilities(world, world.draw_tasks(rng), tasks, present)
@@ -153,23 +164,6 @@ def leave_one_out(world: World, audits: int, seed: int) -> float:
         errors = change.std(axis=0, ddof=1) / world.tasks**0.5
         halves.append(float(100 * value * errors.mean()))
     return float(np.mean(halves))
-
-
-def dunnett(units: int, correlation: float) -> float:
-    """Two-sided critical value of comparisons with one control (Dunnett 1955), normal."""
-    from scipy.special import ndtr
-
-    grid = np.linspace(-8, 8, 2001)
-    weight = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi) * (grid[1] - grid[0])
-    shift, scale = correlation**0.5 * grid, (1 - correlation) ** 0.5
-    low, high = 1.0, 6.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        ends = np.stack([middle - shift, -middle - shift]) / scale
-        found: Floats = np.asarray(ndtr(ends), dtype=np.float64)
-        inside = found[0] - found[1]
-        low, high = (middle, high) if (weight * inside**units).sum() < 1 - ALPHA else (low, middle)
-    return high
 
 
 def against(world: World, audits: int, seed: int) -> dict[str, Any]:
@@ -194,7 +188,7 @@ def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
     false, found = 0, 0
     for _ in range(audits):
         data = draw(world, rng)
-        pairs = screen(data, fit(data))
+        pairs = screen_pairs(data, fit_effects(data))
         flagged = {(int(pairs.first[at]), int(pairs.second[at]))
                    for at in np.flatnonzero(pairs.p < ALPHA)}  # fmt: skip
         false += bool(flagged - planted)

@@ -33,7 +33,7 @@ from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded
 from harness.rag.check.blind.comparing import compare
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim, Verdict
-from harness.stats.paired import ratio_interval
+from harness.stats import ratio_interval
 
 ARMS = ("blind", "answer", "claims")
 KINDS = ("number", "date", "entity", "cell", "derived")

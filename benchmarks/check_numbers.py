@@ -30,7 +30,7 @@ from harness.rag.check.numbers.sources import open_sources
 from harness.rag.check.numbers.tables import Cell, cells
 from harness.rag.check.types import Claim, Verdict
 from harness.rag.retrieve.document import Document
-from harness.stats.paired import ratio_interval
+from harness.stats import ratio_interval
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dev" / "tatqa.jsonl"
 FRAMES = (

@@ -41,14 +41,12 @@ import numpy as np
 from harness.core import write_atomic
 from harness.rag.check.verify.evidence import Source
 from harness.rag.check.verify.reading import read
-from harness.stats.paired import cluster_interval
+from harness.stats import auc, balanced_accuracy, cluster_interval
 from harness.train.verifier.featured import Featured, featured
 from harness.train.verifier.fit import (
     Rows,
     as_probabilities,
     as_rows,
-    auc,
-    balanced_accuracy,
     best_threshold,
     calibrated,
     calibration_error,

@@ -31,7 +31,7 @@ from harness.models import CallStore
 from harness.models.loopback import serving
 from harness.rag.check import Outcome, Row, check_batch
 from harness.rag.check.blind import CheckSettings, check_batch_blind
-from harness.stats.paired import ratio_interval
+from harness.stats import ratio_interval
 
 PEER = Path(__file__).with_name("check_ragas_peer.py")
 ASKED = "What do the notes say?"

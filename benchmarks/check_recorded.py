@@ -29,8 +29,7 @@ from harness.rag.check.types import Claim, Finding, Outcome, Verdict
 from harness.rag.check.verify import TrainedVerifier
 from harness.rag.check.verify.reading import read
 from harness.rag.retrieve.document import Document
-from harness.stats.paired import cluster_interval
-from harness.train.verifier.fit import auc
+from harness.stats import auc, cluster_interval
 from harness.train.verifier.sets import is_tuning, rows_of
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ from harness.rag.compress.ranking import rank
 from harness.rag.compress.types import Critic, Query
 from harness.rag.retrieve.encoder import open_encoder
 from harness.rag.retrieve.tokens import words
+from harness.stats import ratio_interval
 
 SHARES = (0.01, 0.05, 0.1)
 
@@ -104,15 +105,14 @@ def differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Recall with and without the pre-filter, and the difference with its interval, points."""
     gold = np.asarray([row["gold"] for row in rows])
     both = {arm: np.asarray([row[arm] for row in rows]) for arm in ("with", "without")}
-    draws = np.random.default_rng(7).integers(0, len(rows), (10_000, len(rows)))
     found: dict[str, Any] = {"questions": len(rows), "gold": int(gold.sum())}
     for at, share in enumerate(SHARES):
         lost = (both["with"] - both["without"])[:, at]
-        low, high = np.percentile(lost[draws].sum(1) / gold[draws].sum(1), [2.5, 97.5])
+        low, high = ratio_interval(list(zip(lost.tolist(), gold.tolist(), strict=True))) or (0, 0)
         found[f"{share:.0%}"] = {
             **{arm: round(100 * both[arm][:, at].sum() / gold.sum(), 1) for arm in both},
             "difference": round(100 * lost.sum() / gold.sum(), 1),
-            "interval": [round(100 * float(low), 1), round(100 * float(high), 1)],
+            "interval": [round(100 * low, 1), round(100 * high, 1)],
         }
     return found
 

@@ -34,6 +34,7 @@ from harness.rag.compress.critics.token import WEIGHTS
 from harness.rag.compress.tokens import open_tokenizer
 from harness.rag.compress.types import Critic
 from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.stats import ratio_interval
 
 Scores = NDArray[np.float64]
 BUDGETS = (0.05, 0.10, 0.20)
@@ -118,17 +119,13 @@ def recalls(case: Case, scores: Scores, sizes: Scores, budget: float) -> dict[st
     }
 
 
-def interval(gains: Sequence[float], clusters: Sequence[str], seed: int) -> list[float]:
+def interval(gains: Sequence[float], clusters: Sequence[str]) -> list[float]:
     """95 % interval of the mean gain, documents resampled."""
-    names = sorted(set(clusters))
-    place = {name: at for at, name in enumerate(names)}
-    total, count = np.zeros(len(names)), np.zeros(len(names))
+    sums: dict[str, tuple[float, int]] = {}
     for gain, cluster in zip(gains, clusters, strict=True):
-        total[place[cluster]] += gain
-        count[place[cluster]] += 1
-    draws = np.random.default_rng(seed).integers(0, len(names), (RESAMPLES, len(names)))
-    means = total[draws].sum(1) / count[draws].sum(1)
-    return [round(100 * float(one), 1) for one in np.quantile(means, (0.025, 0.975))]
+        total, count = sums.get(cluster, (0.0, 0))
+        sums[cluster] = total + gain, count + 1
+    return [round(100 * end, 1) for end in ratio_interval(list(sums.values()), RESAMPLES) or ()]
 
 
 def measure(
@@ -173,7 +170,7 @@ def _gains(
             differences = [one - other for one, other in pairs]
             gains[name] = {
                 "gain": _percent(differences),
-                "interval": interval(differences, clusters, seed),
+                "interval": interval(differences, clusters),
             }
     return gains
 

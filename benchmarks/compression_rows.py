@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from harness.core import write_atomic
-from harness.stats.paired import wilson
+from harness.stats import wilson
 
 
 def interval(hits: int, count: int) -> list[float]:

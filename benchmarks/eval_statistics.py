@@ -27,9 +27,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from harness.core import write_atomic
-from harness.evals.signflip import sign_flip_p
-from harness.stats.intervals import change_interval, rate_interval, wilson
-from harness.stats.paired import detectable_lift
+from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p, wilson
 
 TASKS = (10, 20, 50, 200)
 ATTEMPTS = (1, 4)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+
+from harness.stats import clustered_error, z_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -79,9 +80,9 @@ def summary(rows: list[Row]) -> list[Row]:
             for key in ("recall", "precision", "pass_rate", "rules", "calls"):
                 values = [float(v) for row in part if (v := row.get(key)) is not None]
                 if values:
-                    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+                    spread = clustered_error([[value] for value in values]) or 0.0
                     line[key] = statistics.fmean(values)
-                    line[f"{key}_ci"] = 1.96 * spread / math.sqrt(len(values))
+                    line[f"{key}_ci"] = z_of(0.975) * spread
             found.append(line)
     return found
 

@@ -19,11 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 from harness.core import write_atomic
-from harness.stats.sequential import SequentialPlan, boundaries, fixed_power, fixed_tasks
-from harness.stats.stopped_walk import Stopped, quantile
+from harness.stats import (
+    SequentialPlan,
+    Stopped,
+    fixed_power,
+    fixed_tasks,
+    upper_limit,
+    walk_boundaries,
+    walk_quantile,
+    z_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,13 +103,7 @@ def mcnemar(draw: Draw, look: int, level: float) -> NDArray[np.bool_]:
         return found <= level
     # Normal sign-flip test, which is what a fixed analysis of clustered results would use.
     spread = np.sqrt(moved @ np.arange(1, draw.unit + 1) ** 2)
-    return draw.sums[:, look] >= _z(level) * np.maximum(spread, 1e-9)
-
-
-def _z(level: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(1 - level)
+    return draw.sums[:, look] >= z_of(1 - level) * np.maximum(spread, 1e-9)
 
 
 def cell(
@@ -125,7 +127,7 @@ def cell(
     row: dict[str, Any] = {
         "discordance": plan.discordance, "lift": lift, "tasks": plan.tasks,
         "candidates": plan.candidates, "epochs": plan.epochs, "decisions": count,
-        "accepted": float(accepted.mean()), "upper95": upper95(int(accepted.sum()), count),
+        "accepted": float(accepted.mean()), "upper95": upper_limit(int(accepted.sum()), count),
         "tasks_run": float(run.mean()), "share_run": float(run.mean() / plan.tasks),
         "fixed": float(fixed.mean()), "peeking": float(peeking.mean()),
         "better_mean": float((draw.sums[:, -1] > 0).mean()),
@@ -154,7 +156,7 @@ def biases(
     moved: Ints = (draw.sizes[some].sum(axis=2) * until).sum(axis=1)
     walks = Stopped(draw.sizes[some], bounds[0][some], bounds[1][some], stop, sums)
     share = moved / run
-    middle = np.where(moved > 0, (2 * quantile(walks, 0.5, 0.5) - 1) * share, 0.0)
+    middle = np.where(moved > 0, (2 * walk_quantile(walks, 0.5, 0.5) - 1) * share, 0.0)
     naive = sums / run
     found: dict[str, Any] = {
         "bias_naive": float((naive - lift).mean()),
@@ -166,11 +168,6 @@ def biases(
         found["accepted_bias_naive"] = float((naive - lift)[accepted].mean())
         found["accepted_bias_adjusted"] = float((middle - lift)[accepted].mean())
     return found
-
-
-def upper95(hits: int, n: int) -> float:
-    """One-sided 95 % upper limit of a proportion (Clopper and Pearson 1934)."""
-    return 1.0 if hits == n else float(beta.ppf(0.95, hits + 1, n - hits))
 
 
 def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
@@ -194,7 +191,7 @@ def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
                 draw = at_looks(moved, plan.look_sizes, epochs)
                 if epochs > 1 or candidates not in known:
                     seen = np.broadcast_to(np.asarray(plan.look_sizes), draw.sums.shape)
-                    upper, _, lower = boundaries(plan, draw.sizes, seen, epochs)
+                    upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
                     known[candidates] = upper, lower
                 estimate = (candidates, epochs, tasks) == (1, 1, 200) and psi in (0.1, 0.25)
                 rows.append(cell(plan, draw, known[candidates], truth, estimate))

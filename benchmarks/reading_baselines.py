@@ -20,7 +20,7 @@ from harness.corpora.tokenizer import count_tokens
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ContextArm, ContextStage
 from harness.rag.tools.documents import search_documents
-from harness.stats.paired import wilson
+from harness.stats import wilson
 from lab.corpora.dossier import dossier_readings
 from lab.corpora.institute import institute_readings
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import write_atomic
-from harness.stats.paired import cluster_interval
+from harness.stats import cluster_interval
 
 EVENTS, BLOCK, WARM = 60, 50, 10
 CHUNK = (

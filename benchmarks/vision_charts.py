@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.reports import report
-from harness.stats.paired import wilson
+from harness.stats import wilson
 from harness.vision.eyes.chart import Chart, read_chart
 from lab.corpora.folio import Picture, folio_tasks
 

@@ -32,7 +32,7 @@ from PIL import Image
 
 from benchmarks.reports import report
 from harness.core.jsonl import read_rows
-from harness.stats.paired import wilson
+from harness.stats import wilson
 from harness.vision.eyes.axis import number_of
 from harness.vision.eyes.chart import chart_of
 from harness.vision.eyes.grid import grid_of

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from harness.evals.reuse import Step
     from harness.evals.runner import Tally
-    from harness.evals.types import EvalReport, Repeated
+    from harness.evals.types import EvalReport
+    from harness.stats import Repeated
 
 
 _POSITIVE = click.FloatRange(0, min_open=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from harness.evals.compare import RunComparison, compare_runs, read_report
 from harness.evals.dryrun import plan_evaluation
+from harness.evals.pass_rates import compare_paired, pass_rate_error, pass_rate_interval
 from harness.evals.plan import EvalPlan
 from harness.evals.runner import Tally, finished_items, run_eval
 from harness.evals.session import EvalSettings, Evaluator, records, run_evaluation
 from harness.evals.suite import LoadedSuite, Suite, load_suite
 from harness.evals.types import EvalReport, ItemRecord
-from harness.stats.paired import PairedComparison, compare_paired, detectable_lift
+from harness.stats import PairedComparison, detectable_lift
 
 __all__ = [
     "EvalPlan",
@@ -27,6 +28,8 @@ __all__ = [
     "detectable_lift",
     "finished_items",
     "load_suite",
+    "pass_rate_error",
+    "pass_rate_interval",
     "plan_evaluation",
     "read_report",
     "records",

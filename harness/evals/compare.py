@@ -8,9 +8,10 @@ from typing import Any
 
 from harness.core import BadInput, Outcome, Value
 from harness.core.rundir import RunReader
+from harness.evals.pass_rates import compare_paired
 from harness.evals.runner import finished_items, summarise
 from harness.evals.types import EvalReport, ItemRecord
-from harness.stats.paired import PairedComparison, compare_paired, detectable_lift
+from harness.stats import PairedComparison, detectable_lift
 
 
 class Change(Value):

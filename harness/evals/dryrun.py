@@ -12,7 +12,7 @@ from harness.evals.plan import attempt_id
 from harness.evals.reuse import Step, plan_reuse
 from harness.evals.session import Evaluator, suite_of
 from harness.evals.settings import EvalSettings, agent_model_spec
-from harness.stats.paired import detectable_lift
+from harness.stats import detectable_lift
 
 
 def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:

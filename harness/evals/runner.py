@@ -18,13 +18,13 @@ from harness.core import Task, Usage, signals
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import Knobs, controlled
+from harness.evals.pass_rates import attempts_by_task, pass_rate_error, pass_rate_interval
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
-from harness.evals.repeats import repeated
 from harness.evals.types import EvalReport, ItemRecord
 from harness.models.budget import Budget
 from harness.sandbox import Sandbox
-from harness.stats.paired import pass_rate_error, pass_rate_interval
+from harness.stats import repeated
 from harness.tasks.types import Family
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def summarise(
         score=passes / len(valid) if valid else None,
         ci95=pass_rate_interval(valid),
         se=pass_rate_error(valid),
-        repeated=repeated(valid, lock.get("epochs", 1)),
+        repeated=repeated(list(attempts_by_task(valid).values()), lock.get("epochs", 1)),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
         seconds=seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from harness.core import Outcome, Usage, Value
+from harness.stats import Repeated
 
 
 class ItemRecord(Value):
@@ -33,20 +34,6 @@ class ItemRecord(Value):
     usage: Usage = Usage()
     stratum: str = ""
     detail: dict[str, JsonValue] = {}
-
-
-class Repeated(Value):
-    """What share of tasks one of k, all of k or at least k attempts pass.
-
-    Attributes:
-        value: mean over `tasks`; None if none has k valid attempts.
-        ci95: 95 % score interval over tasks; None below two.
-        tasks: that have at least k valid attempts; the others are left out.
-    """
-
-    value: float | None
-    ci95: tuple[float, float] | None
-    tasks: int
 
 
 class EvalReport(Value):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.core import Usage, Value, assets, write_atomic
+from harness.evals import compare_paired
 from harness.evals.runner import Tally
 from harness.evals.session import EvalSettings, Evaluator, records
 from harness.evals.suite import load_suite
@@ -25,7 +26,7 @@ from harness.evolve.session import run_evolution
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
 from harness.skills import Skill, export, load_skill, write_skill
-from harness.stats.paired import PairedComparison, compare_paired, detectable_lift, wilson
+from harness.stats import PairedComparison, detectable_lift, wilson
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
 NAME = "short-answers"

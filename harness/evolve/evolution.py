@@ -22,7 +22,7 @@ from harness.evolve.runs import Runs
 from harness.evolve.types import AnalystType, EvolveOptions
 from harness.models.types import Model
 from harness.skills import Execute, Skill
-from harness.stats.sequential import SequentialPlan
+from harness.stats import SequentialPlan
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from harness.core import BadInput
+from harness.evals import compare_paired
 from harness.evals.types import ItemRecord
 from harness.evolve.types import EvolveOptions, GateResult
-from harness.stats.paired import compare_paired
-from harness.stats.sequential import Decision, SequentialPlan, decide
+from harness.stats import Decision, SequentialPlan, decide
 
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 Tell = Callable[[int, int, Decision], None]

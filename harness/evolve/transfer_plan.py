@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.core import BadInput
 from harness.evals.suite import LoadedSuite
-from harness.stats.paired import detectable_lift, required_tasks
+from harness.stats import detectable_lift, required_tasks
 
 ALPHA = 0.05
 """Error that all comparisons share (two-sided)."""

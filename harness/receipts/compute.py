@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.core import digest
-from harness.receipts.boundaries import critical, per_unit
-from harness.receipts.estimate import Fit, fit
-from harness.receipts.interactions import Pairs, at_full, screen
 from harness.receipts.looks import data_of, look_at
 from harness.receipts.plan import AuditPlan
 from harness.receipts.receipt import (
@@ -22,6 +19,15 @@ from harness.receipts.receipt import (
 from harness.receipts.records import Records, Row
 from harness.receipts.units import Cut, Unit
 from harness.skills import TOKENIZER
+from harness.stats import (
+    EffectFit,
+    UnitPairs,
+    critical,
+    effects_at_full,
+    fit_effects,
+    per_unit,
+    screen_pairs,
+)
 
 LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
@@ -39,13 +45,13 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     header, plan = records.header, records.header.plan
     valid = [row for row in records.rows if row.outcome != "invalid"]
     look = next((at for at, end in enumerate(plan.looks) if end >= len(records.rows)), -1)
-    main = fit(data_of(valid, plan.units))
+    main = fit_effects(data_of(valid, plan.units))
     value = critical(plan.values[look], main.degrees)
     effects = _intervals(main, value, 100)
-    spent = fit(data_of(valid, plan.units, [float(row.tokens) for row in valid]))
+    spent = fit_effects(data_of(valid, plan.units, [float(row.tokens) for row in valid]))
     tokens = _intervals(spent, critical(plan.values[look], spent.degrees), 1)
     invalid = _invalid(records.rows, plan, look)
-    pairs = screen(data_of(valid, plan.units), main) if plan.units > 1 else None
+    pairs = screen_pairs(data_of(valid, plan.units), main) if plan.units > 1 else None
     flagged = _flagged(pairs)
     full = _full(valid, plan, flagged)
     units = tuple(
@@ -98,7 +104,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     )
 
 
-def _intervals(fitted: Fit, value: float, scale: float) -> list[Interval]:
+def _intervals(fitted: EffectFit, value: float, scale: float) -> list[Interval]:
     return [
         Interval(
             estimate=round(scale * effect, 2),
@@ -120,11 +126,11 @@ def _invalid(rows: Sequence[Row], plan: AuditPlan, look: int) -> list[Interval] 
     lost = [float(row.outcome == "invalid") for row in rows]
     if not any(lost):
         return None
-    fitted = fit(data_of(rows, plan.units, lost))
+    fitted = fit_effects(data_of(rows, plan.units, lost))
     return _intervals(fitted, critical(plan.values[look], fitted.degrees), 100)
 
 
-def _flagged(pairs: Pairs | None) -> list[tuple[int, int]]:
+def _flagged(pairs: UnitPairs | None) -> list[tuple[int, int]]:
     import numpy as np
 
     if pairs is None:
@@ -140,7 +146,7 @@ def _full(
     if not flagged:
         return None
     data = data_of(valid, plan.units)
-    effects, errors = at_full(data, flagged)
+    effects, errors = effects_at_full(data, flagged)
     degrees = max(1, len({row.task for row in valid}) - 1)
     value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
     rows = zip(effects.tolist(), errors.tolist(), strict=True)
@@ -155,7 +161,7 @@ def _full(
 
 
 def _named(
-    pairs: Pairs | None, flagged: list[tuple[int, int]], units: tuple[Unit, ...]
+    pairs: UnitPairs | None, flagged: list[tuple[int, int]], units: tuple[Unit, ...]
 ) -> tuple[Interaction, ...]:
     if pairs is None:
         return ()
@@ -183,7 +189,7 @@ def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
 
 
 def _warnings(
-    records: Records, units: Sequence[UnitReceipt], pairs: Pairs | None
+    records: Records, units: Sequence[UnitReceipt], pairs: UnitPairs | None
 ) -> tuple[str, ...]:
     import numpy as np
 

@@ -7,7 +7,7 @@ from statistics import NormalDist
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.receipts.boundaries import boundaries, critical
+from harness.stats import critical, half_subsets, normal_boundaries
 
 LOOKS = (0.5, 0.75, 1.0)
 """Shares of the rollouts at which an audit may stop."""
@@ -58,7 +58,7 @@ class AuditPlan(Value):
     def values(self) -> tuple[float, ...]:
         """Normal critical values of the looks."""
         shares = tuple(end / self.rollouts for end in self.looks)
-        return boundaries(shares, self.alpha, self.units)
+        return normal_boundaries(shares, self.alpha, self.units)
 
     @property
     def degrees(self) -> int:
@@ -121,3 +121,48 @@ def plan_audit(
     return AuditPlan(
         units=units, tasks=chosen, pairs=pairs, alpha=alpha, width=width, futility=futility
     )
+
+
+class Rollout(Value):
+    """One rollout of the design.
+
+    Attributes:
+        task: id of the task.
+        pair: number of the pair at this task, from 0; both of a pair get the same seed.
+        side: 0 or 1; the units of side 1 are those that side 0 lacks.
+        units: numbers of the units that are in the skill.
+    """
+
+    task: str
+    pair: int
+    side: int
+    units: tuple[int, ...]
+
+    @property
+    def epoch(self) -> int:
+        """Number of the rollout at its task, from 0."""
+        return 2 * self.pair + self.side
+
+    @property
+    def id(self) -> str:
+        """As in a run directory: `<task>` or `<task>@<epoch>`."""
+        return self.task if self.epoch == 0 else f"{self.task}@{self.epoch}"
+
+
+def design(tasks: tuple[str, ...], units: int, pairs: int, seed: int) -> tuple[Rollout, ...]:
+    """The rollouts in the order in which they are run: round after round over all tasks.
+
+    Args:
+        tasks: ids, in the order of a round.
+        units: how many units the skill has.
+        pairs: pairs of rollouts in all; the last round may be cut short.
+        seed: of the subsets.
+    """
+    rows = half_subsets(units, pairs, seed)
+    rollouts: list[Rollout] = []
+    for number, row in enumerate(rows.tolist()):
+        pair, task = divmod(number, len(tasks))
+        for side, present in enumerate((True, False)):
+            chosen = tuple(unit for unit in range(units) if row[unit] is present)
+            rollouts.append(Rollout(task=tasks[task], pair=pair, side=side, units=chosen))
+    return tuple(rollouts)

@@ -15,7 +15,7 @@ from harness.receipts.receipt import Receipt
 from harness.receipts.rollouts import write_files
 from harness.receipts.settings import AuditSettings
 from harness.skills import count_tokens, load_skill
-from harness.stats.sequential import SequentialPlan
+from harness.stats import SequentialPlan
 
 LEAST_TASKS = 20
 """Fewer tasks than these decide nothing."""

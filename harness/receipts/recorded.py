@@ -11,7 +11,7 @@ from harness.evals.runner import finished_items
 from harness.evals.types import ItemRecord
 from harness.models.recordings import open_recording
 from harness.models.wire import request_digest
-from harness.receipts.design import Rollout
+from harness.receipts.plan import Rollout
 from harness.receipts.records import Records, Row
 from harness.receipts.traces import calls_of, echoed_units, read_units
 from harness.receipts.units import Cut

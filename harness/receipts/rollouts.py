@@ -22,7 +22,7 @@ from harness.evals.session import ProgressHook, open_agent_model
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.models.calls import CallStore
-from harness.receipts.design import Rollout
+from harness.receipts.plan import Rollout
 from harness.receipts.settings import AuditSettings
 from harness.receipts.units import Cut
 from harness.skills import Skill

@@ -25,10 +25,9 @@ from harness.evals.types import ItemRecord
 from harness.receipts.card import write_card
 from harness.receipts.compute import receipt_of
 from harness.receipts.cutting import cut
-from harness.receipts.design import design
 from harness.receipts.looks import look_at
 from harness.receipts.origins import origins_of
-from harness.receipts.plan import AuditPlan, plan_audit
+from harness.receipts.plan import AuditPlan, design, plan_audit
 from harness.receipts.receipt import Receipt
 from harness.receipts.recorded import row_of
 from harness.receipts.records import Header, Origin, Records, Row

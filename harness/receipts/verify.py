@@ -13,7 +13,7 @@ from harness.evals.suite import LoadedSuite, load_suite
 from harness.receipts.card import card
 from harness.receipts.compute import receipt_of
 from harness.receipts.cutting import cut
-from harness.receipts.design import design
+from harness.receipts.plan import design
 from harness.receipts.recorded import run_differs
 from harness.receipts.records import Records, read_records
 from harness.receipts.session import task_digests

@@ -1,1 +1,5 @@
-"""Statistics: numbers in, numbers out; intervals, paired and sequential tests, power."""
+"""Statistics: numbers in, numbers out; intervals, paired and sequential tests, power, designs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,17 @@
-"""Score intervals of shares, from plain numbers: independent values, or clusters of them."""
+"""Intervals from plain numbers: score intervals of shares and changes, bootstraps of the others."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BOOTSTRAP_SAMPLES = 10_000
 
 
 def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -11,6 +19,13 @@ def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float]
     if n == 0:
         return None
     return score_interval(passes / n, n, z_of(0.5 + confidence / 2))
+
+
+def upper_limit(passes: int, n: int, confidence: float = 0.95) -> float:
+    """One-sided exact upper limit of a proportion (Clopper and Pearson 1934)."""
+    from scipy.stats import beta
+
+    return 1.0 if passes == n else float(beta.ppf(confidence, passes + 1, n - passes))
 
 
 def score_interval(p: float, n: float, z: float) -> tuple[float, float]:
@@ -36,7 +51,7 @@ def rate_interval(groups: Sequence[Sequence[float]]) -> tuple[float, float] | No
         return wilson(int(passes), n)
     error, rate = clustered_error(groups), passes / n
     least = n * n / sum(size * size for size in sizes)  # all values of a cluster are alike
-    return score_interval(rate, min(effective_size(rate, error, least), n), t_of(len(groups)))
+    return score_interval(rate, min(_effective_size(rate, error, least), n), t_of(len(groups)))
 
 
 def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -45,19 +60,17 @@ def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
     Wilson's with the effective sample size of their variance, which is never less than their
     number: values between 0 and 1 vary less than zeros and ones of the same mean.
     """
-    if len(values) < 2:
-        return None
-    return _bounded_interval(values, t_of(len(values)))
+    return None if len(values) < 2 else _bounded_interval(values, t_of(len(values)))
 
 
 def _bounded_interval(values: Sequence[float], z: float) -> tuple[float, float]:
     n = len(values)
     mean, error = sum(values) / n, clustered_error([[value] for value in values])
-    return score_interval(mean, effective_size(mean, error, n), z)
+    return score_interval(mean, _effective_size(mean, error, n), z)
 
 
-def effective_size(rate: float, error: float | None, least: float) -> float:
-    """Independent values with this standard error; as many as that is known of at least."""
+def _effective_size(rate: float, error: float | None, least: float) -> float:
+    """Number of independent values with this standard error, never below `least`."""
     return max(rate * (1 - rate) / error**2, least) if error else least
 
 
@@ -85,30 +98,84 @@ def change_interval(changes: Sequence[float]) -> tuple[float, float] | None:
     n = len(changes)
     if n < 2:
         return None
-    gains, losses = [max(one, 0.0) for one in changes], [max(-one, 0.0) for one in changes]
+    gains = [max(change, 0.0) for change in changes]
+    losses = [max(-change, 0.0) for change in changes]
     up, down, z = sum(gains) / n, sum(losses) / n, z_of(0.975)
-    (up_low, up_high), (down_low, down_high) = (
-        _bounded_interval(part, z) for part in (gains, losses)
+    up_low, up_high = _bounded_interval(gains, z)
+    down_low, down_high = _bounded_interval(losses, z)
+    spread = math.sqrt(
+        sum((gain - up) ** 2 for gain in gains) / n * (sum((x - down) ** 2 for x in losses) / n)
     )
-    spread = math.sqrt(_variance(gains, up) * _variance(losses, down))
     shared = 2 * up * down / spread if spread else 0.0  # no change is both: covariance - up * down
-    low = _added(up - up_low, down_high - down, shared)
-    high = _added(up_high - up, down - down_low, shared)
+
+    def added(first: float, second: float) -> float:
+        return math.sqrt(first * first + second * second + shared * first * second)
+
+    low, high = added(up - up_low, down_high - down), added(up_high - up, down - down_low)
     return max(-1.0, up - down - low), min(1.0, up - down + high)
 
 
-def _variance(values: Sequence[float], mean: float) -> float:
-    return sum((value - mean) ** 2 for value in values) / len(values)
+def mean_interval(values: Sequence[float], samples: int = BOOTSTRAP_SAMPLES) -> tuple[float, float]:
+    """95 % percentile bootstrap of a mean; a single value is its own interval, none is (0, 0)."""
+    if len(values) < 2:
+        return (values[0], values[0]) if values else (0.0, 0.0)
+    return ratio_interval([(value, 1.0) for value in values], samples) or (0.0, 0.0)
 
 
-def _added(first: float, second: float, shared: float) -> float:
-    return math.sqrt(first * first + second * second + shared * first * second)
+def ratio_interval(
+    pairs: Sequence[tuple[float, float]], samples: int = BOOTSTRAP_SAMPLES
+) -> tuple[float, float] | None:
+    """95 % percentile interval of sum(first) / sum(second), rows resampled with a fixed seed.
+
+    Args:
+        pairs: one row a cluster: sum of its values, and their number.
+        samples: how often rows are resampled.
+
+    Returns:
+        Lower and upper end; None below two clusters.
+    """
+    if len(pairs) < 2:
+        return None
+    import numpy as np
+
+    rng = np.random.default_rng(20260325)
+    table = np.asarray(pairs, dtype=float)
+    # Counts per row are multinomial, which needs no table of indices.
+    weights = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
+    sums = weights @ table
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def cluster_interval(
+    statistic: Callable[[NDArray[np.int64]], float | None],
+    clusters: NDArray[np.str_],
+    samples: int = 2000,
+) -> tuple[float, float]:
+    """95 % percentile interval of any statistic of rows, their clusters resampled; fixed seed.
+
+    Args:
+        statistic: of the rows with these numbers; None where it has no value for them.
+        clusters: shape (rows,): what a row belongs to.
+        samples: how often clusters are resampled.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    names, index = np.unique(clusters, return_inverse=True)
+    rows: list[NDArray[np.int64]] = [np.flatnonzero(index == name) for name in range(len(names))]
+    values: list[float] = []
+    for _ in range(samples):
+        drawn: list[int] = rng.integers(len(names), size=len(names)).tolist()
+        value = statistic(np.concatenate([rows[name] for name in drawn]))
+        if value is not None:
+            values.append(value)
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def z_of(probability: float) -> float:
     """Quantile of the normal distribution."""
-    from statistics import NormalDist
-
     return NormalDist().inv_cdf(probability)
 
 

@@ -1,68 +1,20 @@
-"""Intervals and paired tests. Invalid attempts count in no mean; they are counted beside it."""
+"""Paired tests of the same tasks under two conditions, and how small an effect they find."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from harness.core import Value
-from harness.evals.signflip import sign_flip_p
-from harness.evals.types import ItemRecord
-from harness.stats.intervals import (
-    change_interval,
-    clustered_error,
-    rate_interval,
-    wilson,
-    z_of,
-)
+from harness.stats.intervals import change_interval, z_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-BOOTSTRAP_SAMPLES = 10_000
-
-__all__ = [
-    "BOOTSTRAP_SAMPLES",
-    "PairedComparison",
-    "attempts_by_task",
-    "cluster_interval",
-    "compare_paired",
-    "detectable_lift",
-    "holm",
-    "pass_rate_error",
-    "pass_rate_interval",
-    "ratio_interval",
-    "required_tasks",
-    "wilson",
-]
-
-
-def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
-    """95 % interval of the pass rate over valid items, attempts at one task being one cluster.
-
-    :func:`harness.stats.intervals.rate_interval` says how.
-    """
-    return rate_interval(list(attempts_by_task(items).values()))
-
-
-def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
-    """Standard error of the pass rate over valid items; None below two tasks.
-
-    Attempts at one task are one cluster: :func:`harness.stats.intervals.clustered_error`.
-    """
-    return clustered_error(list(attempts_by_task(items).values()))
-
-
-def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
-    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for item in items:
-        if item.outcome != "invalid":
-            groups[item.task_id].append(float(item.outcome == "pass"))
-    return groups
+FINEST = 10_000
+"""Largest denominator of a change; finer ones are rounded to it."""
+LONGEST_LAW = 20_000
+"""Units of the largest sum of steps of several sizes above which signs are drawn."""
+DRAWS = 10_000
 
 
 class PairedComparison(Value):
@@ -84,51 +36,85 @@ class PairedComparison(Value):
 
     tasks: int
     unpaired: int
-    before: float | None
-    after: float | None
-    difference: float | None
-    ci95: tuple[float, float] | None
-    p: float | None
-    discordance: float | None
-    broken: tuple[str, ...]
-    fixed: tuple[str, ...]
+    before: float | None = None
+    after: float | None = None
+    difference: float | None = None
+    ci95: tuple[float, float] | None = None
+    p: float | None = None
+    discordance: float | None = None
+    broken: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
-def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) -> PairedComparison:
-    """Compare two sets of attempts on the same tasks and seeds, clustered by task."""
-    first, second = _rates(before), _rates(after)
-    common = sorted(first.keys() & second.keys())
-    unpaired = len(first.keys() | second.keys()) - len(common)
+def compare_rates(before: Mapping[str, float], after: Mapping[str, float]) -> PairedComparison:
+    """Compare the pass rates of the same tasks under two conditions; a task is one cluster."""
+    common = sorted(before.keys() & after.keys())
+    unpaired = len(before.keys() | after.keys()) - len(common)
     if not common:
-        return PairedComparison(
-            tasks=0, unpaired=unpaired, before=None, after=None, difference=None, ci95=None,
-            p=None, discordance=None, broken=(), fixed=(),
-        )  # fmt: skip
-    changes = [second[task] - first[task] for task in common]
+        return PairedComparison(tasks=0, unpaired=unpaired)
+    changes = [after[task] - before[task] for task in common]
     n = len(common)
     return PairedComparison(
         tasks=n,
         unpaired=unpaired,
-        before=sum(first[task] for task in common) / n,
-        after=sum(second[task] for task in common) / n,
+        before=sum(before[task] for task in common) / n,
+        after=sum(after[task] for task in common) / n,
         difference=sum(changes) / n,
         ci95=change_interval(changes),
         p=sign_flip_p(changes),
         discordance=sum(change != 0 for change in changes) / n,
-        broken=tuple(task for task in common if first[task] > 0.5 > second[task]),
-        fixed=tuple(task for task in common if first[task] < 0.5 < second[task]),
+        broken=tuple(task for task in common if before[task] > 0.5 > after[task]),
+        fixed=tuple(task for task in common if before[task] < 0.5 < after[task]),
     )
+
+
+def sign_flip_p(changes: Sequence[float]) -> float:
+    """Two-sided p-value: chance of a mean change as far from 0 if every sign were a fair coin.
+
+    Exact: changes of pass rates are multiples of one small fraction, so that the law of their sum
+    is a convolution of coin tosses. With one attempt per task it is McNemar's exact test. Where
+    that law is too long, signs are drawn 10,000 times with a fixed seed.
+    """
+    import numpy as np
+    from scipy.special import gammaln
+
+    counts = Counter(changes)
+    exact = {change: Fraction(change).limit_denominator(FINEST) for change in counts}
+    unit = math.lcm(*(fraction.denominator for fraction in exact.values()))
+    sizes: Counter[int] = Counter()
+    reached = 0
+    for change, count in counts.items():
+        steps = int(exact[change] * unit)
+        reached += count * steps
+        if steps:
+            sizes[abs(steps)] += count
+    farthest, reached = sum(size * count for size, count in sizes.items()), abs(reached)
+    if reached == 0:
+        return 1.0
+    if len(sizes) > 1 and farthest > LONGEST_LAW:
+        rng = np.random.default_rng(20260325)
+        sums = np.zeros(DRAWS, dtype=np.int64)
+        for size, count in sorted(sizes.items()):
+            sums += size * (2 * rng.binomial(count, 0.5, DRAWS) - count)
+        return float((np.count_nonzero(np.abs(sums) >= reached) + 1) / (DRAWS + 1))
+    law = np.ones(1)  # of the sum of the steps, from the least to the greatest
+    for size, count in sizes.items():
+        heads = np.arange(count + 1)
+        log = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
+        tosses = np.zeros(2 * size * count + 1)
+        tosses[:: 2 * size] = np.exp(log - count * math.log(2))
+        law = np.convolve(law, tosses)
+    return min(1.0, 2 * float(law[farthest + reached :].sum()))
 
 
 def holm(values: Sequence[float]) -> list[float]:
     """p-values corrected so that all of them hold together (Holm 1979), in the same order."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    found = [1.0] * len(values)
-    most = 0.0
-    for rank, at in enumerate(order):
-        most = max(most, min(1.0, values[at] * (len(values) - rank)))
-        found[at] = most
-    return found
+    corrected = [1.0] * len(values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        largest = max(largest, min(1.0, values[index] * (len(values) - rank)))
+        corrected[index] = largest
+    return corrected
 
 
 def detectable_lift(
@@ -165,56 +151,25 @@ def _tasks_for(lift: float, discordance: float, power: float, alpha: float) -> f
     return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / (lift * lift)
 
 
-def _rates(items: Iterable[ItemRecord]) -> dict[str, float]:
-    return {task: sum(values) / len(values) for task, values in attempts_by_task(items).items()}
-
-
-def ratio_interval(
-    pairs: Sequence[tuple[float, float]], samples: int = BOOTSTRAP_SAMPLES
-) -> tuple[float, float] | None:
-    """95 % percentile interval of sum(first) / sum(second), rows resampled with a fixed seed.
-
-    Args:
-        pairs: one row a cluster: sum of its values, and their number.
-        samples: how often rows are resampled.
-
-    Returns:
-        Lower and upper end; None below two clusters.
-    """
-    if len(pairs) < 2:
-        return None
+def fixed_power(tasks: int, lift: float, discordance: float, alpha: float) -> float:
+    """Power of the one-sided exact McNemar test on a fixed number of tasks, exactly."""
     import numpy as np
+    from scipy.stats import binom
 
-    rng = np.random.default_rng(20260325)
-    table = np.asarray(pairs, dtype=float)
-    # Counts per row are multinomial, which needs no table of indices.
-    weights = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
-    sums = weights @ table
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
-    return float(low), float(high)
+    moved = np.arange(tasks + 1)
+    critical = binom.isf(alpha, moved, 0.5)
+    reached = binom.sf(critical, moved, (1 + lift / discordance) / 2)
+    return float((binom.pmf(moved, tasks, discordance) * reached).sum())
 
 
-def cluster_interval(
-    statistic: Callable[[NDArray[np.int64]], float | None],
-    clusters: NDArray[np.str_],
-    samples: int = 2000,
-) -> tuple[float, float]:
-    """95 % percentile interval of any statistic of rows, their clusters resampled; fixed seed.
+def fixed_tasks(lift: float, discordance: float, alpha: float, power: float) -> int:
+    """Tasks from which on the one-sided exact McNemar test keeps the power.
 
-    Args:
-        statistic: of the rows at these places; None where it has no value for them.
-        clusters: shape (rows,): what a row belongs to.
-        samples: how often clusters are resampled.
+    The exact power moves in teeth, so the next eight sizes must keep it, too.
     """
-    import numpy as np
-
-    draw = np.random.default_rng(0)
-    names, index = np.unique(clusters, return_inverse=True)
-    places: list[NDArray[np.int64]] = [np.flatnonzero(index == at) for at in range(len(names))]
-    found: list[float] = []
-    for _ in range(samples):
-        drawn: list[int] = draw.integers(len(names), size=len(names)).tolist()
-        value = statistic(np.concatenate([places[at] for at in drawn]))
-        if value is not None:
-            found.append(value)
-    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
+    tasks = max(2, int(0.8 * required_tasks(lift, discordance, power, 2 * alpha)))
+    run = 0
+    while run < 8:
+        run = run + 1 if fixed_power(tasks, lift, discordance, alpha) >= power else 0
+        tasks += 1
+    return tasks - run

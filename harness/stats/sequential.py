@@ -1,34 +1,225 @@
-"""Decisions of a sequential paired comparison; the plan is in `sequential_plan`."""
+"""A paired comparison that looks at the results in batches and stops as soon as they suffice.
+
+Method: group sequential test with error spending (Lan and DeMets 1983). Given how much each task
+changed, the signs of the changes are fair coins under the null hypothesis, so boundaries and
+p-values are exact binomial (several attempts per task: sign-flip) probabilities, whatever share of
+the tasks changes. Both errors are spent in proportion to the tasks seen. The rule for giving up
+costs power, never validity: who goes on regardless keeps the promised false acceptance.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.stats.design import Operating, SequentialPlan, boundaries
-from harness.stats.paired import required_tasks, wilson
-from harness.stats.stopped_walk import Stopped, more_extreme, quantile
+from harness.stats.intervals import wilson
+from harness.stats.walk import Stopped, exits, more_extreme, spending_boundaries, walk_quantile
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Decision",
-    "Operating",
-    "SequentialPlan",
-    "boundaries",
-    "decide",
-    "fixed_power",
-    "fixed_tasks",
-]
+SMALLEST_LOOK = 10
+"""Tasks that a look adds at least: fewer decide nothing and leave workers idle."""
+PATHS = 1000
+"""Simulated sequences of discordant counts behind the figures of a plan."""
+FUTILITY_SHARE = 0.45
+"""Part of 1 - power that giving up may cost; the rest is lost for want of tasks. With it the
+plan's default, 200 tasks, keeps 80 % power."""
+MOST_UNITS = 60
+"""Changes are counted in units of 1/60 at the finest; up to six attempts that is exact."""
+NEVER = -(2**40)
 
 Verdict = Literal["accept", "reject", "need more", "not gated"]
 Why = Literal["", "better", "worse", "futile", "end"]
+
+
+class Operating(Value):
+    """What a plan does on average, at its discordance.
+
+    Attributes:
+        power: probability of accepting a candidate whose true lift is the plan's.
+        false_acceptance: probability of accepting a candidate without effect.
+        tasks_null: tasks run on average without effect.
+        tasks_lift: tasks run on average at the plan's lift.
+    """
+
+    power: float
+    false_acceptance: float
+    tasks_null: float
+    tasks_lift: float
+
+
+class SequentialPlan(Value):
+    """How a candidate will be compared with its seed; decided before anything is run.
+
+    Attributes:
+        tasks: tasks at hand, the most that are run.
+        looks: looks at most; a look adds at least ten tasks.
+        alpha: probability of accepting any of the candidates if none is better (one-sided).
+        candidates: candidates that are or may be tested; each gets alpha / candidates (Bonferroni,
+            because they are decided one after another).
+        power: power wanted at `lift`.
+        lift: true gain that is worth finding.
+        discordance: expected share of tasks whose result changes; validity does not depend on it.
+        epochs: attempts per task.
+    """
+
+    tasks: int = Field(ge=1)
+    looks: int = Field(default=10, ge=1)
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    candidates: int = Field(default=1, ge=1)
+    power: float = Field(default=0.8, gt=0, lt=1)
+    lift: float = Field(default=0.10, gt=0, lt=1)
+    discordance: float = Field(default=0.25, gt=0, le=1)
+    epochs: int = Field(default=1, ge=1)
+
+    @cached_property
+    def look_sizes(self) -> tuple[int, ...]:
+        """Tasks seen at each look, cumulative."""
+        looks = max(1, min(self.looks, self.tasks // SMALLEST_LOOK))
+        return tuple(round(self.tasks * (look + 1) / looks) for look in range(looks))
+
+    @property
+    def unit(self) -> int:
+        """Smallest change of a task is 1 / unit; invalid attempts leave fewer than `epochs`."""
+        return min(MOST_UNITS, math.lcm(*range(1, min(self.epochs, 6) + 1)))
+
+    @cached_property
+    def futility_levels(self) -> tuple[float, ...]:
+        """Standard deviations below the planned lift at which a look gives up.
+
+        The levels are those of a walk of 400 fair coins.
+        """
+        import numpy as np
+
+        ends = np.rint(400 * np.asarray(self.look_sizes) / self.tasks).astype(np.int64)
+        steps = np.diff(ends, prepend=0)[None, :, None]
+        bounds, _ = spending_boundaries(steps, FUTILITY_SHARE * (1 - self.power) * ends / 400)
+        # The boundary is the first sum outside; sums lie two apart.
+        return tuple(((bounds[0] - 1) / np.sqrt(ends)).tolist())
+
+    @cached_property
+    def operating(self) -> Operating:
+        """Power and average size, exact given the discordant counts, which are simulated."""
+        import numpy as np
+
+        sizes = np.asarray(self.look_sizes)
+        added = np.diff(sizes, prepend=0)
+        psi = max(self.discordance, self.lift)
+        rng = np.random.default_rng(20260325)
+        counts = rng.binomial(added, psi, size=(PATHS, len(added)))[:, :, None]
+        seen = np.broadcast_to(sizes, counts.shape[:2])
+        upper, _, lower = walk_boundaries(self, counts, seen, 1)
+        figures: list[float] = []
+        for lift in (0.0, self.lift):
+            out = exits(counts, upper, lower, np.full(PATHS, (1 + lift / psi) / 2))
+            early = (out.up + out.down)[:, :-1]
+            average = early @ sizes[:-1] + (1 - early.sum(axis=1)) * self.tasks
+            figures += [float(out.up.sum(axis=1).mean()), float(average.mean())]
+        false_acceptance, tasks_null, power, tasks_lift = figures
+        return Operating(
+            false_acceptance=false_acceptance, tasks_null=tasks_null,
+            power=power, tasks_lift=tasks_lift,
+        )  # fmt: skip
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """Smallest lift found with the wanted power; None if even `discordance` is too small."""
+        low, high = 0.0, self.discordance
+        if self.at(lift=min(high, 0.999)).operating.power < self.power:
+            return None
+        while high - low > 0.001:
+            middle = (low + high) / 2
+            low, high = (
+                (low, middle)
+                if self.at(lift=middle).operating.power >= self.power
+                else (middle, high)
+            )
+        return high
+
+    @cached_property
+    def required(self) -> int:
+        """Tasks that the same plan needs for the wanted power at `lift` (to about 2 %)."""
+        low, high = 0, self.tasks
+        while self.at(tasks=high).operating.power < self.power:
+            low, high = high, 2 * high
+        while high - low > max(1, high // 50):
+            middle = (low + high) // 2
+            low, high = (
+                (low, middle)
+                if self.at(tasks=middle).operating.power >= self.power
+                else (middle, high)
+            )
+        return high
+
+    def at(self, **changed: Any) -> SequentialPlan:
+        """The plan with other values; figures are computed anew."""
+        # model_copy would keep the cached ones.
+        return SequentialPlan.model_validate({**self.model_dump(), **changed})
+
+    def __str__(self) -> str:
+        """One sentence, for before anything is spent."""
+        does, size = self.operating, len(self.look_sizes)
+        among = "" if self.candidates == 1 else f" among {self.candidates} candidates"
+        text = (
+            f"{self.tasks} tasks in at most {size} {'look' if size == 1 else 'looks'} find "
+            f"{100 * self.lift:+.0f} points with {does.power:.0%} power if "
+            f"{self.discordance:.0%} of the results change, accept one without effect{among} with "
+            f"at most {self.alpha:.0%}, and stop on average after {does.tasks_null:.0f} tasks "
+            f"without effect and {does.tasks_lift:.0f} with it"
+        )
+        if does.power < self.power:
+            text += f"; {self.power:.0%} power needs {self.required} tasks"
+        return text
+
+
+def walk_boundaries(
+    plan: SequentialPlan, sizes: Ints, seen: Ints, unit: int
+) -> tuple[Ints, Floats, Floats]:
+    """Boundaries of the summed change, in units, for many paths at once.
+
+    Giving up needs two things: the planned lift is contradicted, and the trend so far, carried on
+    to the last task, would not be significant.
+
+    Args:
+        plan: the plan.
+        sizes: [paths, looks, unit]; tasks of each look that changed by s + 1 units.
+        seen: [paths, looks]; valid tasks up to each look.
+        unit: units of a whole change, from fail to pass.
+
+    Returns:
+        Accept at or above the first [paths, looks]; probability spent so far [paths, looks]; give
+        up at or below the last (none at the last look).
+    """
+    import numpy as np
+
+    looks = sizes.shape[1]
+    share = np.asarray(plan.look_sizes[:looks]) / plan.tasks
+    level = plan.alpha / plan.candidates
+    upper, spent = spending_boundaries(sizes, level * share)
+    steps = np.arange(1, sizes.shape[2] + 1, dtype=np.int64)
+    squares: Ints = np.cumsum(sizes @ steps**2, axis=1)
+    lift = plan.lift * unit
+    # A mean change of L units needs a mean square of at least L (no change is below one unit)
+    # and of at least L squared.
+    square: Floats = np.maximum(squares / np.maximum(seen, 1), max(lift, lift**2))
+    spread: Floats = np.sqrt(seen * (square - lift**2))
+    lower = lift * seen - np.asarray(plan.futility_levels[:looks]) * spread
+    trend: Floats = NormalDist().inv_cdf(1 - level) * np.sqrt(share * squares)
+    lower = np.minimum(lower, np.nextafter(trend, -np.inf))
+    if looks == len(plan.look_sizes):
+        lower[:, -1] = NEVER
+    return upper, spent, lower
 
 
 class Decision(Value):
@@ -71,66 +262,8 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     Raises:
         BadInput: if the look does not exist, or the number or a value of `changes` does not fit.
     """
-    _check(plan, look, changes)
-    walk = _walk(plan, look, changes)
-    tasks, sums, sizes = walk.tasks, walk.sums, walk.sizes
-    upper, spent, lower = boundaries(plan, sizes, tasks[None, :], walk.unit)
-    total, last = int(sums[look]), look == len(plan.look_sizes) - 1
-    n = int(tasks[look])
-    seen = Decision(
-        verdict="need more",
-        why="",
-        look=look,
-        tasks=n,
-        difference=total / walk.unit / n if n else None,
-        spent=float(spent[0, look]),
-    )
-    verdict, why = _judge(plan, walk, bool(total >= upper[0, look]), float(lower[0, look]), last)
-    if why == "" or n == 0:
-        return seen.model_copy(update={"verdict": verdict, "why": why})
-    # The walks are mirror images: as improbable a loss as the gain that would be accepted.
-    if why != "better" and -total >= upper[0, look]:
-        why = "worse"
-    stop = Stopped(sizes, upper, lower, *_single(look, total))
-    return seen.model_copy(
-        update={"verdict": verdict, "why": why, **_estimates(plan, walk, stop, why)}
-    )
-
-
-def fixed_power(tasks: int, lift: float, discordance: float, alpha: float) -> float:
-    """Power of the one-sided exact McNemar test on a fixed number of tasks, exactly."""
     import numpy as np
-    from scipy.stats import binom
 
-    moved = np.arange(tasks + 1)
-    critical = binom.isf(alpha, moved, 0.5)
-    wins = (1 + lift / discordance) / 2
-    reached = binom.sf(critical, moved, wins)
-    return float((binom.pmf(moved, tasks, discordance) * reached).sum())
-
-
-def fixed_tasks(lift: float, discordance: float, alpha: float, power: float) -> int:
-    """Tasks that the one-sided exact McNemar test needs: from here on the power is kept.
-
-    The exact power moves in teeth, so eight more sizes are looked at.
-    """
-    start = required_tasks(lift, discordance, power, 2 * alpha)
-    tasks = max(2, int(0.8 * start))
-    kept = 0
-    while kept < 8:
-        kept = kept + 1 if fixed_power(tasks, lift, discordance, alpha) >= power else 0
-        tasks += 1
-    return tasks - kept
-
-
-class _Walk:
-    """The changes of one comparison in whole units."""
-
-    def __init__(self, unit: int, sizes: Ints, sums: Ints, tasks: Ints) -> None:
-        self.unit, self.sizes, self.sums, self.tasks = unit, sizes, sums, tasks
-
-
-def _check(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> None:
     looks = len(plan.look_sizes)
     if not 0 <= look < looks:
         raise BadInput(f"expected a look of 0 to {looks - 1}, got {look!r}")
@@ -140,55 +273,81 @@ def _check(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     for change in changes:
         if change is not None and not -1.0 <= change <= 1.0:
             raise BadInput(f"expected changes between -1 and 1, or None, got {change!r}")
+    walk = _walk(plan, look, changes)
+    upper, spent, lower = walk_boundaries(plan, walk.sizes, walk.tasks[None, :], walk.unit)
+    total, n = int(walk.sums[look]), int(walk.tasks[look])
+    decision = Decision(
+        verdict="need more",
+        why="",
+        look=look,
+        tasks=n,
+        difference=total / walk.unit / n if n else None,
+        spent=float(spent[0, look]),
+    )
+    verdict: Verdict
+    why: Why
+    if total >= upper[0, look]:
+        verdict, why = "accept", "better"
+    elif total <= lower[0, look]:
+        verdict, why = "reject", "futile"
+    elif look < looks - 1:
+        return decision
+    else:
+        # At the end: either the plan could have seen the lift, or the data contradict it.
+        moved = walk.sizes.sum() / max(1, n)
+        actual = plan.at(tasks=max(1, n), discordance=min(1.0, max(moved, plan.lift)))
+        powerful = n > 0 and actual.operating.power >= plan.power
+        verdict, why = "reject" if powerful else "not gated", "end"
+    if n == 0:
+        return decision.model_copy(update={"verdict": verdict, "why": why})
+    # The walks are mirror images: as improbable a loss as the gain that would be accepted.
+    if why != "better" and -total >= upper[0, look]:
+        why = "worse"
+    stop = Stopped(walk.sizes, upper, lower, np.asarray([look]), np.asarray([total]))
+    estimates = _estimates(plan, walk, stop, why)
+    return decision.model_copy(update={"verdict": verdict, "why": why, **estimates})
+
+
+class _Walk(NamedTuple):
+    """The changes of one comparison in whole units: of `unit` to a change from fail to pass.
+
+    Attributes:
+        unit: units of a whole change.
+        sizes: tasks that changed by s + 1 units at each look [1, looks, unit].
+        sums: summed change up to each look [looks].
+        tasks: valid tasks up to each look [looks].
+    """
+
+    unit: int
+    sizes: Ints
+    sums: Ints
+    tasks: Ints
 
 
 def _walk(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> _Walk:
     import numpy as np
 
-    units = [None if change is None else _units(change, plan.unit) for change in changes]
+    # Rounded alike up and down, and never to nothing.
+    steps = [
+        None
+        if change is None
+        else int(math.copysign(max(1, round(abs(change) * plan.unit)), change))
+        if change
+        else 0
+        for change in changes
+    ]
     # A finer unit than the data need changes no probability, only the time it takes.
-    shared = math.gcd(plan.unit, *(abs(units) for units in units if units))
-    steps = [None if one is None else one // shared for one in units]
-    unit = plan.unit // shared
-    ends = plan.look_sizes[: look + 1]
+    shared = math.gcd(plan.unit, *(step for step in steps if step))
+    unit, ends = plan.unit // shared, plan.look_sizes[: look + 1]
     sizes = np.zeros((1, len(ends), unit), dtype=np.int64)
     sums, tasks = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends), dtype=np.int64)
     for index, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
         for step in steps[start:end]:
             tasks[index] += step is not None
             if step:
-                sums[index] += step
-                sizes[0, index, abs(step) - 1] += 1
+                sums[index] += step // shared
+                sizes[0, index, abs(step) // shared - 1] += 1
     return _Walk(unit, sizes, sums.cumsum(), tasks.cumsum())
-
-
-def _units(change: float, unit: int) -> int:
-    """A change in whole units: rounded alike up and down, and never to nothing."""
-    size = round(abs(change) * unit)
-    return int(math.copysign(max(1, size), change)) if change else 0
-
-
-def _judge(
-    plan: SequentialPlan, walk: _Walk, better: bool, lower: float, last: bool
-) -> tuple[Verdict, Why]:
-    if better:
-        return "accept", "better"
-    if walk.sums[-1] <= lower:
-        return "reject", "futile"
-    if not last:
-        return "need more", ""
-    # At the end: either the plan could have seen the lift, or the data contradict it.
-    moved = walk.sizes.sum() / max(1, walk.tasks[-1])
-    actual = plan.at(tasks=max(1, int(walk.tasks[-1])), discordance=min(1.0, max(moved, plan.lift)))
-    if walk.tasks[-1] and actual.operating.power >= plan.power:
-        return "reject", "end"
-    return "not gated", "end"
-
-
-def _single(look: int, total: int) -> tuple[Ints, Ints]:
-    import numpy as np
-
-    return np.asarray([look]), np.asarray([total])
 
 
 def _estimates(plan: SequentialPlan, walk: _Walk, stop: Stopped, why: Why) -> dict[str, object]:
@@ -205,7 +364,7 @@ def _estimates(plan: SequentialPlan, walk: _Walk, stop: Stopped, why: Why) -> di
         return {"p": 1.0, "adjusted": 0.0}
     size = float(moved @ np.arange(1, walk.unit + 1)) / walk.unit / count
     middle, low, high = (
-        2 * float(quantile(stop, probability, weight)[0]) - 1
+        2 * float(walk_quantile(stop, probability, weight)[0]) - 1
         for probability, weight in ((0.5, 0.5), (0.025, 1.0), (0.975, 0.0))
     )
     share = wilson(count, n) or (0.0, 1.0)
@@ -223,8 +382,8 @@ def product_interval(
 
     The distances of the limits are added as squares (MOVER, Zou and Donner 2008).
     """
-    (mean, low, high), (moved, few, many) = sign, share
-    far, near = (many, few) if mean >= 0 else (few, many)
+    (mean, low, high), (moved, fewest, most) = sign, share
+    far, near = (most, fewest) if mean >= 0 else (fewest, most)
     down = math.hypot(moved * (mean - low), mean * (moved - near))
     up = math.hypot(moved * (high - mean), mean * (far - moved))
     return max(-1.0, (mean * moved - down) * size), min(1.0, (mean * moved + up) * size)

@@ -21,7 +21,7 @@ from harness.evals.matrix.spec import read_lock, read_matrix
 from harness.evals.plot import Point, cost_plot, pareto
 from harness.evals.regrade import regrade_folder
 from harness.evals.session import records
-from harness.stats.paired import holm
+from harness.stats import holm
 from tests.models.http_server import Answer, Served, completion, serve
 
 SECRET = "sk-" + "a1B2" * 8

@@ -11,7 +11,7 @@ from harness.core import BadInput
 from harness.evals.types import ItemRecord
 from harness.evolve.gate import gate_plan, sequential_gate, task_order
 from harness.evolve.types import EvolveOptions, GateResult
-from harness.stats.sequential import SequentialPlan
+from harness.stats import SequentialPlan
 from tests.evolve.conftest import items
 
 Arm = dict[str, bool]

@@ -19,12 +19,13 @@ from click.testing import CliRunner, Result
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
+from harness.evals import compare_paired
 from harness.evals.session import records
 from harness.evals.suite import load_suite
 from harness.evals.types import ItemRecord
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
 from harness.evolve.transfer_plan import held_out
-from harness.stats.paired import compare_paired, detectable_lift
+from harness.stats import detectable_lift
 from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import ANALYST, order_tasks
 

@@ -1,4 +1,4 @@
-"""Designs, boundaries and plans."""
+"""Designs, normal_boundaries and plans."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput
-from harness.receipts.boundaries import boundaries, critical, per_unit
-from harness.receipts.design import design, hadamard, half_subsets
-from harness.receipts.plan import plan_audit
+from harness.receipts.plan import design, plan_audit
+from harness.stats import critical, hadamard, half_subsets, normal_boundaries, per_unit
 
 
 @pytest.mark.parametrize("order", range(1, 65))
@@ -52,10 +51,10 @@ def test_subsets_are_uniform() -> None:
 
 def test_boundaries_keep_the_level_over_all_looks() -> None:
     """Known: one look is the normal quantile; looks are checked against simulated walks."""
-    assert boundaries((1.0,), 0.05, 1)[0] == pytest.approx(1.95996, abs=1e-4)
-    assert boundaries((1.0,), 0.05, 24)[0] == pytest.approx(3.0708, abs=1e-3)
+    assert normal_boundaries((1.0,), 0.05, 1)[0] == pytest.approx(1.95996, abs=1e-4)
+    assert normal_boundaries((1.0,), 0.05, 24)[0] == pytest.approx(3.0708, abs=1e-3)
     shares = (0.4, 0.7, 1.0)
-    values = boundaries(shares, 0.05, 1)
+    values = normal_boundaries(shares, 0.05, 1)
     assert values[0] > values[-1] > 1.96
     rng = np.random.default_rng(0)
     steps = rng.standard_normal((200_000, 3)) * np.sqrt(np.diff((0.0, *shares)))
@@ -70,7 +69,7 @@ def test_boundaries_keep_the_level_over_all_looks() -> None:
 @pytest.mark.parametrize("shares", [(), (0.5,), (0.5, 0.5, 1.0), (0.0, 1.0), (0.7, 0.4, 1.0)])
 def test_shares_that_are_no_plan(shares: tuple[float, ...]) -> None:
     with pytest.raises(BadInput, match="rising shares"):
-        boundaries(shares, 0.05, 3)
+        normal_boundaries(shares, 0.05, 3)
 
 
 def test_a_plan_says_what_it_can_see() -> None:

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.core import BadInput
-from harness.evals.walk import exits, spending_boundaries
-from harness.stats.sequential import (
+from harness.stats import (
     SequentialPlan,
-    boundaries,
     decide,
+    exits,
     fixed_power,
     fixed_tasks,
+    spending_boundaries,
+    walk_boundaries,
 )
 
 COUNTS = st.lists(st.integers(0, 10), min_size=1, max_size=8)
@@ -84,7 +85,7 @@ def test_no_order_of_changing_tasks_breaks_the_promise(order: str) -> None:
     rows = {"early": [20] * 3 + [0] * 7, "late": [0] * 7 + [20] * 3, "bursts": [20, 0] * 5}
     counts = _sizes(rows[order])
     seen = np.asarray(plan.look_sizes)[None, :]
-    upper, spent, _ = boundaries(plan, counts, seen, 1)
+    upper, spent, _ = walk_boundaries(plan, counts, seen, 1)
     out = exits(counts, upper, np.full(upper.shape, -(2**30)), np.full(1, 0.5))
     assert float(out.up.sum()) == pytest.approx(float(spent[0, -1]))
     assert 0.02 < spent[0, -1] <= 0.05
@@ -93,7 +94,7 @@ def test_no_order_of_changing_tasks_breaks_the_promise(order: str) -> None:
 def test_candidates_share_the_error() -> None:
     plan = SequentialPlan(tasks=200, candidates=16)
     counts = _sizes([5] * 10)
-    _, spent, _ = boundaries(plan, counts, np.asarray(plan.look_sizes)[None, :], 1)
+    _, spent, _ = walk_boundaries(plan, counts, np.asarray(plan.look_sizes)[None, :], 1)
     assert 0 < spent[0, -1] <= 0.05 / 16
 
 

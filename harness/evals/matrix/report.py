@@ -8,10 +8,11 @@ from pathlib import Path
 from harness.core import Value
 from harness.core.rundir import RunReader
 from harness.evals.matrix.spec import AXES, Cell, MatrixLock, read_lock
+from harness.evals.pass_rates import compare_paired
 from harness.evals.plot import Point, cost_plot, pareto
 from harness.evals.runner import finished_items, summarise
 from harness.evals.types import EvalReport, ItemRecord
-from harness.stats.paired import PairedComparison, compare_paired, holm
+from harness.stats import PairedComparison, holm
 
 
 class CellReport(Value):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.core import BadInput, Usage
+from harness.evals import compare_paired
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.baselines.memory import memory
@@ -24,7 +25,6 @@ from harness.evolve.baselines.types import (
 )
 from harness.rag.retrieve import open_encoder
 from harness.skills import write_skill
-from harness.stats.paired import compare_paired
 
 ASKING: tuple[BaselineName, ...] = ("parametric", "sequential-1", "sequential-4")
 """Baselines that ask the model themselves."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from harness.core import Usage, Value, digest
+from harness.evals import compare_paired
 from harness.evals.suite import LoadedSuite
 from harness.evals.types import ItemRecord
 from harness.evolve.evidence import task_prompt
@@ -24,13 +25,7 @@ from harness.evolve.outcome import Finished
 from harness.evolve.runs import load
 from harness.evolve.transfer_plan import ALPHA, USEFUL_LIFT, TransferPlan, untaught
 from harness.models import parse_spec
-from harness.stats.paired import (
-    PairedComparison,
-    compare_paired,
-    detectable_lift,
-    holm,
-    required_tasks,
-)
+from harness.stats import PairedComparison, detectable_lift, holm, required_tasks
 
 Arm = Literal["without", "with"]
 EvaluateUser = Callable[

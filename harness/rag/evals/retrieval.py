@@ -15,13 +15,13 @@ from harness.rag.evals.retrieval_metrics import Measures, measure
 from harness.rag.evals.retrieval_types import Ablation, ArmReport, Case
 from harness.rag.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
 from harness.skills.tokens import TOKENIZER, count_tokens
-from harness.stats.paired import ratio_interval
+from harness.stats import mean_interval
 
 Retriever = Callable[[str, int], Sequence[Hit]]
 """(query, number of results) -> hits, best first."""
 
 _DEPTH = 4  # hits asked for per result: several chunks of one document take one rank
-_SAMPLES = 2000
+SAMPLES = 2000
 BASELINE = "lexical"
 
 
@@ -175,14 +175,14 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
     return ArmReport(
         arm=name,
         recall=_mean(recalls),
-        recall_ci95=mean_interval(recalls),
+        recall_ci95=mean_interval(recalls, SAMPLES),
         ndcg=_mean(ndcgs),
-        ndcg_ci95=mean_interval(ndcgs),
+        ndcg_ci95=mean_interval(ndcgs, SAMPLES),
         mrr=_mean([one.reciprocal_rank for one in found]),
         ndcg_lift=_mean(lifts),
-        ndcg_lift_ci95=mean_interval(lifts),
+        ndcg_lift_ci95=mean_interval(lifts, SAMPLES),
         recall_lift=_mean(gains),
-        recall_lift_ci95=mean_interval(gains),
+        recall_lift_ci95=mean_interval(gains, SAMPLES),
         tokens=_mean(run.tokens),
         p50_ms=times[len(times) // 2],
         p95_ms=times[min(len(times) - 1, int(0.95 * len(times)))],
@@ -193,9 +193,3 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
 
 def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else 0.0
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % percentile bootstrap of a mean; a single value is its own interval."""
-    found = ratio_interval([(value, 1.0) for value in values], _SAMPLES)
-    return found or (_mean(values), _mean(values))

@@ -10,11 +10,12 @@ from statistics import fmean
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, Value
 from harness.core.prompts import render
 from harness.models.types import Model, Sampling
-from harness.rag.evals.retrieval import BASELINE, Retriever, mean_interval
+from harness.rag.evals.retrieval import BASELINE, SAMPLES, Retriever
 from harness.rag.evals.retrieval_types import AnswerReport, Case
 from harness.rag.retrieve import Hit
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
 from harness.skills.tokens import count_tokens
+from harness.stats import mean_interval
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=96)
 _CITED = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
@@ -138,9 +139,9 @@ def _report(name: str, run: _Replies, baseline: _Replies) -> AnswerReport:
         em=_mean([one.em for one in found]),
         holds=_mean([one.holds for one in found]),
         f1=_mean(f1),
-        f1_ci95=mean_interval(f1),
+        f1_ci95=mean_interval(f1, SAMPLES),
         f1_lift=_mean(lifts),
-        f1_lift_ci95=mean_interval(lifts),
+        f1_lift_ci95=mean_interval(lifts, SAMPLES),
         usage=run.usage,
         invalid=run.invalid,
     )

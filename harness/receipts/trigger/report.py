@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.core import Value
+from harness.evals import pass_rate_interval
 from harness.evals.types import ItemRecord
 from harness.receipts.trigger.queries import Query
-from harness.stats.paired import pass_rate_interval
 
 NONE, INVALID = "(none)", "(invalid)"
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from harness.rag.check.verify.model import Classifier
+from harness.stats import auc, balanced_accuracy
 from harness.train.verifier.featured import Featured
 
 if TYPE_CHECKING:
@@ -110,19 +111,6 @@ def joined(first: Rows, second: Rows) -> Rows:
     )
 
 
-def auc(scores: Floats, supported: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve, by ranks (Hanley & McNeil 1982); 0.5 where one label is missing."""
-    import numpy as np
-
-    yes = int(supported.sum())
-    no = len(supported) - yes
-    if not yes or not no:
-        return 0.5
-    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
-    return float((ranks[supported].sum() - yes * (yes + 1) / 2) / (yes * no))
-
-
 def mean_auc(rows: Rows, scores: Floats) -> float:
     """Mean over the sets."""
     import numpy as np
@@ -136,13 +124,6 @@ def choose_strength(rows: Rows, extra: Rows | None = None) -> tuple[float, dict[
     """The strength with the best mean area under the curve, and that of each."""
     found = {one: mean_auc(rows, cross_fitted(rows, one, extra)) for one in STRENGTHS}
     return max(found, key=lambda one: found[one]), found
-
-
-def balanced_accuracy(said: NDArray[np.bool_], supported: NDArray[np.bool_]) -> float:
-    """Mean of the recalls of both labels."""
-    yes = float(said[supported].mean()) if supported.any() else 0.0
-    no = float((~said[~supported]).mean()) if not supported.all() else 0.0
-    return (yes + no) / 2
 
 
 def best_threshold(scores: Floats, supported: NDArray[np.bool_]) -> float:

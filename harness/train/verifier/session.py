@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.rag.check.verify.model import WEIGHTS, Classifier, packaged_classifier
+from harness.stats import auc
 from harness.train.verifier.featured import Featured, code_digest, featured
 from harness.train.verifier.fit import (
     Rows,
     as_classifier,
     as_rows,
-    auc,
     best_threshold,
     choose_strength,
     cross_fitted,

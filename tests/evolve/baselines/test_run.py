@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from harness.core import BadInput
+from harness.evals import compare_paired
 from harness.evals.types import ItemRecord
 from harness.evolve.baselines import NAMES, BaselineRow, Ground, run_baselines
 from harness.skills import load_skill
-from harness.stats.paired import compare_paired
 from tests.evolve.baselines.conftest import Bench
 from tests.evolve.conftest import items
 

@@ -16,7 +16,6 @@ from harness.rag.evals.retrieval import (
     ablate,
     index_arms,
     load_retriever,
-    mean_interval,
     read_cases,
 )
 from harness.rag.evals.retrieval_answers import answer_arms, prompt_of, score
@@ -122,14 +121,6 @@ def test_cases_are_read_with_errors_that_name_the_row(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(BadInput, match="holds no cases"):
         read_cases(path)
-
-
-def test_an_interval_holds_its_mean() -> None:
-    low, high = mean_interval([0.0, 1.0] * 50)
-    assert 0.38 < low < 0.45
-    assert 0.55 < high < 0.62
-    assert mean_interval([0.3]) == (0.3, 0.3)
-    assert mean_interval([]) == (0.0, 0.0)
 
 
 def test_drafted_queries_point_at_their_sentence_alone(documents: list[Document]) -> None:

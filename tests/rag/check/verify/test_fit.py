@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.train.verifier.fit import auc, calibrated, calibration_error, middle_threshold
+from harness.stats import auc
+from harness.train.verifier.fit import calibrated, calibration_error, middle_threshold
 
 
 def test_middle_threshold_lies_between_the_medians() -> None:

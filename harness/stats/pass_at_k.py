@@ -7,17 +7,30 @@ With n valid attempts at a task, c of them passed:
     at least k   1 if c >= k, else 0
 
 each the mean over tasks. The first two have no bias for any n >= k; "at least k" belongs to the
-number of attempts that was made. Invalid attempts are no attempts here.
+number of attempts that was made. Invalid attempts are not counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from harness.evals.types import ItemRecord, Repeated
+from harness.core import Value
 from harness.stats.intervals import share_interval
-from harness.stats.paired import attempts_by_task
+
+
+class Repeated(Value):
+    """What share of tasks one of k, all of k or at least k attempts pass.
+
+    Attributes:
+        value: mean over `tasks`; None if none has k valid attempts.
+        ci95: 95 % score interval over tasks; None below two.
+        tasks: that have at least k valid attempts; the others are left out.
+    """
+
+    value: float | None
+    ci95: tuple[float, float] | None
+    tasks: int
 
 
 def pass_at(n: int, c: int, k: int) -> float:
@@ -42,32 +55,22 @@ RULES: Mapping[str, Callable[[int, int, int], float]] = {
 }
 
 
-def repeated(items: Iterable[ItemRecord], epochs: int) -> dict[str, Repeated]:
+def repeated(groups: Sequence[Sequence[float]], epochs: int) -> dict[str, Repeated]:
     """All three rules for k = 2, 4, 8, ... and k = `epochs`; nothing for a single attempt.
 
     Args:
-        items: records of one run.
+        groups: of each task, 1 for every valid attempt that passed and 0 for one that failed.
         epochs: attempts per task that were asked for.
     """
-    counts = [(len(passed), int(sum(passed))) for passed in attempts_by_task(items).values()]
-    return {
-        name.format(k=k): _over_tasks(rule, counts, k)
-        for k in _sizes(epochs)
-        for name, rule in RULES.items()
-    }
-
-
-def _sizes(epochs: int) -> list[int]:
-    powers = [2**power for power in range(1, max(1, epochs).bit_length())]
-    return sorted({*(k for k in powers if k <= epochs), *([epochs] if epochs > 1 else [])})
-
-
-def _over_tasks(
-    rule: Callable[[int, int, int], float], counts: Iterable[tuple[int, int]], k: int
-) -> Repeated:
-    values = [rule(n, c, k) for n, c in counts if n >= k]
-    return Repeated(
-        value=sum(values) / len(values) if values else None,
-        ci95=share_interval(values),
-        tasks=len(values),
-    )
+    if epochs < 2:
+        return {}
+    powers = (2**power for power in range(1, epochs.bit_length()))
+    figures: dict[str, Repeated] = {}
+    for k in sorted({*powers, epochs}):
+        for name, rule in RULES.items():
+            values = [rule(len(g), int(sum(g)), k) for g in groups if len(g) >= k]
+            mean = sum(values) / len(values) if values else None
+            figures[name.format(k=k)] = Repeated(
+                value=mean, ci95=share_interval(values), tasks=len(values)
+            )
+    return figures

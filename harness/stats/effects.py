@@ -6,7 +6,7 @@ In cooperative games that is the Banzhaf value of the unit (Banzhaf 1965; for da
 Wang and Jia 2023). It differs from leave-one-out, which compares the whole skill with the skill
 lacking the unit: a unit that repeats another one has no leave-one-out effect but a Banzhaf one,
 since the other one is missing half of the time; and a unit that only works in company has half of
-its leave-one-out effect. :func:`harness.receipts.interactions.at_full` gives the effect at the
+its leave-one-out effect. :func:`effects_at_full` gives the effect at the
 whole skill from the same rollouts, as far as interactions were found.
 
 Model: a linear probability model with one intercept a task; the units are coded -1/2 and 1/2, so a
@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import BadInput
+from harness.stats.paired import holm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-class Data(NamedTuple):
+class EffectData(NamedTuple):
     """Valid rollouts.
 
     Attributes:
@@ -43,12 +44,12 @@ class Data(NamedTuple):
     present: Ints
     values: Floats
 
-    def first(self, count: int) -> Data:
+    def first(self, count: int) -> EffectData:
         """The first rollouts."""
-        return Data(self.tasks[:count], self.present[:count], self.values[:count])
+        return EffectData(self.tasks[:count], self.present[:count], self.values[:count])
 
 
-class Fit(NamedTuple):
+class EffectFit(NamedTuple):
     """A fit of main effects.
 
     Attributes:
@@ -70,7 +71,7 @@ class Fit(NamedTuple):
     clusters: Ints
 
 
-def fit(data: Data) -> Fit:
+def fit_effects(data: EffectData) -> EffectFit:
     """Estimate every unit's effect.
 
     Raises:
@@ -81,8 +82,8 @@ def fit(data: Data) -> Fit:
     count, units = data.present.shape
     clusters = np.unique(data.tasks, return_inverse=True)[1] if count else data.tasks
     groups = int(clusters.max()) + 1 if count else 0
-    left = count - groups - units
-    if groups < 2 or left < 1:
+    spare = count - groups - units
+    if groups < 2 or spare < 1:
         raise BadInput(
             f"expected more valid rollouts than units and tasks together, over two tasks or more; "
             f"got {count} rollouts of {groups} tasks for {units} units: run more rollouts"
@@ -97,9 +98,9 @@ def fit(data: Data) -> Fit:
     residuals = values - coded @ effects
     scores = adjusted_scores(coded, residuals, clusters, bread)
     covariance = bread @ (scores.T @ scores) @ bread
-    degrees = min(groups - 1, left)
+    degrees = min(groups - 1, spare)
     errors = np.sqrt(np.diag(covariance))
-    return Fit(effects, errors, covariance, degrees, residuals, coded, clusters)
+    return EffectFit(effects, errors, covariance, degrees, residuals, coded, clusters)
 
 
 def within(columns: Floats, clusters: Ints) -> Floats:
@@ -147,3 +148,79 @@ def adjusted_scores(coded: Floats, residuals: Floats, clusters: Ints, bread: Flo
     enlarged = np.einsum("gij,gj->gi", vectors, turned)
     scores: Floats = np.einsum("gmk,gm->gk", block, enlarged)
     return scores
+
+
+class UnitPairs(NamedTuple):
+    """Estimates of all pairs of units.
+
+    Attributes:
+        first: number of one unit of each pair [pairs].
+        second: number of the other [pairs].
+        effects: how much larger the effect of either unit is if the other is present [pairs].
+        errors: standard errors [pairs]; nan where the rollouts say nothing.
+        p: two-sided p-values, corrected for the number of pairs (Holm 1979) [pairs].
+    """
+
+    first: Ints
+    second: Ints
+    effects: Floats
+    errors: Floats
+    p: Floats
+
+
+def screen_pairs(data: EffectData, main: EffectFit) -> UnitPairs:
+    """Estimate every pair by itself, given all main effects; screened with Holm's correction.
+
+    Both rollouts of a complementary pair have the same product of two units, so a task needs two
+    pairs or more to say anything here.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    units = data.present.shape[1]
+    first, second = np.triu_indices(units, 1)
+    signs = 2.0 * data.present - 1
+    products = within(signs[:, first] * signs[:, second] / 4, main.clusters)
+    bread = np.linalg.inv(main.coded.T @ main.coded)
+    products -= main.coded @ (bread @ (main.coded.T @ products))
+    size = (products**2).sum(axis=0)
+    varies = size > 1e-6 * len(signs)
+    safe = np.where(varies, size, 1.0)
+    effects = (products.T @ main.residuals) / safe
+    residuals = main.residuals[:, None] - products * effects
+    scores = cluster_sums(products * residuals, main.clusters)
+    groups = len(scores)
+    errors = np.sqrt((scores**2).sum(axis=0) * groups / (groups - 1)) / safe
+    p = np.ones(len(first))
+    usable = varies & (errors > 0)
+    p[usable] = 2 * t.sf(np.abs(effects[usable] / errors[usable]), main.degrees)
+    return UnitPairs(
+        first.astype(np.int64), second.astype(np.int64),
+        np.where(usable, effects, np.nan), np.where(usable, errors, np.nan),
+        np.array(holm(p.tolist())),
+    )  # fmt: skip
+
+
+def effects_at_full(data: EffectData, flagged: list[tuple[int, int]]) -> tuple[Floats, Floats]:
+    """(effects, standard errors) of every unit where all others are present [units].
+
+    Main effects plus half of each flagged interaction, fitted together. Pairs that were not
+    flagged are taken not to interact, and the choice of pairs is taken as given: an estimate to
+    read beside the main one, not instead of it.
+
+    Raises:
+        BadInput: if the rollouts cannot tell units and flagged pairs apart.
+    """
+    import numpy as np
+
+    units = data.present.shape[1]
+    signs = 2 * data.present - 1
+    products = [(signs[:, a] * signs[:, b] + 1) // 2 for a, b in flagged]
+    # A product coded -1/2 and 1/2 has the coefficient gamma / 2: what is added at the whole skill.
+    wide = fit_effects(data._replace(present=np.column_stack([data.present, *products])))
+    combine = np.zeros((units, units + len(flagged)))
+    combine[:, :units] = np.eye(units)
+    for number, (a, b) in enumerate(flagged):
+        combine[a, units + number] = combine[b, units + number] = 1.0
+    covariance = combine @ wide.covariance @ combine.T
+    return combine @ wide.effects, np.sqrt(np.diag(covariance))

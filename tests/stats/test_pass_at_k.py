@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Outcome
-from harness.evals.repeats import at_least, pass_all, pass_at, repeated
+from harness.evals.pass_rates import attempts_by_task
 from harness.evals.types import ItemRecord
+from harness.stats import at_least, pass_all, pass_at, repeated
 
 
-def _items(results: dict[str, str]) -> list[ItemRecord]:
+def _groups(results: dict[str, str]) -> list[list[float]]:
     names: dict[str, Outcome] = {"p": "pass", "f": "fail", "i": "invalid"}
-    return [
-        ItemRecord(id=f"{task}@{at}", task_id=task, epoch=at, outcome=names[one], value=0.0)
+    items = [
+        ItemRecord(id=f"{task}@{epoch}", task_id=task, epoch=epoch, outcome=names[mark], value=0.0)
         for task, row in results.items()
-        for at, one in enumerate(row)
+        for epoch, mark in enumerate(row)
     ]
+    return list(attempts_by_task(items).values())
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=7), st.integers(1, 7))
@@ -37,38 +39,38 @@ def test_at_least_counts_attempts() -> None:
 
 
 def test_all_figures_of_a_run() -> None:
-    found = repeated(_items({"a": "pppp", "b": "pfff", "c": "ffff"}), 4)
-    assert list(found) == [
+    figures = repeated(_groups({"a": "pppp", "b": "pfff", "c": "ffff"}), 4)
+    assert list(figures) == [
         "pass@2", "pass^2", "at least 2", "pass@4", "pass^4", "at least 4"
     ]  # fmt: skip
-    assert found["pass@2"].value == pytest.approx((1 + 0.5 + 0) / 3)
-    assert found["pass^2"].value == pytest.approx(1 / 3)
-    assert found["pass@4"].value == pytest.approx(2 / 3)
-    assert found["at least 2"].value == pytest.approx(1 / 3)
-    interval = found["pass@2"].ci95
+    assert figures["pass@2"].value == pytest.approx((1 + 0.5 + 0) / 3)
+    assert figures["pass^2"].value == pytest.approx(1 / 3)
+    assert figures["pass@4"].value == pytest.approx(2 / 3)
+    assert figures["at least 2"].value == pytest.approx(1 / 3)
+    interval = figures["pass@2"].ci95
     assert interval is not None
     assert interval[0] <= 0.5 <= interval[1]
 
 
 def test_no_pass_among_four_tasks_does_not_prove_that_there_is_none() -> None:
-    found = repeated(_items({"a": "ff", "b": "ff", "c": "ff", "d": "ff"}), 2)
-    interval = found["pass@2"].ci95
+    figures = repeated(_groups({"a": "ff", "b": "ff", "c": "ff", "d": "ff"}), 2)
+    interval = figures["pass@2"].ci95
     assert interval is not None
     assert interval[0] == 0
     assert interval[1] > 0.5
 
 
 def test_three_attempts_have_their_own_k() -> None:
-    assert {"pass@2", "pass@3"} <= set(repeated(_items({"a": "ppf"}), 3))
+    assert {"pass@2", "pass@3"} <= set(repeated(_groups({"a": "ppf"}), 3))
 
 
 def test_invalid_attempts_are_none_and_a_task_with_too_few_is_left_out() -> None:
-    found = repeated(_items({"a": "pif", "b": "ppp"}), 3)
-    assert found["pass@3"].tasks == 1
-    assert found["pass@2"].tasks == 2
-    nothing = repeated(_items({"a": "ii"}), 2)["pass@2"]
+    figures = repeated(_groups({"a": "pif", "b": "ppp"}), 3)
+    assert figures["pass@3"].tasks == 1
+    assert figures["pass@2"].tasks == 2
+    nothing = repeated(_groups({"a": "ii"}), 2)["pass@2"]
     assert (nothing.value, nothing.ci95, nothing.tasks) == (None, None, 0)
 
 
 def test_a_single_attempt_has_no_such_figures() -> None:
-    assert repeated(_items({"a": "p"}), 1) == {}
+    assert repeated(_groups({"a": "p"}), 1) == {}

@@ -9,16 +9,19 @@ inequality, Royen 2014) and loses nothing here, since the design makes them near
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput
+from harness.stats.effects import EffectFit
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
 RHO = 2.0
@@ -33,7 +36,7 @@ def per_unit(alpha: float, units: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def boundaries(
+def normal_boundaries(
     shares: tuple[float, ...], alpha: float, units: int, rho: float = RHO
 ) -> tuple[float, ...]:
     """Normal critical values of the looks: an interval is estimate -+ value x standard error.
@@ -56,15 +59,21 @@ def boundaries(
         raise BadInput(f"expected rising shares of the rollouts that end in 1, got {shares!r}")
     level = per_unit(alpha, units)
     spent = [level * share**rho for share in shares]
-    found: list[float] = []
+    values: list[float] = []
     walk: tuple[Floats, Floats] | None = None
     for look, share in enumerate(shares):
         before = shares[look - 1] if look else 0.0
         wanted = spent[look] - (spent[look - 1] if look else 0.0)
-        edge = _edge(walk, share - before, wanted)
-        found.append(edge / share**0.5)
+        low, edge = 0.0, 12.0  # the edge that a walk still inside passes with that probability
+        for _ in range(60):
+            middle = (low + edge) / 2
+            if _beyond(walk, share - before, middle) > wanted:
+                low = middle
+            else:
+                edge = middle
+        values.append(edge / share**0.5)
         walk = _onwards(walk, share - before, edge)
-    return tuple(found)
+    return tuple(values)
 
 
 def critical(normal: float, degrees: int) -> float:
@@ -74,16 +83,49 @@ def critical(normal: float, degrees: int) -> float:
     return float(t.isf(norm.sf(normal), max(1, degrees)))
 
 
-def _edge(walk: tuple[Floats, Floats] | None, step: float, wanted: float) -> float:
-    """The edge that a walk that is still inside passes with probability `wanted`."""
-    low, high = 0.0, 12.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _beyond(walk, step, middle) > wanted:
-            low = middle
-        else:
-            high = middle
-    return high
+def settled(fitted: EffectFit, value: float, width: float) -> tuple[Bools, Bools]:
+    """Units whose effect is decided, and those whose interval is narrow enough [units].
+
+    Args:
+        fitted: of the rollouts so far.
+        value: critical value of the look.
+        width: half-width of an interval that is narrow enough.
+    """
+    import numpy as np
+
+    half = critical(value, fitted.degrees) * fitted.errors
+    return np.abs(fitted.effects) > half, half <= width
+
+
+def chances(looks: Sequence[int], values: Sequence[float], look: int, fitted: EffectFit) -> Floats:
+    """Chance that a unit is decided at a later look, if its effect is what it now seems [units].
+
+    Conditional power under the current trend (Lan, Simon and Halperin 1982). An estimate at a later
+    look is normal around the present one, with the later look's variance times the share of it
+    that is still to come. Chances of several looks are added up, which is never too little
+    (the sum may pass 1).
+
+    Stopping for want of a chance leaves the intervals as they are: their boundaries hold at all
+    looks together, whatever the reason to stop at one (Jennison and Turnbull 2000, chapter 9).
+
+    Args:
+        looks: rollouts at each look.
+        values: critical values of the looks.
+        look: the one at hand.
+        fitted: its fit.
+    """
+    import numpy as np
+    from scipy.special import ndtr
+
+    total: Floats = np.zeros(len(fitted.effects))
+    for end, value in zip(looks[look + 1 :], values[look + 1 :], strict=True):
+        seen = looks[look] / end
+        error = fitted.errors * seen**0.5
+        needed = critical(value, fitted.degrees) * error
+        spread = np.maximum(error * (1 - seen) ** 0.5, 1e-12)
+        ends = np.stack([fitted.effects - needed, -fitted.effects - needed]) / spread
+        total = total + np.asarray(ndtr(ends), dtype=np.float64).sum(axis=0)
+    return total
 
 
 def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> float:
@@ -117,5 +159,29 @@ def _onwards(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> tu
 def _normal(distance: Floats, variance: float) -> Floats:
     import numpy as np
 
-    found: Floats = np.exp(-(distance**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-    return found
+    density: Floats = np.exp(-(distance**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+    return density
+
+
+def dunnett_critical(units: int, correlation: float, alpha: float = 0.05) -> float:
+    """Two-sided critical value of comparisons with one control (Dunnett 1955), normal.
+
+    Args:
+        units: comparisons.
+        correlation: of any two of them.
+        alpha: for all of them together.
+    """
+    import numpy as np
+    from scipy.special import ndtr
+
+    grid = np.linspace(-8, 8, 2001)
+    weight = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi) * (grid[1] - grid[0])
+    shift, scale = correlation**0.5 * grid, (1 - correlation) ** 0.5
+    low, high = 1.0, 6.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        ends = np.stack([middle - shift, -middle - shift]) / scale
+        tails: Floats = np.asarray(ndtr(ends), dtype=np.float64)
+        inside = tails[0] - tails[1]
+        low, high = (middle, high) if (weight * inside**units).sum() < 1 - alpha else (low, middle)
+    return high
