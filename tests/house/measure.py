@@ -91,13 +91,15 @@ def ratchets() -> dict[str, float]:
 
 def main() -> None:
     """Show the figures; with `--lower`, write those that have fallen."""
-    limits = ratchets() if RATCHETS.is_file() else {}
-    measured = figures()
+    from tests.house.one_of_each import places
+
+    limits = ratchets()
+    measured = figures() | {f"places that {kind}": len(rows) for kind, rows in places().items()}
     for name, figure in measured.items():
         print(f"{name}: {figure:g} (at most {limits.get(name, figure):g})")
     if "--lower" in sys.argv:
         lowered = {name: min(f, limits.get(name, f)) for name, f in measured.items()}
-        RATCHETS.write_text(json.dumps(limits | lowered, indent=2) + "\n")
+        RATCHETS.write_text(json.dumps(lowered, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,9 @@ def _opens_tracer(path: Path, node: ast.AST) -> bool:
 
 def _knows_secrets(path: Path, node: ast.AST) -> bool:
     """A pattern of keys and tokens."""
-    constant = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return constant and bool(SECRET.search(str(node.value)))
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return False
+    return bool(SECRET.search(node.value))
 
 
 def _computes_statistics(path: Path, node: ast.AST) -> bool:
