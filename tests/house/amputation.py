@@ -107,7 +107,7 @@ def check(deleted: list[str], with_tests: bool) -> None:
 
 def main() -> None:
     """Check each wing alone, then all of them together."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--wing", action="append", help="only without this wing; may repeat")
     parser.add_argument("--no-tests", action="store_true", help="leave out the spine's tests")
     options = parser.parse_args()
