@@ -1,6 +1,6 @@
 """Overhead of each sandbox back end over the same command unsandboxed.
 
-Interleaved repeats, medians, ratios. `python benchmarks/sandbox.py [--repeats N] [--json]`
+Interleaved repeats, medians, ratios. `python -m benchmarks.sandbox [--repeats N] [--json]`
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Start-up time of the command line, beside the interpreter's own.
 
-Run: python benchmarks/startup.py [--json]
+Run: python -m benchmarks.startup [--json]
 Prints medians over interleaved repeats: `python -c pass`, `harness --help`,
 `import langgraph.graph`, and the first event of a live sample with the simulated model.
 """

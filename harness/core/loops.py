@@ -13,7 +13,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """As :func:`asyncio.run`, on uvloop where it is installed (it is not made for Windows).
 
     For what makes many small model calls: an eval sample costs a tenth less of the processor
-    (`benchmarks/eval_overhead.py`).
+    (`benchmarks/evals/overhead.py`).
     """
     with asyncio.Runner(loop_factory=_factory()) as runner:
         return runner.run(work)

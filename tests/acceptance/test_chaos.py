@@ -1,6 +1,6 @@
 """Issue 8, bar 3: faults of the endpoint, killed workers, a full disk and a jump of the clock.
 
-benchmarks/eval_chaos.py says what is done and what must hold; it runs more seeds.
+benchmarks/evals/chaos.py says what is done and what must hold; it runs more seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.eval_chaos import trial
+from benchmarks.evals.chaos import trial
 
 
 @pytest.mark.parametrize("seed", [101, 102])

@@ -41,7 +41,7 @@ NAME = "small"
 PLAIN = ("--enforce-eager", "--dtype", "float32")
 """Without compiling, and in numbers that every CPU computes with."""
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
-CONVERT = Path(__file__).parents[2] / "benchmarks" / "serving_weights.py"
+CONVERT = Path(__file__).parents[2] / "benchmarks" / "serving" / "weights.py"
 SKILL = "Answer in one short sentence. " + " ".join(
     f"Rule {number}: state the unit of every quantity and where it was found."
     for number in range(40)

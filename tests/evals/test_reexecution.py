@@ -164,7 +164,7 @@ def test_command(shared: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_third_recorded_run_reproduces_its_label(shared: Path, sandbox: Sandbox) -> None:
-    """All 113 are `benchmarks/replay.py`: 107 are comparable with pandas 3, all reproduced."""
+    """All 113: `benchmarks/evals/replay.py`; 107 are comparable with pandas 3, all reproduced."""
     rows = [json.loads(line) for line in (shared / RUNS).read_text("utf-8").splitlines()][::3]
     runs = list(open_trajectories(shared / RUNS))[::3]
     report = reexecute(runs, load_spreadsheetbench(shared / TASKS), sandbox=sandbox, timeout_s=60.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.eval_chaos_server import FAULTS, Chaos, serve
+from benchmarks.evals.chaos_server import FAULTS, Chaos, serve
 from harness.core import Unreachable
 from harness.models import Budget, CallStore, open_model, retry
 from harness.models.types import Sampling

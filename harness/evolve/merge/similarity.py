@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["lexical", "hybrid"]
 # Mean distance (1 - similarity) at which two groups still say the same, and the parts of each
-# measure: chosen on half of the labelled lessons of benchmarks/grouping.py.
+# measure: chosen on half of the labelled lessons of benchmarks/evolution/grouping.py.
 LEXICAL_DISTANCE, HYBRID_DISTANCE = 0.76, 0.64
 CHARACTERS, WORDS = 0.7, 0.3
 ENOUGH, SHARED, SHARED_DISTANCE = 200, 0.2, 0.70

@@ -32,7 +32,7 @@ def train(
 ) -> None:
     """Fit the classifier on tuning rows and, where they help, on texts corrupted by rule.
 
-    --data is the folder of `benchmarks/check_quality.py`. The same files and seed give the same
+    --data is the folder of `benchmarks/check/quality.py`. The same files and seed give the same
     bytes. The encoder reads every claim: expect an hour on one core, or --cache from a run before.
 
     Example: harness check train --data data/ --wordnet dict/ --out classifier.json

@@ -2,7 +2,7 @@
 
     python -m harness.train.verifier --data FOLDER --wordnet FOLDER [--out FILE] [--cache FOLDER]
 
-The data folder is that of `benchmarks/check_quality.py`; the WordNet folder holds the database
+The data folder is that of `benchmarks/check/quality.py`; the WordNet folder holds the database
 files of release 3.1 (`data.noun`, ...). The same files and seed give the same bytes.
 """
 

@@ -20,7 +20,7 @@ DOCUMENTS = ["In 2023 the plant made 4,120 cars."]
 
 def test_the_configuration_is_the_one_that_was_checked() -> None:
     found = json.loads(RESULT.read_text("utf-8"))
-    assert found["config"] == digest_file(CONFIG), "run benchmarks.verl_config again"
+    assert found["config"] == digest_file(CONFIG), "run benchmarks.check.verl_config again"
     assert found["unknown"] == [] and found["keys"] > 40
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from benchmarks.premises import accuracy, at_random, cases, sweep
+from benchmarks.vision.premises import accuracy, at_random, cases, sweep
 from harness.vision.premises import Corruption
 
 

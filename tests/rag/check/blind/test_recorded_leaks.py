@@ -1,11 +1,11 @@
-"""Recorded answers of nine sets give nothing away; benchmarks/check_leaks.py takes all of them."""
+"""Recorded answers of nine sets give nothing away; benchmarks/check/leaks.py takes all of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
 
-from benchmarks.check_leaks import answers, measured
+from benchmarks.check.leaks import answers, measured
 
 EACH = 6
 

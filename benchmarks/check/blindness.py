@@ -1,0 +1,210 @@
+"""Is a Checker that has not seen the answer better? The thesis of MARCH, tested.
+
+    python -m benchmarks.check.blindness --model local/smollm2-135m --documents 40
+    python -m benchmarks.check.blindness --simulated 0.5
+    python -m benchmarks.check.blindness --model openai/NAME --base-url URL --cases tatqa
+
+The same model, documents, questions and judge; the Checker's request is blind, or holds the answer
+under check, or each question's claimed value. False acceptance is the share of false claims that
+end as SUPPORTED; differences are paired by claim, their intervals by bootstrap over documents.
+"Blind helps" is said only where the interval is above 0. Results are added to `--out`; every call
+is kept in `--calls`, so that a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
+from benchmarks.reports import add_run
+from harness.core.prompts import prompt_digest
+from harness.models import CallStore, ChatModel, open_model
+from harness.models.loopback import serving
+from harness.models.types import Message, Sampling
+from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
+from harness.rag.check.blind.comparing import compare
+from harness.rag.check.claims import extract
+from harness.rag.check.types import Claim, Verdict
+from harness.stats import ratio_interval
+
+ARMS = ("blind", "answer", "claims")
+KINDS = ("number", "date", "entity", "cell", "derived")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One claim in one arm."""
+
+    document: str
+    claim: int
+    true: bool
+    arm: str
+    verdict: Verdict
+
+
+def messages(arm: str, group: Group, case: Case) -> list[Message]:
+    """The blind request, and what an arm shows beside it."""
+    questions = list(group.questions)
+    if arm == "claims":
+        questions = [
+            f"{question} (the answer says: {claim.value})"
+            for question, claim in zip(questions, group.claims, strict=True)
+        ]
+    request = BlindRequest(tuple(questions), (case.document.text,)).messages()
+    if arm == "answer":
+        shown = f"The answer under check:\n<answer>\n{case.answer}\n</answer>"
+        request = [{"role": "user", "content": f"{request[0]['content']}\n\n{shown}"}]
+    return request
+
+
+def claims_of(case: Case) -> list[tuple[Claim, bool]]:
+    """The claims at the values that are known to be right or wrong."""
+    found: list[tuple[Claim, bool]] = []
+    claims = [one for one in extract(case.answer) if one.type in KINDS]
+    for stated in case.stated:
+        at = [one for one in claims if one.start < stated.end and stated.start < one.end]
+        if at:
+            found.append((min(at, key=lambda one: one.end - one.start), stated.true))
+    return found
+
+
+async def judged(case: Case, model: ChatModel, slots: asyncio.Semaphore) -> list[Judged]:
+    """Every claim of a case in every arm; questions that cannot be asked blindly are in none."""
+    known = claims_of(case)
+    groups = blinded([claim for claim, _ in known], case.answer).groups
+    places = {id(claim): at for at, (claim, _) in enumerate(known)}
+    found: list[Judged] = []
+    for group in groups:
+        for arm in ARMS:
+            sampling = Sampling(temperature=0.0, seed=0, max_tokens=120 * len(group.questions) + 60)
+            async with slots:
+                reply = await model.complete(
+                    messages(arm, group, case),
+                    sampling=sampling,
+                    response_format=answers_format(model, len(group.questions)),
+                )
+            answers = read_answers(reply.text, len(group.questions))
+            for claim, answer in zip(group.claims, answers, strict=True):
+                at = places[id(claim)]
+                verdict = compare(claim, answer, [case.document]).verdict
+                found.append(Judged(case.document.id, at, known[at][1], arm, verdict))
+    return found
+
+
+def summary(found: Sequence[Judged]) -> dict[str, Any]:
+    """Rates of each arm, paired differences to the blind one, and what they allow to say."""
+    arms: dict[str, Any] = {}
+    for arm in ARMS:
+        mine = [one for one in found if one.arm == arm]
+        shares = {
+            name: [one.verdict is Verdict.SUPPORTED for one in mine if one.true is true]
+            for name, true in (("false_accepted", False), ("true_accepted", True))
+        }
+        rates = {name: round(sum(held) / len(held), 4) for name, held in shares.items() if held}
+        if len(rates) == 2:
+            right = rates["true_accepted"] + 1 - rates["false_accepted"]
+            rates["balanced_accuracy"] = round(right / 2, 4)
+        verdicts = Counter(one.verdict.value for one in mine)
+        arms[arm] = {**rates, "verdicts": dict(verdicts)}
+    return {
+        "documents": len({one.document for one in found}),
+        "claims": {
+            name: len({(one.document, one.claim) for one in found if one.true is true})
+            for name, true in (("false", False), ("true", True))
+        },
+        "arms": arms,
+        "seeing_minus_blind": {
+            arm: {
+                name: difference(found, arm, true)
+                for name, true in (("false_accepted", False), ("true_accepted", True))
+            }
+            for arm in ARMS[1:]
+        },
+    }
+
+
+def difference(found: Sequence[Judged], arm: str, true: bool) -> dict[str, Any]:
+    """Acceptance in an arm minus acceptance when blind, over true or false claims."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for one in found:
+        if one.true is true and one.arm in (arm, "blind"):
+            sign = 1 if one.arm == arm else -1
+            sums[one.document][0] += sign * (one.verdict is Verdict.SUPPORTED)
+            sums[one.document][1] += one.arm == "blind"
+    pairs = [(held[0], held[1]) for held in sums.values()]
+    total = sum(count for _, count in pairs)
+    if not total:
+        return {"difference": None, "ci95": None, "shown": "no such claims"}
+    interval = ratio_interval(pairs)
+    shown = "nothing"
+    if interval is not None and (interval[0] > 0 or interval[1] < 0):
+        shown = "seeing accepts more" if interval[0] > 0 else "seeing accepts fewer"
+    return {
+        "difference": round(sum(value for value, _ in pairs) / total, 4),
+        "ci95": [round(one, 4) for one in interval] if interval else None,
+        "shown": shown,
+    }
+
+
+async def run(given: argparse.Namespace) -> dict[str, Any]:
+    """All cases, a few at a time."""
+    if given.cases == "tatqa":
+        path = given.shared / "data" / "dev" / "tatqa.jsonl"
+        cases = list(tatqa(path, given.documents, given.seed))
+    else:
+        cases = list(generated(given.documents, given.seed, given.facts))
+    slots = asyncio.Semaphore(given.concurrency)
+    async with AsyncExitStack() as stack:
+        spec, base_url = given.model, given.base_url
+        if given.simulated is not None:
+            app = simulated(given.simulated, given.careless)
+            spec = "openai/simulated-checker"
+            base_url = await stack.enter_async_context(serving(app)) + "/v1"
+        model = open_model(spec, base_url=base_url, calls=CallStore(given.calls))
+        stack.push_async_callback(model.aclose)
+        results = await asyncio.gather(*(judged(case, model, slots) for case in cases))
+    label = given.model
+    if given.simulated is not None:
+        label = f"SIMULATED (suggestible {given.simulated:g}, careless {given.careless:g})"
+    return {
+        "model": label,
+        "cases": given.cases,
+        "facts": given.facts,
+        "seed": given.seed,
+        "prompt": prompt_digest("march_check"),
+        **summary([one for found in results for one in found]),
+    }
+
+
+def main() -> None:
+    """Run one model over one set of cases and add the result to the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="local/smollm2-135m")
+    parser.add_argument("--base-url")
+    parser.add_argument("--simulated", type=float, metavar="P", help="agrees with chance P instead")
+    parser.add_argument("--careless", type=float, default=0.1)
+    parser.add_argument("--cases", choices=("generated", "tatqa"), default="generated")
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--documents", type=int, default=60)
+    parser.add_argument("--facts", type=int, default=4, help="of a generated answer")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--concurrency", type=int, default=4)
+    parser.add_argument("--calls", type=Path, help="keeps answered calls")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/check_blindness.json"))
+    given = parser.parse_args()
+    found = asyncio.run(run(given))
+    command = "python -m benchmarks.check.blindness"
+    add_run(found, given.out, "model", "cases", "facts", command=command)
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

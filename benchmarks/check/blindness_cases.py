@@ -1,0 +1,215 @@
+"""Cases and the simulated Checker of check_blindness.py.
+
+Generated cases are notes of eight facts about invented places; the answer states four of them,
+each false with chance one half: another value of the note (the easy mistake to wave through) or one
+digit changed. TAT-QA cases are statements about table cells, as `check_numbers.py` makes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.check.numbers import statements
+from benchmarks.endpoints import chat_app
+from harness.rag.retrieve.document import Document
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+PLACES = (
+    "Orrin Bay",
+    "Tolvik",
+    "Kell Moor",
+    "Larch Hill",
+    "Sarn Ford",
+    "Wick Hollow",
+    "Ember Quay",
+)
+PEOPLE = ("Mary Hollin", "Jon Ackermann", "Ada Penrose", "Sam Tolvik", "Ruth Calder", "Nils Varga")
+FACTS = (
+    ("The mill at {place} was built in {value}.", "year"),
+    ("The mill at {place} grinds {value} tonnes a day.", "number"),
+    ("The school at {place} has {value} pupils.", "number"),
+    ("The school at {place} was opened in {value}.", "year"),
+    ("The harbour at {place} was designed by {value}.", "person"),
+    ("The library at {place} was founded by {value}.", "person"),
+    ("The bridge at {place} is {value} metres long.", "number"),
+    ("The bridge at {place} was finished in {value}.", "year"),
+)
+STATED = 4
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A value of an answer, its place there, and whether the document says so."""
+
+    start: int
+    end: int
+    true: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document and an answer with right and wrong values."""
+
+    document: Document
+    answer: str
+    stated: tuple[Stated, ...]
+
+
+def generated(count: int, seed: int, facts: int = STATED) -> Iterator[Case]:
+    """Notes made by rule, with answers of so many facts."""
+    draw = random.Random(seed)
+    for number in range(count):
+        place = draw.choice(PLACES)
+        values = _values(draw)
+        lines = [
+            frame.format(place=place, value=value)
+            for (frame, _), value in zip(FACTS, values, strict=True)
+        ]
+        parts: list[str] = []
+        stated: list[Stated] = []
+        for at in sorted(draw.sample(range(len(FACTS)), facts)):
+            frame, kind = FACTS[at]
+            true = draw.random() < 0.5
+            value = values[at] if true else _wrong(draw, values, at, kind)
+            before = sum(len(part) + 1 for part in parts) + len(
+                frame.format(place=place, value="\0").partition("\0")[0]
+            )
+            parts.append(frame.format(place=place, value=value))
+            stated.append(Stated(before, before + len(value), true))
+        draw.shuffle(lines)
+        yield Case(Document(f"note-{number}", " ".join(lines)), " ".join(parts), tuple(stated))
+
+
+def _values(draw: random.Random) -> list[str]:
+    found: list[str] = []
+    people = draw.sample(PEOPLE, len(PEOPLE))
+    for _, kind in FACTS:
+        while True:
+            made = {
+                "year": str(draw.randint(1800, 1999)),
+                "number": str(draw.randint(12, 980)),
+                "person": people[len(found) % len(people)],
+            }[kind]
+            if made not in found:
+                found.append(made)
+                break
+    return found
+
+
+def _wrong(draw: random.Random, values: list[str], at: int, kind: str) -> str:
+    """Another value of its kind in the note, or a number or year with one digit changed."""
+    others = [one for place, one in enumerate(values) if place != at and FACTS[place][1] == kind]
+    if kind == "person" or draw.random() < 0.5:
+        return draw.choice(others)
+    digits = list(values[at])
+    place = draw.randrange(1, len(digits))
+    digits[place] = draw.choice([one for one in "123456789" if one != digits[place]])
+    return "".join(digits)
+
+
+def tatqa(path: Path, count: int, seed: int, longest: int = 4000) -> Iterator[Case]:
+    """Statements about cells: one document a case, four statements, half of them perturbed.
+
+    Sources with SHA-256 modulo 10 below 3 (the development part of the numeric layer) are left
+    out, and contexts above `longest` characters.
+    """
+    draw = random.Random(seed)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        uid = str(row["table"]["uid"])
+        made = list(statements(row))
+        if int(hashlib.sha256(uid.encode()).hexdigest(), 16) % 10 < 3 or not made:
+            continue
+        document = made[0][0]
+        by_truth = {
+            true: [one for _, one in made if (one.kind == "paraphrase") == true]
+            for true in (True, False)
+        }
+        if len(document.text) > longest or min(map(len, by_truth.values())) < STATED // 2:
+            continue
+        chosen = [
+            (one, true) for true, pool in by_truth.items() for one in draw.sample(pool, STATED // 2)
+        ]
+        draw.shuffle(chosen)
+        parts: list[str] = []
+        stated: list[Stated] = []
+        for one, true in chosen:
+            at = sum(len(part) + 1 for part in parts) + one.sentence.index(one.value)
+            stated.append(Stated(at, at + len(one.value), true))
+            parts.append(one.sentence)
+        yield Case(document, " ".join(parts), tuple(stated))
+        count -= 1
+        if count == 0:
+            return
+
+
+_CLAIMED = re.compile(r"^- (.*?)(?: \(the answer says: (.*)\))?$", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z]{3,}")
+
+
+def simulated(
+    suggestible: float, careless: float, seed: int = 41, wavering: float = 0.0
+) -> Starlette:
+    """A Checker that looks values up and, where it sees a claim, repeats it by chance.
+
+    SIMULATED: how far it can be led is what it is told. It shows that the measurement finds what
+    is planted, and nothing about models.
+
+    Args:
+        suggestible: chance that it agrees with a claim that it sees.
+        careless: chance that it takes another value of the document, whatever it sees.
+        seed: of the draws, which depend on the question alone and are the same for every arm.
+        wavering: chance that a sample takes another value: by question and seed of the request.
+    """
+
+    def answered(
+        question: str, claimed: str, text: str, response: str, sample: object
+    ) -> dict[str, str]:
+        words = set(_WORD.findall(question.lower()))
+        said = re.split(r"(?<=[.\n])\s+", text)
+        chance = random.Random(f"{seed}|{question}")
+        led, slips = chance.random() < suggestible, chance.random() < careless
+        of_sample = random.Random(f"{seed}|{question}|{sample}")
+        if wavering and of_sample.random() < wavering:
+            chance, slips = of_sample, True
+        nearest = max(said, key=lambda one: len(words & set(_WORD.findall(one.lower()))))
+        if response and not claimed:
+            near = re.split(r"(?<=[.\n])\s+", response)
+            claimed = _value(
+                max(near, key=lambda one: len(words & set(_WORD.findall(one.lower())))), question
+            )
+        found = _value(chance.choice(said) if slips else nearest, question)
+        answer = claimed if claimed and led else found
+        return {"evidence": nearest.strip(), "answer": answer or "Cannot answer"}
+
+    def reply(raw: bytes) -> str:
+        body: dict[str, Any] = json.loads(raw)
+        prompt = str(body["messages"][-1]["content"])
+        text = prompt.partition("<document>")[2].partition("</document>")[0]
+        response = prompt.partition("<answer>")[2].partition("</answer>")[0]
+        asked = prompt.partition("<questions>")[2].partition("</questions>")[0]
+        replies = [
+            answered(q, claimed, text, response, body.get("seed"))
+            for q, claimed in _CLAIMED.findall(asked)
+        ]
+        return json.dumps(replies)
+
+    return chat_app(reply, "simulated-checker")
+
+
+def _value(sentence: str, question: str) -> str:
+    """The last value of a sentence that fits what a question asks for."""
+    if "name" in question.split(":")[0]:
+        names = [one for one in PEOPLE if one in sentence]
+        return names[-1] if names else ""
+    found = re.findall(r"\$?\d[\d,.]*\d|\d", sentence)
+    return str(found[-1]) if found else ""

@@ -1,0 +1,58 @@
+"""RAGAS faithfulness of given answers, in its own environment.
+
+    PYTHON benchmarks/check/ragas_peer.py BASE_URL MODEL < cases.jsonl
+
+Started by `benchmarks/check/ragas.py`; prints one JSON object a line: id, score (null where there
+is none), requests that were sent, and the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+LONGEST = 768
+"""Tokens of one reply, as for our own roles with an embedded model."""
+
+
+async def main() -> None:
+    """Score every line of stdin."""
+    base_url, model = sys.argv[1], sys.argv[2]
+    openai, httpx = import_module("openai"), import_module("httpx")
+    sent = [0]
+
+    async def count(_: Any) -> None:
+        sent[0] += 1
+
+    http = httpx.AsyncClient(event_hooks={"request": [count]}, timeout=600)
+    key = os.environ.get("OPENAI_API_KEY", "none")
+    client = openai.AsyncOpenAI(base_url=base_url, api_key=key, http_client=http)
+    llm = import_module("ragas.llms").llm_factory(
+        model, client=client, temperature=0.0, max_tokens=LONGEST
+    )
+    metric = import_module("ragas.metrics.collections").Faithfulness(llm=llm)
+    for line in sys.stdin:
+        case: dict[str, Any] = json.loads(line)
+        sent[0], score, problem = 0, None, ""
+        try:
+            found = await metric.ascore(
+                user_input=case["question"],
+                response=case["answer"],
+                retrieved_contexts=case["contexts"],
+            )
+            value = float(found.value)
+            score = None if math.isnan(value) else value
+        except Exception as error:  # noqa: BLE001  # whatever the peer raises is what is measured
+            problem = f"{type(error).__name__}: {error}"[:200]
+        row = {"id": case["id"], "score": score, "calls": sent[0], "error": problem}
+        print(json.dumps(row), flush=True)
+    await http.aclose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

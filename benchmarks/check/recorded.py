@@ -1,0 +1,228 @@
+"""Recorded agent answers: does a failed check predict a wrong one? And does noise change verdicts?
+
+    python -m benchmarks.check.recorded --shared ../shared --out evals/results/check_recorded.json
+
+HotpotQA questions with the recorded answers of four runs (Qwen2.5, 32B and 3B), checked against
+the ten paragraphs of the question without a language model. Wrong: exact match 0 and token F1
+below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tuned on them here).
+The claim is the question and the answer in one line; the score is the classifier's probability
+over the ten paragraphs, of the first `--scored` questions. `answer_fails` is what zero tolerance
+does with `check(answer, paragraphs)`, on all of them; `unsupported` what it does with the claim.
+The baseline is the share of its words in the paragraph that has most of them.
+Irrelevance: the claims of 60 questions once more, with paragraphs of another question added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.core import write_atomic
+from harness.rag.check.checking import check
+from harness.rag.check.types import Claim, Finding, Outcome, Verdict
+from harness.rag.check.verify import TrainedVerifier
+from harness.rag.check.verify.reading import read
+from harness.rag.retrieve.document import Document
+from harness.stats import auc, cluster_interval
+from harness.train.verifier.sets import is_tuning, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RIGHT_F1 = 0.5
+NOISY = 60
+"""Questions that are asked once more, with paragraphs of another one."""
+
+
+def main() -> None:
+    """Check every recorded answer and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--scored", type=int, default=10_000, help="questions for the classifier")
+    parser.add_argument("--kept", type=Path, help="file of judged questions, to go on from")
+    given = parser.parse_args()
+    rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
+    kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
+    found = [
+        {**one, "overlap": overlap(row, answer["prediction"])}
+        for row, own in zip(kept, judged(kept, given.kept, given.scored), strict=True)
+        for one, answer in zip(own, recorded(row), strict=True)
+    ]
+    again = [one["moved"] for one in found if one["moved"] is not None]
+    result = {
+        "command": f"python -m benchmarks.check.recorded --questions {len(kept)} "
+        f"--scored {min(given.scored, len(kept))} "
+        "--shared ../shared --out evals/results/check_recorded.json",
+        "questions": len(kept),
+        "all": summary(found),
+        "runs": {
+            run: summary([one for one in found if one["run"] == run])
+            for run in sorted({one["run"] for one in found})
+        },
+        "irrelevance": {"claims": len(again), "verdicts_changed": sum(again),
+                        "share": round(sum(again) / max(1, len(again)), 4)},
+    }  # fmt: skip
+    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result))
+
+
+def judged(
+    rows: Sequence[dict[str, Any]], file: Path | None, scored: int
+) -> Iterator[list[dict[str, Any]]]:
+    """The answers of each question with what the checker says; a stopped run goes on."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    if file and file.exists():
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        known = {own[0]["question"]: own for own in lines}
+    verifier = TrainedVerifier()
+    draw = random.Random(0)
+    for at, row in enumerate(rows):
+        other = draw.choice([one for one in rows if one is not row]) if at < NOISY else None
+        own = known.get(row["question"]) or judge(row, other, verifier, scored=at < scored)
+        if file and row["question"] not in known:
+            with file.open("a") as kept:
+                kept.write(json.dumps(own) + "\n")
+        yield own
+
+
+def judge(
+    row: dict[str, Any], other: dict[str, Any] | None, verifier: TrainedVerifier, *, scored: bool
+) -> list[dict[str, Any]]:
+    """What the checker says to the recorded answers of one question; equal ones once."""
+    documents = paragraphs(row, "own")
+    answers = recorded(row)
+    texts = list(dict.fromkeys(one["prediction"] for one in answers))
+    fails = {
+        one: check(one, documents, question=row["question"], verifier=verifier).verdict
+        is not Outcome.PASS
+        for one in texts
+    }
+    claims = [statement(row["question"], one) for one in texts]
+    plain = dict(zip(texts, verifier.verify(claims, documents), strict=True)) if scored else {}
+    noisy = plain
+    if other and scored:
+        more = [*documents, *paragraphs(other, "other")[:3]]
+        noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
+    return [
+        {
+            "question": row["question"],
+            "run": one["run"],
+            "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
+            "score": signed(finding.verdict, finding.confidence) if finding else None,
+            "unsupported": finding.verdict is not Verdict.SUPPORTED if finding else None,
+            "fails": fails[one["prediction"]],
+            "moved": moved(finding, noisy[one["prediction"]]) if finding and other else None,
+        }
+        for one in answers
+        for finding in [plain.get(one["prediction"])]
+    ]
+
+
+def moved(one: Finding, other: Finding) -> bool:
+    """Whether the verdict is another."""
+    return one.verdict != other.verdict
+
+
+def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
+    """The paragraphs of a question, titles in front."""
+    return [
+        Document(f"{prefix}-{at}", f"{one['title']}. {one['text']}")
+        for at, one in enumerate(row["paragraphs"])
+    ]
+
+
+def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Recorded answers that say something."""
+    return [
+        {"run": run, **reply}
+        for run, reply in row["_recorded"].items()
+        if str(reply.get("prediction") or "").strip()
+    ]
+
+
+def overlap(row: dict[str, Any], answer: str) -> float:
+    """Share of the words of question and answer in the paragraph that has most of them."""
+    claim = read(statement(row["question"], answer).text)
+    words = {claim.stems[at] for at in claim.content}
+    every = [set(read(one.text).stems) for one in paragraphs(row, "own")]
+    return max(len(words & own) for own in every) / max(1, len(words))
+
+
+def statement(question: str, answer: str) -> Claim:
+    """Question and answer as one claim."""
+    text = f"{question.rstrip('? ')} {answer}"
+    return Claim(text=text, type="relation", start=0, end=len(text), sentence=text)
+
+
+def signed(verdict: Verdict, confidence: float) -> float:
+    """How far the finding speaks against the claim."""
+    return -confidence if verdict is Verdict.SUPPORTED else confidence
+
+
+def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Areas under the ROC curve with intervals, and precision before and after filtering."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    overlaps = np.array([one["overlap"] for one in found], float)
+    questions = np.array([one["question"] for one in found])
+    scored = [one for one in found if one["score"] is not None]
+    return {
+        "answers": len(found),
+        "right": round(float((~wrong).mean()), 4),
+        "overlap_auc": round(auc(-overlaps, wrong), 4),
+        "overlap_auc_ci95": interval(-overlaps, wrong, questions),
+        "answer_fails": filtered(found, "fails"),
+        "statement": of_statements(scored),
+    }
+
+
+def of_statements(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The same for the classifier, on the questions that it was asked."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    scores = np.array([one["score"] for one in found], float)
+    questions = np.array([one["question"] for one in found])
+    return {
+        "answers": len(found),
+        "auc": round(auc(scores, wrong), 4),
+        "auc_ci95": interval(scores, wrong, questions),
+        "unsupported": filtered(found, "unsupported"),
+    }
+
+
+def filtered(found: Sequence[dict[str, Any]], flag: str) -> dict[str, Any]:
+    """What leaving out the flagged answers does to the share of right ones."""
+    wrong = np.array([one["wrong"] for one in found], bool)
+    questions = np.array([one["question"] for one in found])
+    flagged = np.array([one[flag] for one in found], bool)
+    kept = ~wrong[~flagged]
+
+    def gain(at: NDArray[np.int64]) -> float | None:
+        left = ~wrong[at][~flagged[at]]
+        return float(left.mean() - (~wrong[at]).mean()) if len(left) else None
+
+    return {
+        "auc": round(auc(flagged.astype(float), wrong), 4),
+        "auc_ci95": interval(flagged.astype(float), wrong, questions),
+        "passed": round(float((~flagged).mean()), 4),
+        "right_of_passed": round(float(kept.mean()), 4) if len(kept) else None,
+        "gain_ci95": [round(one, 4) for one in cluster_interval(gain, questions)],
+    }
+
+
+def interval(
+    scores: NDArray[np.float64], wrong: NDArray[np.bool_], questions: NDArray[np.str_]
+) -> list[float]:
+    """95 % interval of the area, drawn by questions."""
+    found = cluster_interval(lambda at: auc(scores[at], wrong[at]), questions)
+    return [round(one, 4) for one in found]
+
+
+if __name__ == "__main__":
+    main()

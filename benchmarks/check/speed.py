@@ -1,0 +1,104 @@
+"""Claims a second without a language model against a document of 20 pages, and its memory.
+
+    python -m benchmarks.check.speed --out evals/results/check_speed.json
+
+The document is generated (500 words a page, a fixed vocabulary, figures and names), the claims are
+its sentences with a word or a figure changed. Index: reading and encoding the whole document.
+Everything runs on `--threads` threads of this machine; the load of the machine stands beside it,
+and processor seconds, which it changes less. The model and the word tables are loaded before the
+clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from harness.core import write_atomic
+from harness.rag.check.types import Claim
+from harness.rag.check.verify import TrainedVerifier
+from harness.rag.retrieve.document import Document
+
+WHO = "Arlen Bexley Corin Dovrin Elmsea Farrow Gransk Hollin Istren Jorvik Kelso Lundby".split()  # noqa: SIM905
+DID = "opened closed bought sold repaired measured visited funded moved tested".split()  # noqa: SIM905
+WHAT = "bridge mill harbour station archive reservoir quarry library furnace ferry".split()  # noqa: SIM905
+HOW = "after a long dispute|with help from the council|against the advice of its engineers".split(  # noqa: SIM905
+    "|"
+)
+
+
+def main() -> None:
+    """Measure and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--claims", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    import_module("torch").set_num_threads(given.threads)
+    draw = random.Random(0)
+    sentences = pages(draw, 20)
+    document = Document("report", " ".join(sentences))
+    verifier = TrainedVerifier()
+    verifier.verify([changed(sentences[0], draw)], [Document("first", sentences[1])])
+    # Few sentences go through a small reader of their own: the encoder loads with many.
+    pages_before = Document("before", " ".join(pages(random.Random(1), 3)))
+    loading = timed(lambda: verifier.index([pages_before]))
+    indexing = timed(lambda: verifier.index([document]))
+    claims = [changed(draw.choice(sentences), draw) for _ in range(given.claims)]
+    checking = timed(lambda: verifier.verify(claims, [document]))
+    result = {
+        "command": f"python -m benchmarks.check.speed --threads {given.threads} "
+        "--out evals/results/check_speed.json",
+        "words": len(document.text.split()),
+        "sentences": len(sentences),
+        "claims": len(claims),
+        "threads": given.threads,
+        "loading, with three pages": loading,
+        "index": indexing,
+        "check": checking,
+        "claims_per_second": round(len(claims) / checking["wall_s"], 1),
+        "claims_per_core_second": round(len(claims) / checking["cpu_s"], 1),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result))
+
+
+def timed(call: Any) -> dict[str, float]:
+    """Wall and processor seconds of a call."""
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    return {
+        "wall_s": round(time.perf_counter() - wall, 2),
+        "cpu_s": round(time.process_time() - processor, 2),
+    }
+
+
+def pages(draw: random.Random, count: int) -> list[str]:
+    """Sentences of about twenty words, 25 a page."""
+    return [
+        f"In {draw.randrange(1900, 2020)} {draw.choice(WHO)} {draw.choice(DID)} the "
+        f"{draw.choice(WHAT)} of {draw.choice(WHO)} {draw.choice(HOW)}, at a cost of "
+        f"{draw.randrange(2, 900)} thousand crowns, number {number}."
+        for number in range(25 * count)
+    ]
+
+
+def changed(sentence: str, draw: random.Random) -> Claim:
+    """A sentence with another verb or year, as a claim of a kind that the classifier judges."""
+    words = sentence.split()
+    words[1 if draw.random() < 0.5 else 3] = draw.choice(DID)
+    text = " ".join(words)
+    return Claim(text=text, type="relation", start=0, end=len(text), sentence=text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Is the agreement of votes a probability? Calibration of `--votes K`.
+
+    python -m benchmarks.check.votes --simulated 0.3 0.2
+    python -m benchmarks.check.votes --model local/smollm2-135m --documents 5 --votes 5
+    python -m benchmarks.check.votes --model openai/NAME --base-url URL
+
+A Checker is asked the same blind request K times, at a temperature and with other seeds; what the
+first 1, 3, 5, ... samples say is put to the vote as `harness check --votes` does. The verdict is
+right if it is SUPPORTED for a true claim, or another for a false one; ties and unreadable replies
+have none. Expected calibration error: mean distance between confidence and share of right verdicts
+over the values that the confidence takes (few, so that no bins are needed), each by its number of
+claims. `fitted`: the same after a logistic curve through the other documents' claims (five folds).
+The SIMULATED Checkers look values up, waver (another value by chance, in every sample anew) and are
+wrong for good (another value by question, in every sample): they show what votes can tell, and
+nothing about models. Results are added to `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.check.blindness import claims_of
+from benchmarks.check.blindness_cases import Case, generated, simulated
+from benchmarks.reports import add_run
+from harness.models import CallStore, ChatModel, open_model
+from harness.models.loopback import serving
+from harness.models.types import Sampling
+from harness.rag.check.blind import BlindRequest, answers_format, blinded, read_answers
+from harness.rag.check.blind.comparing import compare
+from harness.rag.check.blind.voting import vote
+from harness.rag.check.types import Finding, Verdict
+from harness.train.verifier.fit import calibrated
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Voted:
+    """A claim with the findings of all samples, in their order."""
+
+    document: str
+    true: bool
+    findings: Sequence[Finding]
+
+
+async def asked(case: Case, model: ChatModel, votes: int, temperature: float) -> list[Voted]:
+    """Every claim of a case, so many times."""
+    known = claims_of(case)
+    found: dict[int, list[Finding]] = defaultdict(list)
+    places = {id(claim): at for at, (claim, _) in enumerate(known)}
+    for group in blinded([claim for claim, _ in known], case.answer).groups:
+        count = len(group.questions)
+        request = BlindRequest(group.questions, (case.document.text,)).messages()
+        for seed in range(votes):
+            sampling = Sampling(temperature=temperature, seed=seed, max_tokens=120 * count + 60)
+            reply = await model.complete(
+                request, sampling=sampling, response_format=answers_format(model, count)
+            )
+            answers = read_answers(reply.text, count)
+            for claim, answer in zip(group.claims, answers, strict=True):
+                found[places[id(claim)]].append(compare(claim, answer, [case.document]))
+    return [Voted(case.document.id, known[at][1], own) for at, own in sorted(found.items())]
+
+
+def summary(found: Sequence[Voted], votes: int) -> dict[str, Any]:
+    """Calibration of the first so many votes."""
+    voted = [(one, vote(one.findings[:votes])) for one in found]
+    kept = [(one, said) for one, said in voted if said.verdict is not Verdict.INVALID]
+    result: dict[str, Any] = {
+        "claims": len(voted),
+        "without_verdict": round(1 - len(kept) / max(1, len(voted)), 4),
+    }
+    if not kept:
+        return result
+    sure = np.array([said.confidence for _, said in kept])
+    right = np.array([(said.verdict is Verdict.SUPPORTED) == one.true for one, said in kept])
+    documents = np.array([one.document for one, _ in kept])
+    high = sure >= 0.8
+    return result | {
+        "right": round(float(right.mean()), 4),
+        "confidence": round(float(sure.mean()), 4),
+        "calibration_error": error(sure, right),
+        "fitted": error(fitted(sure, right, documents), right),
+        "right_from_confidence_0.8": round(float(right[high].mean()), 4) if high.any() else None,
+        "share_from_confidence_0.8": round(float(high.mean()), 4),
+    }
+
+
+def error(sure: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> float:
+    """Expected calibration error over the values that the confidence takes."""
+    gaps = 0.0
+    rounded = np.round(sure, 2)
+    for value in np.unique(rounded):
+        own = rounded == value
+        gaps += float(own.sum()) * abs(float(sure[own].mean() - right[own].mean()))
+    return round(gaps / len(sure), 4)
+
+
+def fitted(
+    sure: np.ndarray[Any, Any], right: np.ndarray[Any, Any], documents: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Confidences after a logistic curve through those of other documents."""
+    every = {name: at % FOLDS for at, name in enumerate(sorted(set(documents.tolist())))}
+    folds = np.array([every[one] for one in documents.tolist()])
+    found = np.zeros(len(sure))
+    for fold in range(FOLDS):
+        inside, outside = folds != fold, folds == fold
+        if right[inside].all() or not right[inside].any():
+            found[outside] = float(right[inside].mean())
+        elif outside.any():
+            found[outside] = calibrated(sure[inside], right[inside], sure[outside])
+    return found
+
+
+async def run(given: argparse.Namespace) -> dict[str, Any]:
+    """One Checker over all notes."""
+    cases = list(generated(given.documents, given.seed))
+    async with AsyncExitStack() as stack:
+        label, spec, base_url = given.model, given.model, given.base_url
+        if given.simulated is not None:
+            wavering, wrong = given.simulated
+            label = f"SIMULATED (wavers {wavering:g}, wrong for good {wrong:g})"
+            server = simulated(0.0, wrong, wavering=wavering)
+            spec = "openai/simulated-checker"
+            base_url = await stack.enter_async_context(serving(server)) + "/v1"
+        store = CallStore(given.calls) if given.simulated is None else None
+        model = open_model(spec, base_url=base_url, calls=store)
+        stack.push_async_callback(model.aclose)
+        found = [
+            one
+            for case in cases
+            for one in await asked(case, model, given.votes, given.temperature)
+        ]
+    counts = [one for one in (1, 3, 5, 9, 15) if one <= given.votes]
+    return {
+        "model": label,
+        "documents": len(cases),
+        "temperature": given.temperature,
+        "seed": given.seed,
+        "votes": {str(one): summary(found, one) for one in counts},
+    }
+
+
+def main() -> None:
+    """Ask, and add the result to the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--model", default="local/smollm2-135m")
+    parser.add_argument("--base-url")
+    parser.add_argument(
+        "--simulated", type=float, nargs=2, metavar="P",
+        help="a Checker that wavers in a sample, or is wrong in all of them, with these chances",
+    )  # fmt: skip
+    parser.add_argument("--documents", type=int, default=60)
+    parser.add_argument("--votes", type=int, default=9)
+    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--calls", type=Path, help="keeps answered calls")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/check_votes.json"))
+    given = parser.parse_args()
+    found = asyncio.run(run(given))
+    add_run(found, given.out, "model", command="python -m benchmarks.check.votes")
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""The cascade: what the pre-filter lets through, what it costs in the end, and what it saves.
+
+    python -m benchmarks.compression.cascade --shared FOLDER --filtered --ranked 60 --times token
+
+On stacks of about 128 K tokens (`benchmarks/compression/stacks.py`): the share of gold sentences
+that pass, which bounds the loss; how many of the others the default would have kept without the
+pre-filter; the share that the shipped default ranks within 1, 5 and 10 % of
+the tokens with and without the pre-filter (differences paired, 10,000 bootstrap samples of
+questions); and seconds of CPU time of one question with and without it, the default and the token
+critic alone. Vectors of sentences and ranked questions are kept in `--cache`; the times use none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compression.memory import remembering
+from benchmarks.compression.stacks import Asked, Stack, stacks
+from harness.core import write_atomic
+from harness.rag.compress.critics import open_critic
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.prefilter import Meaning, passing
+from harness.rag.compress.ranking import rank
+from harness.rag.compress.types import Critic, Query
+from harness.rag.retrieve.encoder import open_encoder
+from harness.rag.retrieve.tokens import words
+from harness.stats import ratio_interval
+
+SHARES = (0.01, 0.05, 0.1)
+
+
+def passed(stack: Stack, asked: Sequence[Asked]) -> dict[str, Any]:
+    """Gold sentences that the pre-filter lets through, with word vectors and by words alone."""
+    tokens = [words(f"{unit.heading} {unit.text}") for unit in stack.pool.units]
+    found: dict[str, Any] = {"tokens": sum(stack.pool.tokens), "questions": len(asked)}
+    arms = {"words, paragraphs, vectors": Meaning(stack.pool.units), "without vectors": None}
+    for name, meaning in arms.items():
+        hits = total = 0
+        for one in asked:
+            read = set(passing(stack.pool, Query("", one.query), tokens, meaning))
+            hits, total = hits + sum(at in read for at in one.gold), total + len(one.gold)
+        found[name] = [hits, total, round(100 * hits / total, 1)]
+    return found
+
+
+def lost(stack: Stack, asked: Sequence[Asked], critic: Critic) -> dict[str, Any]:
+    """Of the gold sentences that the pre-filter stops, those that the critic would have kept."""
+    tokens = [words(f"{unit.heading} {unit.text}") for unit in stack.pool.units]
+    meaning, stopped, kept = Meaning(stack.pool.units), 0, [0] * len(SHARES)
+    for one in asked:
+        read = set(passing(stack.pool, Query("", one.query), tokens, meaning))
+        gold = [at for at in one.gold if at not in read]
+        if gold:
+            found = within(stack, critic, Asked(one.query, tuple(gold)), cascade=False)
+            stopped, kept = stopped + len(gold), [a + b for a, b in zip(kept, found, strict=True)]
+    shares = {f"{share:.0%}": count for share, count in zip(SHARES, kept, strict=True)}
+    return {
+        "questions": len(asked), "gold": sum(len(one.gold) for one in asked),
+        "stopped": stopped, "of these kept without the pre-filter": shares,
+    }  # fmt: skip
+
+
+def within(stack: Stack, critic: Critic, one: Asked, *, cascade: bool) -> list[int]:
+    """Gold sentences among the best of the ranking, for each of :data:`SHARES`."""
+    pool, total = stack.pool, sum(stack.pool.tokens)
+    ranked = rank(pool, Query("", one.query), critic, int(0.1 * total), cascade=cascade)
+    order = np.asarray(ranked.order)
+    spent = np.cumsum(np.asarray(pool.tokens)[order])
+    kept = [set(order[spent <= share * total].tolist()) for share in SHARES]
+    return [sum(at in some for at in one.gold) for some in kept]
+
+
+def ranked_rows(
+    stack: Stack, asked: Sequence[Asked], critic: Critic, path: Path, seconds: float
+) -> list[dict[str, Any]]:
+    """Rows of questions ranked both ways, those of earlier runs from the file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    known = {(row["stack"], row["query"]): row for row in map(json.loads, lines)}
+    started, rows = time.monotonic(), list[dict[str, Any]]()
+    for one in asked:
+        key = (stack.name, one.query)
+        if key not in known:
+            if time.monotonic() - started > seconds:
+                break
+            known[key] = {
+                "stack": stack.name, "query": one.query, "gold": len(one.gold),
+                "with": within(stack, critic, one, cascade=True),
+                "without": within(stack, critic, one, cascade=False),
+            }  # fmt: skip
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(known[key]) + "\n")
+        rows.append(known[key])
+    return rows
+
+
+def differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Recall with and without the pre-filter, and the difference with its interval, points."""
+    gold = np.asarray([row["gold"] for row in rows])
+    both = {arm: np.asarray([row[arm] for row in rows]) for arm in ("with", "without")}
+    found: dict[str, Any] = {"questions": len(rows), "gold": int(gold.sum())}
+    for at, share in enumerate(SHARES):
+        lost = (both["with"] - both["without"])[:, at]
+        low, high = ratio_interval(list(zip(lost.tolist(), gold.tolist(), strict=True))) or (0, 0)
+        found[f"{share:.0%}"] = {
+            **{arm: round(100 * both[arm][:, at].sum() / gold.sum(), 1) for arm in both},
+            "difference": round(100 * lost.sum() / gold.sum(), 1),
+            "interval": [round(100 * low, 1), round(100 * high, 1)],
+        }
+    return found
+
+
+def timed(stack: Stack, one: Asked, critic: Critic, part: float) -> dict[str, float]:
+    """Seconds of CPU time of one question with the pre-filter, and of the critic without it.
+
+    The critic's time is that of its windows: a part of the document, scaled, stands for all.
+    """
+    query, units = Query("", one.query), stack.pool.units
+    critic.score(Query("", "a text"), units[:40])  # imports and first calls
+    started = time.process_time()
+    rank(stack.pool, query, critic, 1310)
+    found = {"with": time.process_time() - started}
+    started = time.process_time()
+    critic.score(query, units[: round(part * len(units))])
+    read = sum(stack.pool.tokens[: round(part * len(units))]) / sum(stack.pool.tokens)
+    found["without"] = (time.process_time() - started) / read
+    found["ratio"] = found["with"] / found["without"]
+    return {name: round(value, 3) for name, value in found.items()} | {"measured part": part}
+
+
+def main() -> None:
+    """Measure what is asked for; parts that are not keep what the report says of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=300, help="per stack")
+    parser.add_argument("--filtered", action="store_true", help="what passes the pre-filter")
+    parser.add_argument("--ranked", type=int, default=0, help="ranked both ways, per stack")
+    parser.add_argument("--lost", action="store_true", help="what is stopped and would be kept")
+    parser.add_argument("--stacks", nargs="*", help="names of those that are ranked or lost")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of ranking")
+    parser.add_argument("--times", nargs="*", default=[], choices=["token", "fused"])
+    parser.add_argument("--part", type=float, default=1.0, help="of the text, without the filter")
+    parser.add_argument("--cache", type=Path, default=Path("/dev/shm/cascade"))
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_cascade.json"))
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    made = stacks(options.shared)
+    sampled = {
+        one.name: random.Random(11).sample(one.asked, len(one.asked))[: options.questions]
+        for one in made
+    }
+    if options.filtered:
+        report["gold that passes"] = {one.name: passed(one, sampled[one.name]) for one in made}
+        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    critic = FusedCritic(encoder=remembering(open_encoder("encoder"), options.cache))
+    chosen = [one for one in made if one.name in (options.stacks or sampled)]
+    if options.lost:
+        for one in chosen:
+            report.setdefault("lost", {})[one.name] = lost(one, sampled[one.name], critic)
+            write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    if options.ranked:
+        for one in chosen:
+            asked = sampled[one.name][: options.ranked]
+            path = options.cache / "ranked.jsonl"
+            rows = ranked_rows(one, asked, critic, path, options.seconds)
+            report.setdefault("ranked", {})[one.name] = differences(rows)
+            write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    for name in options.times:
+        found = timed(made[-1], made[-1].asked[0], open_critic(name), options.part)
+        report.setdefault("CPU seconds", {})[name] = found
+    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

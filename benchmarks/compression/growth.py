@@ -1,0 +1,105 @@
+"""Time and memory of compression as the input grows to a million tokens, read from a file.
+
+    python -m benchmarks.compression.growth --critics lexical auto
+
+Prose of our own generator in a file, one needle in it, 1 % of the tokens as budget; each length and
+critic in a process of its own: seconds of CPU time (of the whole process, imports apart) and the
+peak of resident memory, imports included. Exponents are the slope of the straight line through the
+logarithms (least squares), from 131,072 tokens on: below, the fixed costs of a model rule. Up to
+400,000 tokens the units are held, beyond that the file is scanned block by block.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from harness.core import write_atomic
+from lab.corpora.ruler.filler import fill, prose
+
+LENGTHS = (32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576)
+FITTED_FROM = 131_072
+NEEDLE = "The night code of the lighthouse at Brannock Head is 7731-KX."
+QUESTION = "What is the night code of the lighthouse?"
+
+
+def write_text(path: Path, tokens: int) -> None:
+    """Prose of about so many tokens with a needle at two thirds."""
+    sentences = fill(prose(Random(f"growth-{tokens}")), tokens)
+    sentences.insert(2 * len(sentences) // 3, NEEDLE)
+    path.write_text(" ".join(sentences) + "\n", encoding="utf-8")
+
+
+def one(path: Path, critic: str) -> dict[str, Any]:
+    """Compress a file in this process: CPU seconds, peak memory, whether the needle is there."""
+    from harness.rag.compress import compress, open_critic
+
+    opened = open_critic(critic)
+    compress("A text. " * 200, "text", budget=20, critic=opened, reversible=False)  # imports
+    started = time.process_time()
+    found = compress(
+        path, QUESTION, ratio=0.01, critic=opened, tokenizer="minilm", reversible=False
+    )
+    return {
+        "tokens": found.tokens.input,
+        "CPU seconds": round(time.process_time() - started, 2),
+        "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "found": NEEDLE in found.text,
+    }
+
+
+def exponent(rows: Sequence[dict[str, Any]]) -> float:
+    """Slope of log(seconds) over log(tokens)."""
+    kept = [row for row in rows if row["tokens"] >= 0.99 * FITTED_FROM]
+    tokens = [math.log(row["tokens"]) for row in kept]
+    seconds = [math.log(row["CPU seconds"]) for row in kept]
+    return round(float(np.polyfit(tokens, seconds, 1)[0]), 2)
+
+
+def main() -> None:
+    """Measure, print and write the report after every process, lengths of earlier runs kept."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--critics", nargs="*", default=["lexical", "auto"])
+    parser.add_argument("--lengths", type=int, nargs="*", default=list(LENGTHS))
+    parser.add_argument("--one", nargs=2, metavar=("FILE", "CRITIC"), help="in this process")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_memory.json"))
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(one(Path(options.one[0]), options.one[1])))
+        return
+    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for tokens in options.lengths:
+            path = Path(folder) / f"{tokens}.txt"
+            write_text(path, tokens)
+            for critic in options.critics:
+                command = [sys.executable, "-m", __spec__.name, "--one", str(path), critic]
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
+                new: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+                old: list[dict[str, Any]] = report.get(critic, {"rows": []})["rows"]
+                rows = {row["tokens"]: row for row in [*old, new]}
+                report[critic] = {"rows": [rows[size] for size in sorted(rows)]}
+                write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+            path.unlink()
+    for found in report.values():
+        if len(found["rows"]) > 2:
+            found["exponent"] = exponent(found["rows"])
+        found["peak MB"] = max(row["peak MB"] for row in found["rows"])
+    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Pruners of words and tokens against whole sentences, at equal budgets, paired.
+
+    pip install --no-deps compactprompt==0.5.2
+    python -m benchmarks.compression.pruners --cache CACHE --llmlingua PYTHON --gguf MODEL.gguf
+
+A pruner of words keeps no sentence, so that all are judged by what a reader needs at least: the
+share of questions of which one answer stands verbatim in the compressed text, and (kinder) of which
+all words of an answer stand anywhere in it. Of a meeting every gold turn is an answer and counts by
+itself. The same questions as in `compression_quality`.
+`compactprompt` runs as its bare package installs: static word information, no language model.
+LLMLingua-2's method is re-implemented (`compression_pruners_words`). LongLLMLingua is the package
+itself with SmolLM2-135M in an environment of its own; it does not hold a budget, so sentences get
+as many tokens as it left, question by question. Budgets count MiniLM word pieces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.compression.cases import Case, covidqa, qmsum, read_jsonl, sample, xquad
+from benchmarks.compression.memory import Remembered, remembering
+from benchmarks.compression.pruners_words import WordPruner
+from benchmarks.compression.quality import interval
+from harness.core import digest_file, write_atomic
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.types import Critic
+from harness.rag.retrieve.encoder import open_encoder
+
+BUDGETS = (0.05, 0.10, 0.20)
+DEFAULT = "mixture (default), sentences"
+LONG = "LongLLMLingua, SmolLM2-135M"
+RATE = 0.10
+"""What LongLLMLingua is asked for."""
+
+Arm = Callable[[Case, float], str]
+Judged = dict[str, float]
+
+
+def compactprompt(case: Case, budget: float) -> str:
+    """What compactprompt leaves of the text."""
+    compressor: Any = import_module("compactprompt").HardPromptCompressor()
+    return str(compressor.compress(text_of(case), ratio=1 - budget).compressed)
+
+
+def remembered(arm: Arm, path: Path) -> Arm:
+    """The arm with a memory on disk: a run that was stopped goes on."""
+    known: dict[str, str] = {}
+    if path.exists():
+        known = {row["key"]: row["text"] for row in read_jsonl(path)}
+
+    def compressed(case: Case, budget: float) -> str:
+        key = f"{case.id}|{len(case.units)}|{budget}"
+        if key not in known:
+            known[key] = arm(case, budget)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, "text": known[key]}, ensure_ascii=False) + "\n")
+        return known[key]
+
+    return compressed
+
+
+def text_of(case: Case) -> str:
+    """All sentences."""
+    return " ".join(unit.text for unit in case.units)
+
+
+def sentences_by(critic: Critic) -> Arm:
+    """The best sentences by a critic: the best one, then what fits."""
+    counts = open_tokenizer("minilm").counts
+    known: dict[str, tuple[Sequence[float], list[int]]] = {}
+
+    def compressed(case: Case, budget: float) -> str:
+        if case.id not in known:
+            sizes = counts([unit.text for unit in case.units])
+            known[case.id] = critic.score(case.query, case.units), sizes
+        scores, sizes = known[case.id]
+        order = sorted(range(len(sizes)), key=lambda at: -scores[at])
+        room, kept = budget * sum(sizes) - sizes[order[0]], {order[0]}
+        for at in order[1:]:
+            if sizes[at] <= room:
+                kept.add(at)
+                room -= sizes[at]
+        return " ".join(case.units[at].text for at in sorted(kept))
+
+    return compressed
+
+
+def answers_of(case: Case, folder: Path, name: str) -> list[str]:
+    """The texts of its answers; of a meeting, those of the gold turns."""
+    if name == "qmsum":
+        return [case.units[at].text for turn in case.gold for at in turn]
+    return spans_of(folder, name)[case.id]
+
+
+@cache
+def spans_of(folder: Path, name: str) -> dict[str, list[str]]:
+    """Question -> the texts of its answers."""
+    texts = {row["id"]: row["context"] for row in read_jsonl(folder / "covidqa_docs.jsonl")}
+    return {
+        row["id"]: [
+            (row["context"] if name == "xquad_en" else texts[row["doc"]])[start:end]
+            for start, end in row["spans"]
+        ]
+        for row in read_jsonl(folder / f"{name}.jsonl")
+    }
+
+
+def judged(text: str, answers: Sequence[str], *, every: bool = False) -> Judged:
+    """Whether an answer stands verbatim in the text, and whether all of its words do.
+
+    Args:
+        text: what is left.
+        answers: one is enough.
+        every: all are wanted: the share of them counts.
+    """
+    words = set(re.findall(r"\w+", text.lower()))
+    plain = " ".join(text.split())
+    verbatim = [" ".join(one.split()) in plain for one in answers]
+    by_words = [set(re.findall(r"\w+", one.lower())) <= words for one in answers]
+    if every:
+        return {
+            name: sum(found) / len(found)
+            for name, found in (("verbatim", verbatim), ("all words", by_words))
+        }
+    return {"verbatim": float(any(verbatim)), "all words": float(any(by_words))}
+
+
+def judge_of(folder: Path, name: str) -> Callable[[Case, str], Judged]:
+    """How what is left of a case of that set is judged."""
+    return lambda case, text: judged(text, answers_of(case, folder, name), every=name == "qmsum")
+
+
+def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
+    """Shares of every arm, and the gain of the default on each with its interval by document."""
+    table: dict[str, Any] = {}
+    for arm, found in rows.items():
+        table[arm] = {}
+        for rule in found[0]:
+            pairs = zip(rows[DEFAULT], found, strict=True)
+            gains = [float(ours[rule]) - float(other[rule]) for ours, other in pairs]
+            table[arm][rule] = {"share": _percent([float(one[rule]) for one in found])}
+            if arm != DEFAULT:
+                table[arm][rule] |= {
+                    "gain of the default": _percent(gains),
+                    "interval": interval(gains, clusters),
+                }
+    return table
+
+
+def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict[str, str]:
+    """Question -> what LongLLMLingua leaves; kept in a file beside the other caches."""
+    folder: Path = options.cache / "longllmlingua"
+    folder.mkdir(parents=True, exist_ok=True)
+    asked, out = folder / "cases.jsonl", folder / "out.jsonl"
+    lines: list[str] = []
+    for case in cases:
+        documents: dict[str, list[str]] = {}
+        for unit in case.units:
+            documents.setdefault(unit.doc, []).append(unit.text)
+        contexts = [" ".join(texts) for texts in documents.values()]
+        row = {"id": case.id, "query": case.query.query, "contexts": contexts, "rate": RATE}
+        lines.append(json.dumps(row, ensure_ascii=False))
+    write_atomic(asked, "\n".join(lines) + "\n")
+    worker = Path(__file__).with_name("pruners_longllmlingua.py")
+    command = [str(options.llmlingua), str(worker), str(options.gguf), str(asked), str(out)]
+    subprocess.run(command, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    return {row["id"]: row["text"] for row in read_jsonl(out) if row["rate"] == RATE}
+
+
+def against_tokens(
+    cases: Sequence[Case], arms: dict[str, Arm], judge: Callable[[Case, str], Judged],
+    options: argparse.Namespace,
+) -> dict[str, Any]:  # fmt: skip
+    """LongLLMLingua beside sentences that get as many tokens as it left."""
+    counts = open_tokenizer("minilm").counts
+    texts = pruned_by_tokens(cases, options)
+    rows: dict[str, list[Judged]] = {}
+    shares: list[float] = []
+    for case in cases:
+        left, whole = counts([texts[case.id]])[0], sum(counts([unit.text for unit in case.units]))
+        shares.append(left / whole)
+        rows.setdefault(LONG, []).append(judge(case, texts[case.id]))
+        for arm in ("BM25, sentences", DEFAULT):
+            kept = judge(case, arms[arm](case, left / whole))
+            rows.setdefault(arm, []).append(kept)
+    table = beside(rows, [case.cluster for case in cases], options.seed)
+    return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
+
+
+def _percent(values: Sequence[float]) -> float:
+    return round(100 * sum(values) / len(values), 1)
+
+
+def main() -> None:
+    """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--cache", type=Path, required=True, help="folder of scores and texts")
+    parser.add_argument("--size", type=int, default=120)
+    parser.add_argument("--sets", nargs="*", default=["xquad_en", "covidqa", "qmsum"])
+    parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
+    parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
+    parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
+    parser.add_argument("--long-sets", nargs="*", default=["xquad_en"], help="its sets")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_pruners.json"))
+    options = parser.parse_args()
+    folder = options.shared / "data/compression/dev"
+    weights = digest_file(WEIGHTS / "critic.onnx")
+    token = Remembered(TokenCritic(), options.cache / f"critic-{weights[:12]}.jsonl")
+    encoder = remembering(open_encoder("encoder"), options.cache)
+    words = WordPruner()
+    arms: dict[str, Arm] = {
+        "compactprompt": remembered(compactprompt, options.cache / "compactprompt.jsonl"),
+        words.name: remembered(
+            lambda case, budget: words.compress(text_of(case), budget),
+            options.cache / f"words-{weights[:12]}.jsonl",
+        ),
+        "BM25, sentences": sentences_by(LexicalCritic()),
+        DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
+    }
+    report: dict[str, Any] = {"seed": options.seed, "sets": {}}
+    if options.out.exists():  # sets that are not measured keep what the report says of them
+        report["sets"] = json.loads(options.out.read_text(encoding="utf-8"))["sets"]
+    readers: dict[str, Callable[[], list[Case]]] = {
+        "xquad_en": lambda: xquad(folder, options.seed),
+        "covidqa": lambda: covidqa(folder),
+        "qmsum": lambda: qmsum(folder),
+    }
+    for name in options.sets:
+        judge = judge_of(folder, name)
+        drawn = sample(readers[name](), options.size, options.seed)
+        table: dict[str, Any] = {"cases": len(drawn)}
+        rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}
+        for case in drawn:
+            for budget in BUDGETS:
+                for arm, compressed in arms.items():
+                    found = judge(case, compressed(case, budget))
+                    rows[budget].setdefault(arm, []).append(found)
+        clusters = [case.cluster for case in drawn]
+        for budget in BUDGETS:
+            table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
+        if options.llmlingua and name in options.long_sets:
+            table[LONG] = against_tokens(drawn[: options.long_size], arms, judge, options)
+        report["sets"][name] = table
+        print(name, json.dumps(table, indent=1), flush=True)
+        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""How much of the answer survives compression: every critic at 5, 10 and 20 % of the tokens.
+
+    python -m benchmarks.compression.quality --shared ../shared --cache ../critic_cache
+
+XQuAD-en (gold paragraph among four seeded random ones of the file), COVID-QA (whole papers), QMSum
+(whole meetings, units are turns). An answer of the first two is found if one of its sentences is
+kept ("any"; "all" asks for every sentence of the answer); QMSum gives the share of gold turns. As
+in the compressor, the best unit is always kept, then each by score that still fits; "filled" takes
+them until the budget is full, the last one overrunning it, as earlier figures did. `gold` would
+rank by the answers themselves and shows what the budget allows. Budgets count MiniLM word pieces,
+without markers. Critics rank alone here: no chains, bridges or coverage. Intervals are paired
+bootstraps over documents. Nothing was chosen on these sets. Scores and vectors are cached, so that
+a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.compression.cases import Case, covidqa, qmsum, sample, xquad
+from benchmarks.compression.memory import Remembered, Scored, remembering
+from harness.core import digest_file, write_atomic
+from harness.rag.compress.critics.embedding import EmbeddingCritic
+from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress.critics.token import WEIGHTS
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.types import Critic
+from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.stats import ratio_interval
+
+Scores = NDArray[np.float64]
+BUDGETS = (0.05, 0.10, 0.20)
+RESAMPLES = 2000
+BASELINES = ("random", "lead", "BM25", "embedding", "BM25 + embedding", "BM25 + embedding, 15 mean")
+"""What a learned critic has to beat; the last one averages over 15 neighbouring units."""
+LEARNED = ("token critic", "fused without critic", "fused")
+"""The shipped default is the last; the one before it is what it is without the trained critic."""
+
+
+def learned(
+    names: Sequence[str], encoder: Encoder, folder: Path, cache: Path
+) -> dict[str, tuple[Critic, str]]:
+    """The trained critics with digests of their weights, those asked for."""
+    from harness.rag.compress.critics import features
+    from harness.rag.compress.critics.fused import FUSION, FusedCritic
+    from harness.rag.compress.critics.token import TokenCritic
+
+    code = (folder / FUSION).read_bytes() + Path(features.__file__ or "").read_bytes()
+    key = hashlib.sha256(code).hexdigest()
+    makers: dict[str, Callable[[], tuple[Critic, str]]] = {
+        "fused without critic": lambda: (FusedCritic(folder, encoder, None), key),
+    }
+    if (folder / "critic.onnx").is_file():
+        weights = digest_file(folder / "critic.onnx")
+        token = Remembered(TokenCritic(folder), cache / f"critic-{weights[:12]}.jsonl")
+        makers["token critic"] = lambda: (token, weights)
+        makers["fused"] = lambda: (FusedCritic(folder, encoder, token), key + weights)
+    return {name: makers[name]() for name in names if name in makers}
+
+
+def arms_of(
+    case: Case, number: int, caches: dict[str, tuple[Scored, Critic]], seed: int
+) -> dict[str, Scores]:
+    """Scores of every arm for one case."""
+    count = len(case.units)
+    scores = {name: cache.of(case, critic) for name, (cache, critic) in caches.items()}
+    both = standard(scores["BM25"]) + standard(scores["embedding"])
+    gold = np.zeros(count)
+    gold[sorted(frozenset[int]().union(*case.gold))] = 1
+    return {
+        "gold": gold,
+        "random": np.random.default_rng((seed, number)).random(count),
+        "lead": -np.arange(count, dtype=np.float64),
+        "BM25 + embedding": both,
+        "BM25 + embedding, 15 mean": moving_mean(both, 15),
+        **scores,
+    }
+
+
+def standard(values: Scores) -> Scores:
+    """Mean 0, deviation 1."""
+    spread = float(values.std())
+    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros_like(values)
+
+
+def moving_mean(values: Scores, width: int) -> Scores:
+    """Mean over the `width` units around each; fewer at the ends."""
+    kernel = np.ones(width)
+    total = np.convolve(values, kernel, mode="full")[width // 2 : width // 2 + len(values)]
+    count = np.convolve(np.ones(len(values)), kernel, mode="full")
+    return total / count[width // 2 : width // 2 + len(values)]
+
+
+def recalls(case: Case, scores: Scores, sizes: Scores, budget: float) -> dict[str, float]:
+    """Shares of the answers of which one unit is kept, all are, one is where the last overruns."""
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    room = budget * float(sizes.sum())
+    before = np.concatenate([[0.0], np.cumsum(sizes[order])[:-1]])
+    filled = {at for at, used in zip(order, before, strict=True) if used < room}
+    kept = set(order[:1])
+    room -= float(sizes[order[0]])
+    for at in order[1:]:
+        if sizes[at] <= room:
+            kept.add(at)
+            room -= float(sizes[at])
+    count = len(case.gold)
+    return {
+        "any": sum(bool(answer & kept) for answer in case.gold) / count,
+        "all": sum(answer <= kept for answer in case.gold) / count,
+        "filled": sum(bool(answer & filled) for answer in case.gold) / count,
+    }
+
+
+def interval(gains: Sequence[float], clusters: Sequence[str]) -> list[float]:
+    """95 % interval of the mean gain, documents resampled."""
+    sums: dict[str, tuple[float, int]] = {}
+    for gain, cluster in zip(gains, clusters, strict=True):
+        total, count = sums.get(cluster, (0.0, 0))
+        sums[cluster] = total + gain, count + 1
+    return [round(100 * end, 1) for end in ratio_interval(list(sums.values()), RESAMPLES) or ()]
+
+
+def measure(
+    cases: Sequence[Case], caches: dict[str, tuple[Scored, Critic]], seed: int
+) -> dict[str, Any]:
+    """Recall of every arm at every budget, and what the fused critic gains on each baseline."""
+    counts = open_tokenizer("minilm").counts
+    found: dict[str, dict[float, list[dict[str, float]]]] = {}
+    for number, case in enumerate(cases):
+        sizes = np.asarray(counts([unit.text for unit in case.units]), dtype=np.float64)
+        for name, scores in arms_of(case, number, caches, seed).items():
+            for budget in BUDGETS:
+                row = recalls(case, scores, sizes, budget)
+                found.setdefault(name, {}).setdefault(budget, []).append(row)
+    clusters = [case.cluster for case in cases]
+    table = {
+        name: {
+            f"{budget:.0%}": {rule: _percent([row[rule] for row in rows]) for rule in rows[0]}
+            for budget, rows in by_budget.items()
+        }
+        for name, by_budget in found.items()
+    }
+    some = {
+        name: {budget: [row["any"] for row in rows] for budget, rows in by_budget.items()}
+        for name, by_budget in found.items()
+    }
+    facts: dict[str, Any] = {"cases": len(cases), "documents": len(set(clusters)), "recall": table}
+    if "fused" in some:
+        facts["fused against"] = {
+            f"{budget:.0%}": _gains(some, budget, clusters, seed) for budget in BUDGETS
+        }
+    return facts
+
+
+def _gains(
+    some: dict[str, dict[float, list[float]]], budget: float, clusters: Sequence[str], seed: int
+) -> dict[str, Any]:
+    gains: dict[str, Any] = {}
+    for name in (*BASELINES[2:], *LEARNED[:2]):
+        if name in some:
+            pairs = zip(some["fused"][budget], some[name][budget], strict=True)
+            differences = [one - other for one, other in pairs]
+            gains[name] = {
+                "gain": _percent(differences),
+                "interval": interval(differences, clusters),
+            }
+    return gains
+
+
+def _percent(values: Sequence[float]) -> float:
+    return round(100 * sum(values) / len(values), 1)
+
+
+def main() -> None:
+    """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--cache", type=Path, required=True, help="folder of scores")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_quality.json"))
+    parser.add_argument("--size", nargs="*", default=[], help="SET=COUNT: its cases, at most")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--sets", nargs="*", default=["xquad", "covidqa", "qmsum"])
+    parser.add_argument("--learned", nargs="*", default=list(LEARNED))
+    parser.add_argument("--weights", type=Path, default=WEIGHTS)
+    options = parser.parse_args()
+    folder = options.shared / "data/compression/dev"
+    readers: dict[str, Callable[[], list[Case]]] = {
+        "xquad": lambda: xquad(folder, options.seed),
+        "covidqa": lambda: covidqa(folder),
+        "qmsum": lambda: qmsum(folder),
+    }
+    encoder = remembering(open_encoder("encoder"), options.cache)
+    critics: dict[str, tuple[Critic, str]] = {
+        "BM25": (LexicalCritic(), "1"),
+        "embedding": (EmbeddingCritic(encoder), encoder.name),
+    }
+    if options.learned:
+        critics |= learned(options.learned, encoder, options.weights, options.cache)
+    sizes = {name: int(count) for name, _, count in (one.partition("=") for one in options.size)}
+    report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
+    if options.out.exists():
+        before: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8"))
+        if before["seed"] == options.seed:
+            report["sets"] |= before["sets"]  # a set that is not asked for stays as it was
+    for name in options.sets:
+        caches = {
+            arm: (Scored(options.cache / name, arm, key), critic)
+            for arm, (critic, key) in critics.items()
+        }
+        cases = readers[name]()
+        cases = sample(cases, sizes.get(name, len(cases)), options.seed)
+        report["sets"][name] = measure(cases, caches, options.seed)
+        print(name, json.dumps(report["sets"][name], indent=1), flush=True)
+    write_atomic(options.out, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Needles, chains and keys in 128 K tokens, compressed to 1 %: is the evidence still there?
+
+    python -m benchmarks.compression.ruler --samples 25 --critics lexical --rows /dev/shm/rows.jsonl
+    python -m benchmarks.compression.ruler --samples 25 --critics auto --seconds 850 --shared FOLDER
+
+The eight needle tasks and the variable chains of RULER, and the three retrieval tasks of
+InfiniteBench, from our own generator (`lab.corpora.ruler`; its templates took no part in any
+training); key-value objects of 75 and 140 pairs (Liu et al. 2023; their own rows where `--shared`
+has them), with a budget of 2 % but at least 160 tokens, since 1 % holds not even one pair; and a
+needle at every fifth token around the ends of the blocks in which a file is read. Tokens are those
+of all-MiniLM-L6-v2. Unhinted, the compressor sees the question; hinted, the templates of the
+needles too, as the published evaluation of QwenLong-CPRS does; where a task has no hint there is
+one run. Evidence counts if all of its characters are kept. Intervals are Wilson's, 95 %; needles of
+one sample are not quite independent. Rows are kept, and a run that is started again goes on.
+
+What does not depend on the question (units, their tokens, vectors of sentences) is made once for
+all runs over a sample; the seconds of CPU time are those of the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.compression.rows import Results
+from harness.corpora.reading import Evidence, Reading, Source
+from harness.rag.compress import Budget, Compressed, Critic, Query, TextSource, open_critic
+from harness.rag.compress.compressor import Compressor
+from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.pool import Pool, dense_pool
+from harness.rag.compress.ranking import rank
+from harness.rag.compress.tokens import open_tokenizer
+from harness.rag.compress.whole import measure
+from harness.rag.retrieve.document import Document
+from harness.rag.retrieve.encoder import Encoder, open_encoder
+from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
+from lab.corpora.ruler.infinite import key_value
+
+LENGTH = 128 * 1024
+REMEMBERED = 40_000
+"""Vectors of sentences that are kept: fillers come again."""
+SHARE = 0.01
+PAIRS = {"kv75": 75, "kv140": 140}
+TASKS = (*NIAH, "vt", *INFINITE, *PAIRS)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A reading and the tokens that it may be compressed to."""
+
+    reading: Reading
+    budget: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sample as units, which all critics and hints share."""
+
+    sample: Sample
+    source: TextSource
+    pool: Pool
+    tokens: int
+
+
+def sample(task: str, length: int, number: int, shared: Path | None = None) -> Sample:
+    """One sample of a task; the same arguments give the same one."""
+    if task not in PAIRS:
+        return Sample(ruler_reading(task, length, number), int(SHARE * length))
+    pairs, name = PAIRS[task], f"{task}-{number}"
+    made = recorded(shared, task, number) if shared else None
+    chance = Random(f"{SEED}:{name}")
+    made = made or key_value(1 << 20, chance, name, pairs=pairs)
+    return Sample(made, max(160, int(0.02 * 60 * pairs)))
+
+
+def recorded(shared: Path, task: str, number: int) -> Reading | None:
+    """The n-th published key-value sample of a size, as JSON; None behind the last."""
+    path = shared / "data/compression/dev/kv_retrieval.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["id"].startswith(f"{task}-")]
+    if number >= len(rows):
+        return None
+    row = rows[number]
+    text = json.dumps(dict(row["ordered_kv_records"]))
+    entry = f'"{row["key"]}": "{row["value"]}"'
+    start = text.index(entry)
+    none = "Keep what answers the question."
+    return Reading(
+        id=f"published-{row['id']}", family="longdoc", answers=(row["value"],), metric="all",
+        question=f'What is the value of the key "{row["key"]}" in the JSON object?',
+        sources=(Source(id="document", text=text),),
+        evidence=(Evidence(doc="document", start=start, end=start + len(entry)),),
+        meta={"unhinted": none, "hinted": none},
+    )  # fmt: skip
+
+
+def prepared(one: Sample) -> Prepared:
+    """What `compress` makes before it knows the question."""
+    source = TextSource(Document("text-1", one.reading.sources[0].text))
+    counter = open_tokenizer("minilm")
+    size = measure([source], counter)
+    return Prepared(one, source, dense_pool([source], counter, "auto", None), size.original)
+
+
+def boundary(length: int) -> Iterator[Sample]:
+    """Needles around a place in the middle, five tokens apart: 400 places."""
+    for reading in boundary_readings(length // 2, 1000, length, step=5):
+        yield Sample(reading, int(SHARE * length))
+
+
+def kept(found: Compressed, reading: Reading) -> list[bool]:
+    """For every piece of evidence whether all of its characters are kept."""
+    spans = sorted((span.start, span.end) for span in found.spans)
+    return [
+        _covered(one.start, one.end, spans, reading.sources[0].text) for one in reading.evidence
+    ]
+
+
+def _covered(start: int, end: int, spans: list[tuple[int, int]], text: str) -> bool:
+    """Whether spans cover the range; blanks between two of them are in neither."""
+    for begin, stop in spans:
+        if begin <= start < stop:
+            start = stop
+            while start < end and text[start].isspace():
+                start += 1
+    return start >= end
+
+
+def compressed(one: Prepared, critic: Critic, instruction: str) -> Compressed:
+    """What `compress` returns with its default settings, nothing stored."""
+    limit = one.sample.budget
+    query = Query(instruction, one.sample.reading.question)
+    ranked = rank(one.pool, query, critic, limit)
+    compressor = Compressor([one.source], ranked, open_tokenizer("minilm"), "auto", None)
+    return compressor.compress(Budget(limit), one.tokens)
+
+
+def run(one: Prepared, critic: Critic, instruction: str) -> dict[str, Any]:
+    """Compress a sample; what of its evidence is left, tokens, seconds."""
+    started = time.process_time()
+    found = compressed(one, critic, instruction)
+    hits = kept(found, one.sample.reading)
+    return {
+        "kept": sum(hits),
+        "of": len(hits),
+        "tokens": found.tokens.output,
+        "share": found.tokens.output / found.tokens.input,
+        "seconds": round(time.process_time() - started, 2),
+    }
+
+
+def remembering(encoder: Encoder) -> Encoder:
+    """The encoder with a memory: hinted and unhinted read the same sentences."""
+    known: dict[str, NDArray[np.float32]] = {}
+
+    def encode(texts: list[str]) -> NDArray[np.float32]:
+        if len(known) > REMEMBERED:
+            known.clear()
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        known.update(zip(new, encoder.encode(new), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
+
+
+def open_remembering(name: str) -> Critic:
+    """The critic of that name; the shipped default with a memory."""
+    critic = open_critic(name)
+    if isinstance(critic, FusedCritic):
+        return FusedCritic(encoder=remembering(open_encoder("encoder")))
+    return critic
+
+
+def main() -> None:
+    """Measure and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--length", type=int, default=LENGTH)
+    parser.add_argument("--samples", type=int, default=25)
+    parser.add_argument("--critics", nargs="*", default=["lexical", "auto"])
+    parser.add_argument("--hints", nargs="*", default=["unhinted", "hinted"])
+    parser.add_argument("--tasks", nargs="*", default=list(TASKS))
+    parser.add_argument("--boundary", action="store_true", help="needles around a block's end")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
+    parser.add_argument("--shared", type=Path, help="folder of published key-value samples")
+    parser.add_argument("--rows", type=Path, default=Path("/dev/shm/compression_ruler.rows.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_ruler.json"))
+    options = parser.parse_args()
+    results = Results(options.out, options.rows, options.length, NIAH)
+    started = time.monotonic()
+    critics = {name: open_remembering(name) for name in options.critics}
+    for task, make in jobs(options):
+        if time.monotonic() - started > options.seconds:
+            break
+        measure_all(results, task, make(), critics, options.hints)
+    results.write()
+    print(json.dumps(json.loads(options.out.read_text(encoding="utf-8")), indent=1))
+
+
+def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
+    """Tasks in turn, so that a run that is cut short has samples of all."""
+    if options.boundary:
+        return [("boundary", lambda one=one: one) for one in boundary(options.length)]
+    return [
+        (task, partial(sample, task, options.length, number, options.shared))
+        for number in range(options.samples)
+        for task in options.tasks
+    ]
+
+
+def measure_all(
+    results: Results, task: str, one: Sample, critics: dict[str, Critic], hints: list[str]
+) -> None:
+    """Every critic with every instruction that was not measured yet."""
+    instructions = {hint: str(one.reading.meta[hint]) for hint in hints}
+    if len(set(instructions.values())) < len(instructions):  # the task has no hint
+        instructions.pop("hinted")
+    missing = [
+        (critic, hint)
+        for critic in critics
+        for hint in instructions
+        if not results.has(f"{critic}, {hint}", task, one.reading.id)
+    ]
+    ready = prepared(one) if missing else None
+    for critic, hint in missing:
+        assert ready is not None
+        make = partial(run, ready, critics[critic], instructions[hint])
+        results.add(f"{critic}, {hint}", task, one.reading.id, make)
+
+
+if __name__ == "__main__":
+    main()

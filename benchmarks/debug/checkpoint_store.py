@@ -1,0 +1,145 @@
+"""The checkpoint store against LangGraph's SqliteSaver: size on disk and CPU time of writing.
+
+`python -m benchmarks.debug.checkpoint_store [--steps 200 1000] [--rounds 5] [--out FILE]`
+One run of a graph that appends a message of 1 kB per step is recorded; what it saved is then
+written into both stores in turn, both with `synchronous = FULL`. Times are CPU seconds; on a busy
+machine the fastest of the rounds says most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from benchmarks.reports import report
+from harness.checkpoints import open_store
+from harness.checkpoints.store import CheckpointStore
+from tests.checkpoints.graphs import talk, thread
+
+Call = tuple[str, tuple[Any, ...]]
+
+
+class Recorder(CheckpointStore):
+    """Notes what LangGraph asks a saver to write."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.calls: list[Call] = []
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        """Note a checkpoint."""
+        kept = {**checkpoint, "channel_values": dict(checkpoint["channel_values"])}
+        self.calls.append(("put", (config, kept, dict(metadata), dict(new_versions))))
+        return super().put(config, checkpoint, metadata, new_versions)
+
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        """Note a task's writes."""
+        self.calls.append(("put_writes", (config, list(writes), task_id, task_path)))
+        super().put_writes(config, writes, task_id, task_path)
+
+
+def recorded(steps: int, folder: Path, *, typed: bool) -> list[Call]:
+    """What a run of `steps` steps saves; `typed` has LangChain messages instead of dicts."""
+    store = Recorder(folder / "recorded.sqlite")
+    graph = talk(steps).compile(checkpointer=store)
+    graph.invoke({"messages": [], "turn": 0}, thread("t", 2 * steps + 10), durability="sync")
+    store.close()
+    (folder / "recorded.sqlite").unlink()
+    return [_typed(call) for call in store.calls] if typed else store.calls
+
+
+def _typed(call: Call) -> Call:
+    def message(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        items = cast("list[Any]", value)
+        return [
+            AIMessage(cast("dict[str, str]", item)["content"]) if isinstance(item, dict) else item
+            for item in items
+        ]
+
+    name, (config, body, *rest) = call
+    if name == "put":
+        values = {key: message(value) for key, value in body["channel_values"].items()}
+        return name, (config, {**body, "channel_values": values}, *rest)
+    return name, (config, [(channel, message(value)) for channel, value in body], *rest)
+
+
+def written(calls: list[Call], saver: Any) -> float:
+    """CPU seconds that a saver takes to write the calls."""
+    begun = time.process_time()
+    for name, arguments in calls:
+        getattr(saver, name)(*arguments)
+    return time.process_time() - begun
+
+
+def ours(calls: list[Call], path: Path) -> float:
+    """The harness's store."""
+    with open_store(path) as store:
+        return written(calls, store)
+
+
+def theirs(calls: list[Call], path: Path) -> float:
+    """LangGraph's."""
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        saver.setup()
+        return written(calls, saver)
+
+
+def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
+    """Sizes and times of both, `rounds` times in turn."""
+    found: dict[str, list[float]] = {"ours": [], "sqlite_saver": []}
+    sizes: dict[str, int] = {}
+    savers: dict[str, Callable[[list[Call], Path], float]] = {"ours": ours, "sqlite_saver": theirs}
+    with tempfile.TemporaryDirectory() as name:
+        calls = recorded(steps, Path(name), typed=typed)
+        for _ in range(rounds):
+            for saver, write in savers.items():
+                path = Path(name) / f"{saver}.sqlite"
+                found[saver].append(write(calls, path))
+                sizes[saver] = sum(part.stat().st_size for part in Path(name).glob(f"{saver}*"))
+                for part in Path(name).glob(f"{saver}*"):
+                    part.unlink()
+    medians = {saver: statistics.median(times) for saver, times in found.items()}
+    fastest = {saver: min(times) for saver, times in found.items()}
+    return {
+        "steps": steps,
+        "messages": "langchain" if typed else "dict",
+        "megabytes": {saver: round(size / 1e6, 3) for saver, size in sizes.items()},
+        "size_ratio": round(sizes["sqlite_saver"] / sizes["ours"], 1),
+        "cpu_ms_per_step_fastest": {s: round(1e3 * t / steps, 3) for s, t in fastest.items()},
+        "cpu_ms_per_step_median": {s: round(1e3 * t / steps, 3) for s, t in medians.items()},
+        "time_ratio_fastest": round(fastest["ours"] / fastest["sqlite_saver"], 2),
+        "time_ratio_median": round(medians["ours"] / medians["sqlite_saver"], 2),
+        "time_ratio_rounds": [
+            round(one / other, 2)
+            for one, other in zip(found["ours"], found["sqlite_saver"], strict=True)
+        ],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, nargs="+", default=[200, 1000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    results = [
+        measure(steps, options.rounds, typed=typed)
+        for steps in options.steps
+        for typed in (False, True)
+    ]
+    report({"results": results}, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Forks from every checkpoint of every graph shape: the debugger's, and LangGraph's beside it.
+
+`python -m benchmarks.debug.time_travel [--out FILE]`
+Each shape (`tests/debug/suite.py`) is run once. From every checkpoint, of every graph in it,
+a fork is made: by the debugger, and by LangGraph's own `invoke(None, config)` with the
+config (id, namespace and checkpoint map, as `get_state` gives them) on a copy of the thread. A fork
+is right if it ends in the fresh run's output; it is exact if it also runs what the fresh run did
+behind the checkpoint and nothing else (where branches run in parallel: some of it, as finished
+neighbours need not run again).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from harness.debug import Debugger, Point
+from harness.debug.graphs import with_store
+from harness.debug.history import Moment
+from tests.debug.shapes import Log, Shape
+from tests.debug.suite import SHAPES
+from tests.debug.test_time_travel import Watched, finish
+
+
+def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) -> Any:
+    """LangGraph's fork from a checkpoint; its output, or what it raised."""
+    from langgraph.types import Command
+
+    place: dict[str, Any] = {
+        "thread_id": thread,
+        "checkpoint_ns": moment.ns,
+        "checkpoint_id": moment.id,
+        "checkpoint_map": {**moment.outer, moment.ns: moment.id},
+    }
+    later = {"configurable": {"thread_id": thread}}
+    left = list(answers)
+    try:
+        values = asyncio.run(graph.ainvoke(None, {"configurable": place}))
+        while left and asyncio.run(graph.aget_state(later)).interrupts:
+            asked = asyncio.run(graph.aget_state(later)).interrupts
+            if asked[0].value == "second?":
+                left = left[-1:]
+            values = asyncio.run(graph.ainvoke(Command(resume=left.pop(0)), later))
+    except Exception as error:  # noqa: BLE001  # whatever it raises is its result
+        return f"{type(error).__name__}: {error}"
+    return values
+
+
+def exact(log: Log, rest: Log, shape: Shape) -> bool:
+    """Whether just what follows was run."""
+    if shape.sequential:
+        return log == rest
+    return not Counter(log) - Counter(rest) and bool(log) == bool(rest)
+
+
+def measure(shape: Shape, folder: Path) -> dict[str, Any]:
+    """Right and exact forks of one shape, of the debugger and of LangGraph."""
+    log: Log = []
+    graph = shape.build(log)
+    counts: Counter[str] = Counter()
+    with_inner: Counter[str] = Counter()
+    store = Watched(folder / f"{shape.name}.sqlite", log)
+    debugger = Debugger(graph, store)
+    start: Any = shape.start or {"path": []}
+    expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
+    whole = list(log)
+    for number, moment in enumerate(debugger.history().trail()):
+        rest = whole[store.seen[moment.id] :]
+        kind = "inner" if moment.ns else "main"
+        with_inner[kind] += 1
+        log.clear()
+        stop = debugger.fork(Point(moment.ns, moment.id), of="main", hold=False)
+        right = finish(debugger, stop, shape.answers) == expected
+        counts[f"ours right {kind}"] += right
+        counts[f"ours exact {kind}"] += right and exact(log, rest, shape)
+        debugger.quit()
+        store.copy_thread("main", f"copy{number}")
+        log.clear()
+        values = upstream(with_store(graph, store), moment, f"copy{number}", shape.answers)
+        right = values == expected
+        counts[f"langgraph right {kind}"] += right
+        counts[f"langgraph exact {kind}"] += right and exact(log, rest, shape)
+    store.close()
+    return {"shape": shape.name, "checkpoints": dict(with_inner), **dict(counts)}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        shapes = [measure(shape, Path(folder)) for shape in SHAPES]
+    total: Counter[str] = Counter()
+    for found in shapes:
+        for name, value in found.items():
+            if isinstance(value, int):
+                total[name] += value
+        for kind, value in found["checkpoints"].items():
+            total[f"checkpoints {kind}"] += value
+    text = json.dumps({"total": dict(sorted(total.items())), "shapes": shapes}, indent=1)
+    print(json.dumps(dict(sorted(total.items())), indent=1))
+    if options.out:
+        options.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

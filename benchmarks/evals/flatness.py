@@ -1,0 +1,97 @@
+"""Whether a long eval run is as fast and as small at its end as at its beginning.
+
+    python -m benchmarks.evals.flatness --calls 1 --samples 100000 --piece 10000
+
+One run of `harness eval` in one process against the mock endpoint of eval_overhead.py, with cache,
+trajectories and records. CPU time a sample, memory and file sizes after every piece of the run;
+what was measured is written after every piece, so that a run that is cut short says how far it got.
+Samples of one call (`--calls 1`) or of three with two tool calls (`--calls 3`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evals.overhead import endpoint, skill_in
+from benchmarks.reports import report
+
+
+def resident_mb() -> float:
+    """Memory of this process now, MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def written(folder: Path, samples: int, calls: int) -> Path:
+    """A suite of so many questions."""
+    with (folder / "tasks.jsonl").open("w") as file:
+        for n in range(samples):
+            task = {"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"}
+            file.write(json.dumps(task) + "\n")
+    tools = "[read_skill_file]" if calls == 3 else "[]"
+    suite = folder / "suite.yaml"
+    suite.write_text(f"name: flat\ntasks: tasks.jsonl\ntools: {tools}\n")
+    return suite
+
+
+class Pieces:
+    """Figures after every so many samples."""
+
+    def __init__(self, piece: int, out: Path, about: dict[str, Any]) -> None:
+        self._piece, self._out, self._about = piece, out, about
+        self._cpu, self._wall = time.process_time(), time.perf_counter()
+        self._rows: list[dict[str, float]] = []
+
+    def saw(self, done: int) -> None:
+        """So many are finished."""
+        if done % self._piece:
+            return
+        cpu, wall = time.process_time(), time.perf_counter()
+        self._rows.append(
+            {
+                "samples": done,
+                "CPU ms a sample": round(1000 * (cpu - self._cpu) / self._piece, 2),
+                "samples/s": round(self._piece / (wall - self._wall), 1),
+                "MB": round(resident_mb()),
+            }
+        )
+        self._cpu, self._wall = cpu, wall
+        rest: dict[str, Any] = json.loads(self._out.read_text()) if self._out.exists() else {}
+        key = f"{self._about['calls a sample']} calls a sample"
+        report({**rest, key: {**self._about, "pieces": self._rows}}, self._out)
+
+
+def main() -> None:
+    """Run and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--calls", type=int, choices=(1, 3), default=1)
+    parser.add_argument("--samples", type=int, default=100_000)
+    parser.add_argument("--piece", type=int, default=10_000)
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_flatness.json"))
+    options = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    os.environ["LANGSMITH_TRACING"] = "false"
+    from harness.api import EvalSettings, run_evaluation
+
+    about = {"calls a sample": options.calls, "planned": options.samples}
+    with endpoint() as url, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = EvalSettings(
+            suite=str(written(folder, options.samples, options.calls)), agent="graph:react",
+            skill=skill_in(folder), out=folder / "run", models=("openai/mock",), base_url=url,
+            concurrency=options.concurrency, sandbox="none",
+        )  # fmt: skip
+        pieces = Pieces(options.piece, options.out, about)
+        (found,) = run_evaluation(settings, on_progress=lambda _, tally: pieces.saw(tally.done))
+        assert found.passed == options.samples, found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Do the intervals of an eval report cover, and does the paired test err as seldom as it says?
+
+    python -m benchmarks.evals.statistics
+
+SIMULATED runs, judged by the functions that `harness eval` and `harness compare` use. Every task
+has a chance of passing, drawn from a Beta distribution around the mean (`spread` is its standard
+deviation; 0.35 is a suite of mostly easy or mostly hopeless tasks); attempts at a task are
+independent given it. Coverage is how often the 95 % interval holds the mean chance of the
+population of tasks. Of two runs without an effect (the same chances) the paired test should find
+one in at most 5 % of cases; with one, chances move towards 1 so that their mean rises by so many
+points. Intervals of the shares themselves: Wilson's, 95 %. Where few tasks change no interval can
+cover 95 %: what can be seen has too few values; the summary keeps those cells apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from harness.core import write_atomic
+from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p, wilson
+
+TASKS = (10, 20, 50, 200)
+ATTEMPTS = (1, 4)
+MEANS = (0.1, 0.5, 0.8)
+SPREADS = (0.15, 0.35)
+LIFTS = (0.0, 0.1)
+POWER_LIFTS = (0.05, 0.1, 0.2)
+ENOUGH = 10
+"""Tasks that change, on average, from which on a difference is expected to cover."""
+
+Ints = NDArray[np.int64]
+
+
+class Cell(NamedTuple):
+    """One kind of run."""
+
+    tasks: int
+    attempts: int
+    mean: float
+    spread: float
+    lift: float
+
+
+def chances(rng: Generator, cell: Cell) -> NDArray[np.float64]:
+    """Chances of passing; the spread is at most nine tenths of what the mean allows."""
+    mean = cell.mean
+    variance = min(cell.spread**2, 0.81 * mean * (1 - mean))
+    size = mean * (1 - mean) / variance - 1
+    return rng.beta(mean * size, (1 - mean) * size, cell.tasks)
+
+
+@lru_cache(maxsize=200_000)
+def of_run(passes: tuple[int, ...], attempts: int) -> tuple[float, float]:
+    """Interval of a run in which so many attempts at every task passed."""
+    groups = [[1.0] * c + [0.0] * (attempts - c) for c in passes]
+    return rate_interval(groups) or (0.0, 1.0)
+
+
+@lru_cache(maxsize=200_000)
+def of_pair(changes: tuple[int, ...], attempts: int) -> tuple[float, float, float]:
+    """Interval of a difference and its p-value, changes in attempts."""
+    values = [change / attempts for change in changes]
+    low, high = change_interval(values) or (-1.0, 1.0)
+    return low, high, sign_flip_p(values)
+
+
+def ordered(counts: Ints) -> tuple[int, ...]:
+    """The order of tasks says nothing: equal runs are judged once."""
+    return tuple(np.sort(counts).tolist())
+
+
+def share(hits: int, runs: int) -> dict[str, Any]:
+    """A share in percent with its interval."""
+    low, high = wilson(hits, runs) or (0.0, 1.0)
+    return {"percent": round(100 * hits / runs, 1),
+            "interval": [round(100 * low, 1), round(100 * high, 1)]}  # fmt: skip
+
+
+def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
+    """How often both intervals hold the truth, and how often an effect is found."""
+    one = both = found = moved = 0
+    for _ in range(runs):
+        chance = chances(rng, cell)
+        better = chance + cell.lift / (1 - cell.mean) * (1 - chance)
+        first, second = rng.binomial(cell.attempts, chance), rng.binomial(cell.attempts, better)
+        low, high = of_run(ordered(first), cell.attempts)
+        one += low <= cell.mean <= high
+        changes = second - first
+        moved += int(np.count_nonzero(changes))
+        least, most, p = of_pair(ordered(changes), cell.attempts)
+        both += least <= cell.lift <= most
+        found += p <= 0.05
+    return {
+        **cell._asdict(), "tasks that change": round(moved / runs, 1),
+        "interval of a run": share(one, runs), "interval of a difference": share(both, runs),
+        "effect found": share(found, runs),
+    }  # fmt: skip
+
+
+def cells() -> Iterator[Cell]:
+    """Every kind of run whose coverage is looked at."""
+    for tasks in TASKS:
+        for attempts in ATTEMPTS:
+            for mean in MEANS:
+                for spread in SPREADS:
+                    for lift in LIFTS:
+                        yield Cell(tasks, attempts, mean, spread, lift)
+
+
+def power(rng: Generator, runs: int) -> Iterator[dict[str, Any]]:
+    """How often a lift from 50 % is found."""
+    for tasks in TASKS:
+        for attempts in ATTEMPTS:
+            for lift in POWER_LIFTS:
+                row = simulated(rng, Cell(tasks, attempts, 0.5, 0.35, lift), runs)
+                discordance = row["tasks that change"] / tasks
+                formula = detectable_lift(tasks, discordance) if attempts == 1 else None
+                yield {
+                    "tasks": tasks, "attempts": attempts, "lift": lift,
+                    "found": row["effect found"], "tasks that change": row["tasks that change"],
+                    "detectable at 80 % by formula": formula and round(formula, 3),
+                }  # fmt: skip
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Least and greatest coverage, few tasks or changes apart, and the most false findings."""
+
+    def spread(found: list[dict[str, Any]], name: str) -> list[float]:
+        shares = [row[name]["percent"] for row in found]
+        return [min(shares), round(sum(shares) / len(shares), 1), max(shares)]
+
+    run, pair = "interval of a run", "interval of a difference"
+    enough = [row for row in rows if row["tasks that change"] >= ENOUGH]
+    few = [row for row in rows if row["tasks that change"] < ENOUGH]
+    return {
+        "of": "least, mean, greatest percent of the cells",
+        "run, from 20 tasks on": spread([row for row in rows if row["tasks"] >= 20], run),
+        "run, 10 tasks": spread([row for row in rows if row["tasks"] == 10], run),
+        f"difference, {ENOUGH} or more tasks change": spread(enough, pair),
+        f"difference, fewer than {ENOUGH} tasks change": spread(few, pair),
+        "found where nothing is": spread([row for row in rows if not row["lift"]], "effect found"),
+    }
+
+
+def main() -> None:
+    """Simulate, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_statistics.json"))
+    options = parser.parse_args()
+    rng, started = np.random.default_rng(options.seed), time.process_time()
+    rows: list[dict[str, Any]] = []
+    for cell in cells():
+        rows.append(simulated(rng, cell, options.runs))
+        print(json.dumps(rows[-1]), flush=True)
+    table = list(power(rng, options.runs))
+    report: dict[str, Any] = {
+        "simulated": True, "runs": options.runs, "seed": options.seed,
+        "cpu_s": round(time.process_time() - started), "summary": summary(rows),
+        "power from 50 %": table, "cells": rows,
+    }  # fmt: skip
+    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report["summary"], indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Processor time that telemetry adds to an attempt of three model calls and three tool calls.
+
+    python -m benchmarks.evals.telemetry_cost --out evals/results/telemetry_cost.json
+
+Operations alone, without an agent: what they cost is what telemetry adds. Spans go through the
+batch processor to an exporter that throws them away, so that no network is counted. The ways take
+turns, five rounds of 400 attempts each; the median round counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+from harness.core import signals, write_atomic
+from harness.core.telemetry.logs import log_watcher
+from harness.core.telemetry.metrics import MetricsWatcher
+from harness.core.telemetry.spans import SpanWatcher
+
+ATTEMPTS, ROUNDS = 400, 5
+ASKED: dict[str, Any] = {"call_id": "a" * 64, "role": "agent", "provider": "openai", "seed": 41}
+ANSWERED: dict[str, Any] = {
+    "input_tokens": 10, "output_tokens": 2, "provider_cached_tokens": 0, "cost_usd": 0.1,
+    "cached": False, "finish_reason": "stop", "response_model": "x",
+}  # fmt: skip
+
+
+class Discarding(SpanExporter):
+    """Throws spans away."""
+
+    def export(self, spans: Any) -> SpanExportResult:
+        """Take a batch."""
+        del spans
+        return SpanExportResult.SUCCESS
+
+
+def main() -> None:
+    """Measure and write the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=Path("evals/results/telemetry_cost.json"))
+    out: Path = parser.parse_args().out
+    ways = ("off", "metrics", "log info", "log debug", "spans")
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(ROUNDS):
+        for way in ways:
+            with watched(way):
+                started = time.process_time()
+                for number in range(ATTEMPTS):
+                    attempt(f"t{number}")
+                found[way].append((time.process_time() - started) / ATTEMPTS * 1e3)
+    figures = {
+        "command": "python -m benchmarks.evals.telemetry_cost",
+        "CPU milliseconds an attempt": {way: round(median(own), 4) for way, own in found.items()},
+    }
+    write_atomic(out, json.dumps(figures, indent=2) + "\n")
+    print(json.dumps(figures, indent=2))
+
+
+def attempt(name: str) -> None:
+    """The operations of one attempt."""
+    facts = {"sample": name, "task": name, "epoch": 0, "model": "openai/x"}
+    with signals.operation("invoke_agent", "graph:react", **facts) as whole:
+        for _ in range(3):
+            with signals.operation("chat", "x", **ASKED) as chat:
+                chat.add(**ANSWERED)
+            with signals.operation("execute_tool", "python", call_id="c"):
+                pass
+        whole.add(outcome="pass", score=1.0)
+
+
+@contextmanager
+def watched(way: str) -> Generator[None]:
+    """Watch the block in one way."""
+    with ExitStack() as stack:
+        if way == "metrics":
+            stack.enter_context(signals.watching(MetricsWatcher()))
+        elif way.startswith("log"):
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            log = log_watcher(Path(folder) / "log.jsonl", way.removeprefix("log "))
+            stack.enter_context(signals.watching(stack.enter_context(log)))
+        elif way == "spans":
+            provider = TracerProvider()
+            provider.add_span_processor(BatchSpanProcessor(Discarding()))
+            stack.callback(provider.shutdown)
+            watcher = SpanWatcher(provider.get_tracer("benchmark"))
+            stack.enter_context(signals.watching(watcher))
+        yield
+
+
+if __name__ == "__main__":
+    main()

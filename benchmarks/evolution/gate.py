@@ -1,0 +1,275 @@
+"""How often gates are fooled, what they find and what they cost, by simulation.
+
+Run: python -m benchmarks.evolution.gate [--decisions 2000] [--out evals/results/gate.json]
+
+Every cell draws paired results of n tasks with known discordance and true lift and lets four gates
+judge the same draws: the sequential gate, a fixed one-sided exact McNemar test on all tasks, the
+same test repeated naively at every look, and "a strictly better mean". K > 1 divides the error of
+the first three by K; false acceptance is then that of one candidate. Epochs 3: three attempts a
+side; a task has its own true pass rates, so attempts at it are correlated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.stats import binom
+
+from harness.core import write_atomic
+from harness.stats import (
+    SequentialPlan,
+    Stopped,
+    fixed_power,
+    fixed_tasks,
+    upper_limit,
+    walk_boundaries,
+    walk_quantile,
+    z_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+DISCORDANCE = (0.05, 0.10, 0.15, 0.20, 0.25, 0.40)
+LIFTS = (0.0, -0.05, 0.05, 0.10, 0.15)
+TASKS = (50, 100, 200, 400)
+CANDIDATES = (1, 4, 16)
+EPOCHS = (1, 3)
+ESTIMATED = 400
+"""Decisions of a cell whose adjusted estimate is computed."""
+
+
+class Draw(NamedTuple):
+    """Simulated comparisons: summed changes, sizes and squares at the looks of a plan."""
+
+    sums: Ints
+    sizes: Ints
+    unit: int
+
+
+def changes(
+    rng: np.random.Generator, shape: tuple[int, int], psi: float, lift: float, epochs: int
+) -> Ints:
+    """Changes of tasks in units of 1 / epochs, [decisions, tasks].
+
+    A share psi of the tasks really changes, wins with probability (1 + lift / psi) / 2. With
+    several epochs every attempt follows its task's own result, but one in ten goes astray alike on
+    both sides, which keeps a change without effect symmetric.
+    """
+    # The first draw says which tasks change, so that with one seed it is the same for all lifts.
+    moves = rng.random(shape) < psi
+    wins = rng.random(shape) < (1 + lift / psi) / 2
+    win, loss = moves & wins, moves & ~wins
+    if epochs == 1:
+        return win.astype(np.int64) - loss
+    base = rng.random(shape) < 0.5
+    before = np.where(win, False, np.where(loss, True, base))
+    after = np.where(win, True, np.where(loss, False, base))
+    passed = [
+        rng.binomial(epochs, np.where(side, 0.9, 0.1)).astype(np.int64) for side in (before, after)
+    ]
+    return passed[1] - passed[0]
+
+
+def at_looks(moved: Ints, ends: tuple[int, ...], unit: int) -> Draw:
+    """Sums [decisions, looks] and numbers of steps of each size [decisions, looks, unit]."""
+    starts = (0, *ends[:-1])
+    sums = np.stack([moved[:, :end].sum(axis=1) for end in ends], axis=1)
+    sizes = np.stack(
+        [
+            np.stack([(np.abs(moved[:, a:b]) == s + 1).sum(axis=1) for s in range(unit)], axis=1)
+            for a, b in zip(starts, ends, strict=True)
+        ],
+        axis=1,
+    )
+    return Draw(sums, sizes, unit)
+
+
+def mcnemar(draw: Draw, look: int, level: float) -> NDArray[np.bool_]:
+    """Accepted by the one-sided exact test on all tasks up to a look; signs for several epochs."""
+    moved = draw.sizes[:, : look + 1].sum(axis=1)
+    if draw.unit == 1:
+        n, wins = moved[:, 0], (moved[:, 0] + draw.sums[:, look]) // 2
+        found: NDArray[np.float64] = np.asarray(binom.sf(wins - 1, n, 0.5), dtype=np.float64)
+        return found <= level
+    # Normal sign-flip test, which is what a fixed analysis of clustered results would use.
+    spread = np.sqrt(moved @ np.arange(1, draw.unit + 1) ** 2)
+    return draw.sums[:, look] >= z_of(1 - level) * np.maximum(spread, 1e-9)
+
+
+def cell(
+    plan: SequentialPlan, draw: Draw, bounds: tuple[Ints, Floats], lift: float, estimate: bool
+) -> dict[str, Any]:
+    """One row of the table."""
+    upper, lower = bounds
+    count, looks = draw.sums.shape
+    above, below = draw.sums >= upper, draw.sums <= lower
+    out = above | below
+    out[:, -1] = True
+    stop = out.argmax(axis=1)
+    rows = np.arange(count, dtype=np.int64)
+    accepted = above[rows, stop]
+    run = np.asarray(plan.look_sizes)[stop]
+    level = plan.alpha / plan.candidates
+    fixed = mcnemar(draw, looks - 1, level)
+    peeking = np.zeros(count, dtype=bool)
+    for look in range(looks):
+        peeking |= mcnemar(draw, look, level)
+    row: dict[str, Any] = {
+        "discordance": plan.discordance, "lift": lift, "tasks": plan.tasks,
+        "candidates": plan.candidates, "epochs": plan.epochs, "decisions": count,
+        "accepted": float(accepted.mean()), "upper95": upper_limit(int(accepted.sum()), count),
+        "tasks_run": float(run.mean()), "share_run": float(run.mean() / plan.tasks),
+        "fixed": float(fixed.mean()), "peeking": float(peeking.mean()),
+        "better_mean": float((draw.sums[:, -1] > 0).mean()),
+    }  # fmt: skip
+    if estimate:
+        row |= biases(plan, draw, bounds, stop, accepted, lift)
+    return row
+
+
+def biases(
+    plan: SequentialPlan,
+    draw: Draw,
+    bounds: tuple[Ints, Floats],
+    stop: Ints,
+    accepted: NDArray[np.bool_],
+    lift: float,
+) -> dict[str, Any]:
+    """Mean error of the plain and the adjusted lift, of all and of accepted candidates."""
+    some = slice(0, ESTIMATED)
+    stop, accepted = stop[some], accepted[some]
+    rows = np.arange(len(stop))
+    sums = draw.sums[some][rows, stop]
+    run = np.asarray(plan.look_sizes)[stop]
+    looks = np.arange(draw.sums.shape[1], dtype=np.int64)
+    until = looks[None, :] <= stop[:, None]
+    moved: Ints = (draw.sizes[some].sum(axis=2) * until).sum(axis=1)
+    walks = Stopped(draw.sizes[some], bounds[0][some], bounds[1][some], stop, sums)
+    share = moved / run
+    middle = np.where(moved > 0, (2 * walk_quantile(walks, 0.5, 0.5) - 1) * share, 0.0)
+    naive = sums / run
+    found: dict[str, Any] = {
+        "bias_naive": float((naive - lift).mean()),
+        "bias_adjusted": float((middle - lift).mean()),
+        "median_bias_naive": float(np.median(naive) - lift),
+        "median_bias_adjusted": float(np.median(middle) - lift),
+    }
+    if accepted.sum() >= 30:
+        found["accepted_bias_naive"] = float((naive - lift)[accepted].mean())
+        found["accepted_bias_adjusted"] = float((middle - lift)[accepted].mean())
+    return found
+
+
+def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
+    """All cells; the boundaries of one discordance are shared by all lifts.
+
+    Lifts share the same sequences of changed tasks and differ in their signs alone, as far as the
+    discordance allows them.
+    """
+    rows: list[dict[str, Any]] = []
+    for index, (epochs, psi, tasks) in enumerate(product(EPOCHS, DISCORDANCE, TASKS)):
+        known: dict[int, tuple[Ints, Floats]] = {}
+        for lift in (one for one in LIFTS if abs(one) <= psi):
+            rng = np.random.default_rng([seed, index])
+            count = decisions if epochs == 1 else min(decisions, 2000)
+            moved = changes(rng, (count, tasks), psi, lift, epochs)
+            truth = lift if epochs == 1 else 0.8 * lift
+            for candidates in CANDIDATES:
+                plan = SequentialPlan(
+                    tasks=tasks, discordance=psi, candidates=candidates, epochs=epochs
+                )
+                draw = at_looks(moved, plan.look_sizes, epochs)
+                if epochs > 1 or candidates not in known:
+                    seen = np.broadcast_to(np.asarray(plan.look_sizes), draw.sums.shape)
+                    upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
+                    known[candidates] = upper, lower
+                estimate = (candidates, epochs, tasks) == (1, 1, 200) and psi in (0.1, 0.25)
+                rows.append(cell(plan, draw, known[candidates], truth, estimate))
+    return rows
+
+
+def reference() -> dict[str, Any]:
+    """The default plan against fixed tests: what it costs, exactly."""
+    plan = SequentialPlan(tasks=200)
+    does = plan.operating
+    same = fixed_tasks(plan.lift, plan.discordance, plan.alpha, does.power)
+    two_sided = fixed_tasks(plan.lift, plan.discordance, plan.alpha / 2, plan.power)
+    return {
+        "plan": str(plan),
+        **does.model_dump(),
+        "fixed_same_alpha_and_power": same,
+        "fixed_two_sided": two_sided,
+        "fixed_power_at_200": fixed_power(200, plan.lift, plan.discordance, plan.alpha),
+        "share_null": does.tasks_null / same,
+        "share_lift": does.tasks_lift / same,
+        "share_null_two_sided": does.tasks_null / two_sided,
+        "share_lift_two_sided": does.tasks_lift / two_sided,
+    }
+
+
+HEAD = (
+    "  psi   lift tasks   K ep  accepted (<= 95 %)   run  share | fixed  peeking  better mean | "
+    "bias of accepted: plain, adjusted"
+)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The cells as text, one a line."""
+    lines = [HEAD]
+    for row in rows:
+        line = (
+            f"{row['discordance']:5.2f} {row['lift']:+6.3f} {row['tasks']:5d} "
+            f"{row['candidates']:3d} {row['epochs']:2d}  {row['accepted']:7.4f} "
+            f"({row['upper95']:.4f})  {row['tasks_run']:6.1f} {row['share_run']:5.2f}  | "
+            f"{row['fixed']:.3f}  {row['peeking']:.3f}    {row['better_mean']:.3f}       |"
+        )
+        if "accepted_bias_naive" in row:
+            plain, adjusted = row["accepted_bias_naive"], row["accepted_bias_adjusted"]
+            line += f" {plain:+.3f} {adjusted:+.3f}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--decisions", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--out", type=Path)
+    wanted = parser.parse_args()
+    began = time.perf_counter()
+    rows = measure(wanted.decisions, wanted.seed)
+    fooled = [row for row in rows if row["lift"] <= 0]
+    worst = max(fooled, key=lambda row: row["accepted"] * row["candidates"])
+    null = [row for row in rows if row["lift"] == 0 and row["candidates"] == 1]
+    report = {
+        "command": "python -m benchmarks.evolution.gate "
+        f"--decisions {wanted.decisions} --seed {wanted.seed}",
+        "reference": reference(),
+        "worst_false_acceptance": worst,
+        "largest_under_no_effect": {
+            gate: max(row[gate] for row in null)
+            for gate in ("accepted", "fixed", "peeking", "better_mean")
+        },
+        "cells": rows,
+    }
+    print(table(rows))
+    shown = {name: value for name, value in report.items() if name != "cells"}
+    print(json.dumps(shown, indent=1))
+    print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
+    if wanted.out is not None:
+        write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Make the recording that `harness demo` replays.
+
+Run: python -m benchmarks.evolution.record_demo [--from demo-out/live]
+
+Runs the demo live with the embedded model (or takes the calls of a live run that is finished) and
+writes every call to evals/recordings/demo.jsonl.zst. The digests of the requests are verified when
+the recording is read; a changed prompt, suite or analyst makes the replay miss, and a test fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from harness.cli.shared import EventLines
+from harness.core import assets
+from harness.evolve.demo import RECORDING, run_demo
+from harness.models import CallStore, export_calls
+
+
+def gather(run: Path, target: Path) -> int:
+    """Write the calls of every run folder below `run` to `target`; the number of calls."""
+    with CallStore() as merged:
+        for path in sorted(run.rglob("calls.sqlite")):
+            with CallStore(path) as store:
+                merged.put(store.answered())
+        return export_calls(merged, target)
+
+
+def main() -> None:
+    """Record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--from", dest="finished", type=Path)
+    wanted = parser.parse_args()
+    target = assets.root() / RECORDING
+    if wanted.finished is not None:
+        print(f"{gather(wanted.finished, target)} calls -> {RECORDING}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run_demo(Path(folder), model="local/smollm2-135m", tell=EventLines())
+        print(f"{gather(Path(folder), target)} calls -> {RECORDING}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""What a model call and a finished attempt of a worker cost the driver of a fleet.
+
+    python -m benchmarks.fleet.service
+
+One worker process asks for claims, reports requests and answers, or hands back finished attempts,
+as fast as the driver lets it, so many at a time; the seconds of CPU time of the driver's process
+per call or attempt are what bounds a fleet (:mod:`benchmarks.fleet.simulation` takes them from the
+report). Requests and trajectories are made of English-like words, since compression is part of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reports import report
+from harness.core import Trajectory, Usage, digest
+from harness.core.rundir import RunWriter
+from harness.evals.types import ItemRecord
+from harness.fleet import CallService, Channel, LocalExecutor, Methods, Work, open_fleet
+from harness.fleet.calls import SharedCalls
+from harness.models import Budget, CallStore, Spend
+
+SIZES_KB = (2, 20, 100)
+USAGE = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
+
+
+def words(count: int, rng: random.Random) -> str:
+    """So many words of a vocabulary of 3,000."""
+    letters = "etaoinshrdlcum"
+    vocabulary = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(3000)]
+    return " ".join(rng.choices(vocabulary, k=count))
+
+
+def conversation(kilobytes: int, seed: int) -> list[dict[str, str]]:
+    """A conversation of about so many kilobytes in twenty messages."""
+    text = words(kilobytes * 160, random.Random(seed))
+    part = len(text) // 20 + 1
+    roles = ("user", "assistant")
+    return [{"role": roles[n % 2], "content": text[n * part : (n + 1) * part]} for n in range(20)]
+
+
+@asynccontextmanager
+async def busy(
+    channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
+) -> AsyncGenerator[Methods]:
+    """A worker that only asks."""
+    calls = SharedCalls(channel)
+    messages = conversation(spec["kilobytes"], 0)
+    trajectory = {
+        "schema_version": "ATIF-v1.8", "trajectory_id": "t", "session_id": "t",
+        "agent": {"name": "benchmark", "version": "1"},
+        "steps": [
+            {"step_id": n + 1, "source": "user" if n % 2 == 0 else "agent",
+             "message": one["content"]}
+            for n, one in enumerate(messages)
+        ],
+    }  # fmt: skip
+    response = {
+        "id": "x", "model": "m", "choices": [{"index": 0, "finish_reason": "stop",
+        "message": {"role": "assistant", "content": messages[1]["content"]}}],
+    }  # fmt: skip
+
+    async def call(number: int) -> None:
+        body = {"model": "m", "messages": messages, "seed": number}
+        call_id = digest({"number": number, "kilobytes": spec["kilobytes"]})
+
+        async def answer() -> Any:
+            assert await calls.find(call_id) is None
+            attempt = await calls.sent(call_id, "agent", "openai", body, Spend(0.0, 1000, 1))
+            await calls.done(attempt, response, USAGE)
+
+        await calls.once(call_id, answer)
+
+    async def attempt(number: int) -> dict[str, Any]:
+        item = ItemRecord(id=f"t{number}", task_id=f"t{number}", outcome="pass", value=1.0)
+        return {"item": item.model_dump(mode="json"), "trajectory": trajectory}
+
+    yield {"call": call, "attempt": attempt}
+
+
+async def measured(folder: Path, kilobytes: int, count: int, slots: int) -> dict[str, float]:
+    """CPU and wall milliseconds of the driver for a call, and for a finished attempt."""
+    with (
+        CallStore(folder / f"calls-{kilobytes}.sqlite") as store,
+        RunWriter(folder / f"run-{kilobytes}", {}) as run,
+    ):
+        service = CallService(store, Budget())
+        work = Work("benchmarks.fleet.service:busy", {"kilobytes": kilobytes})
+        async with open_fleet(LocalExecutor(1), work, service.methods) as fleet:
+
+            async def attempt(number: int) -> None:
+                found = await fleet.call("attempt", number)
+                trajectory = Trajectory.model_validate(found["trajectory"])
+                item = ItemRecord.model_validate(found["item"])
+                run.append_trajectory(trajectory.model_dump(mode="json", exclude_none=True))
+                run.append_item(item.model_dump(mode="json"))
+
+            async def call(number: int) -> None:
+                await fleet.call("call", number)
+
+            figures: dict[str, float] = {}
+            for name, one in (("call", call), ("attempt", attempt)):
+                await one(-1)
+                figures |= await _timed(name, one, count, slots)
+    return figures
+
+
+async def _timed(name: str, one: Any, count: int, slots: int) -> dict[str, float]:
+    gate = asyncio.Semaphore(slots)
+
+    async def gated(number: int) -> None:
+        async with gate:
+            await one(number)
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    await asyncio.gather(*(gated(number) for number in range(count)))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {
+        f"{name}: CPU ms": round(1000 * cpu / count, 3),
+        f"{name}: wall ms": round(1000 * wall / count, 3),
+    }
+
+
+def main() -> None:
+    """Measure, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--folder", type=Path, help="for the files; default a temporary one")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/fleet_service.json"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        sizes = {
+            f"{kilobytes} KB": asyncio.run(
+                measured(Path(folder), kilobytes, options.count, options.slots)
+            )
+            for kilobytes in SIZES_KB
+        }
+        disk = _bytes(Path(folder))
+    report(
+        {"count": options.count, "at a time": options.slots, "sizes": sizes, **disk}, options.out
+    )
+
+
+def _bytes(folder: Path) -> dict[str, Any]:
+    def kilobytes(name: str) -> float:
+        return round((folder / name).stat().st_size / 1024)
+
+    return {
+        "KB on disk": {
+            f"{size} KB": {
+                "calls.sqlite": kilobytes(f"calls-{size}.sqlite"),
+                "trajectories": kilobytes(f"run-{size}/trajectories.seg"),
+            }
+            for size in SIZES_KB
+        }
+    }
+
+
+if __name__ == "__main__":
+    main()

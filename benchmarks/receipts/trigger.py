@@ -1,0 +1,59 @@
+"""How our own skills are found: the embedded model and a lexical client on written queries.
+
+    python -m benchmarks.receipts.trigger [--only NAME] [--runs FOLDER]
+
+Each arm is a run of `harness skill trigger skills --queries evals/trigger/queries.yaml`. The
+simulated librarian opens the skill whose description shares most words with the query (two or
+more): a baseline without any understanding, SIMULATED. The queries were written by us before any
+model was asked them; the worked examples in the prompt of `choose` were chosen on drafted queries
+and controls, not on these. Arms that the result has already are not run again, and a run that was
+stopped is gone on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.core import write_atomic
+from harness.receipts.trigger import TriggerSettings, run_trigger
+
+ARMS: dict[str, dict[str, Any]] = {
+    "embedded": {"models": ("local/smollm2-135m",), "agent": "choose"},
+    "lexical": {"models": ("simulated/librarian",)},
+    "lexical, drafted queries": {"models": ("simulated/librarian",), "queries": None},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", choices=list(ARMS))
+    parser.add_argument("--runs", type=Path, default=Path("runs/trigger"))
+    parser.add_argument("--out", type=Path, default=Path("evals/results/trigger.json"))
+    given = parser.parse_args()
+    result: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
+    for name, fields in ARMS.items():
+        if name in result or given.only not in (None, name):
+            continue
+        run = given.runs / name.replace(", ", "-").replace(" ", "-")
+        begun = (run / "run.json").is_file()
+        shared: dict[str, Any] = {
+            "skill": Path("skills"),
+            "queries": Path("evals/trigger/queries.yaml"),
+        }
+        place: dict[str, Any] = {"resume": run} if begun else {"out": run}
+        report = run_trigger(TriggerSettings(**shared | fields | place, concurrency=2))
+        result = {"command": "python -m benchmarks.receipts.trigger"} | result
+        result[name] = report.model_dump(mode="json")
+        write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    for name in ARMS.keys() & result.keys():
+        for one in result[name]["skills"]:
+            print(name, one["skill"], "control", one["control"]["hits"], "of", one["control"]["n"],
+                  "recall", one["recall"]["hits"], "of", one["recall"]["n"],
+                  "valid" if one["valid"] else "INVALID")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""What `harness record` adds to a call: CPU of the proxy, and time that the client waits.
+
+    python -m benchmarks.record.proxy
+
+A server of few instructions answers at once, whole or as a stream of 60 events, so that what is
+measured is the proxy and not a model. One client, one connection, one call after the other; blocks
+of direct and of recorded calls alternate, each request is new (nothing comes from the record).
+CPU seconds are those of the proxy's process over a block; latency is the client's, from sending to
+the last byte, and for streams to the first event, too. The added time is the difference of the
+medians, its interval by resampling calls. Everything runs on loopback of one machine: where all
+cores are busy the times grow, CPU does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from harness.core import write_atomic
+from harness.stats import cluster_interval
+
+EVENTS, BLOCK, WARM = 60, 50, 10
+CHUNK = (
+    b'data: {"id":"m","object":"chat.completion.chunk","created":0,"model":"mock","choices":'
+    b'[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
+)
+LAST = CHUNK.replace(b'{"content":"word "},"finish_reason":null', b'{},"finish_reason":"stop"')
+WHOLE = json.dumps({
+    "id": "m", "object": "chat.completion", "created": 0, "model": "mock",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "word " * EVENTS},
+                 "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 100, "completion_tokens": EVENTS, "total_tokens": 100 + EVENTS},
+}).encode()  # fmt: skip
+Row = dict[str, Any]
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """The server's side of a connection: the same answer to every request."""
+    try:
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+            body = await reader.readexactly(length)
+            if b'"stream": true' in body or b'"stream":true' in body:
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+                             b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
+                for event in [*[CHUNK] * EVENTS, LAST, b"data: [DONE]\n\n"]:
+                    writer.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+                    await writer.drain()
+                writer.write(b"0\r\n\r\n")
+            else:
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: "
+                    + f"{len(WHOLE)}\r\n\r\n".encode()
+                    + WHOLE
+                )
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+
+async def server() -> None:
+    """Serve until killed; prints the port."""
+    serving = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(serving.sockets[0].getsockname()[1], flush=True)
+    await serving.serve_forever()
+
+
+def call(connection: http.client.HTTPConnection, path: str, body: bytes) -> tuple[float, float]:
+    """Seconds to the first byte of the body, and to the last."""
+    begun = time.perf_counter()
+    connection.request("POST", path, body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    response.read(1)
+    first = time.perf_counter() - begun
+    response.read()
+    return first, time.perf_counter() - begun
+
+
+def cpu_s(process: int) -> float:
+    """CPU seconds of another process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def client(direct: str, blocks: int) -> list[Row]:
+    """Calls in alternating blocks; runs as the command under the recorder."""
+    recorded = os.environ["OPENAI_BASE_URL"]
+    rows: list[Row] = []
+    number = 0
+    for block in range(2 * blocks):
+        for stream in (False, True):
+            arm = ("direct", "recorded")[block % 2]
+            url = direct if arm == "direct" else recorded
+            host, _, path = url.removeprefix("http://").partition("/")
+            connection = http.client.HTTPConnection(host)
+            used, times = cpu_s(os.getppid()), list[tuple[float, float]]()
+            for at in range(-WARM, BLOCK):
+                if at == 0:
+                    used, times = cpu_s(os.getppid()), []
+                number += 1
+                said = f"question {number}: " + "what is it? " * 60
+                body = {"model": "m", "messages": [{"role": "user", "content": said}]}
+                body |= {"stream": True} if stream else {}
+                times.append(
+                    call(connection, f"/{path}/chat/completions", json.dumps(body).encode())
+                )
+            connection.close()
+            spent = cpu_s(os.getppid()) - used
+            rows.append({"arm": arm, "stream": stream, "cpu_s": spent, "times": times})
+    return rows
+
+
+def added_ms(rows: list[Row], stream: bool, at: int) -> dict[str, Any]:
+    """Medians of both arms in ms, and of what is added, with its interval over calls."""
+    import numpy as np
+
+    found = {
+        arm: np.array([t[at] for r in rows if (r["arm"], r["stream"]) == (arm, stream)
+                       for t in r["times"]]) * 1000
+        for arm in ("direct", "recorded")
+    }  # fmt: skip
+    both = np.concatenate([found["direct"], found["recorded"]])
+    split = len(found["direct"])
+
+    def difference(places: Any) -> float | None:
+        one, other = both[places[places < split]], both[places[places >= split]]
+        return float(np.median(other) - np.median(one)) if len(one) and len(other) else None
+
+    names = np.arange(len(both)).astype(str)
+    low, high = cluster_interval(difference, names, samples=400)
+    medians = {arm: round(float(np.median(times)), 3) for arm, times in found.items()}
+    middle = medians["recorded"] - medians["direct"]
+    return {**medians, "added": round(middle, 3), "ci95": [round(low, 3), round(high, 3)]}
+
+
+def summary(rows: list[Row]) -> dict[str, Any]:
+    """What the rows say, by kind of answer."""
+    result: dict[str, Any] = {}
+    for stream in (False, True):
+        mine = [r for r in rows if r["arm"] == "recorded" and r["stream"] is stream]
+        idle = [r for r in rows if r["arm"] == "direct" and r["stream"] is stream]
+        calls = BLOCK * len(mine)
+        spent = sum(r["cpu_s"] for r in mine) - sum(r["cpu_s"] for r in idle)
+        shown: dict[str, Any] = {
+            "calls": calls,
+            "proxy_cpu_ms_per_call": round(1000 * spent / calls, 3),
+            "latency_ms": added_ms(rows, stream, 1),
+        }
+        if stream:
+            shown["first_event_ms"] = added_ms(rows, stream, 0)
+            shown["events"] = EVENTS + 2
+        result["stream" if stream else "whole"] = shown
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--blocks", type=int, default=8, help="of 50 calls, for each arm and kind")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/record_proxy.json"))
+    parser.add_argument("--role", choices=["server", "client"], help=argparse.SUPPRESS)
+    parser.add_argument("--direct", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.role == "server":
+        asyncio.run(server())
+        return
+    if given.role == "client":
+        write_atomic(given.out, json.dumps(client(given.direct, given.blocks)))
+        return
+    again = [sys.executable, "-m", "benchmarks.record.proxy"]
+    mock = subprocess.Popen([*again, "--role", "server"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert mock.stdout is not None, "it is a pipe"
+        url = f"http://127.0.0.1:{int(mock.stdout.readline())}/v1"
+        with tempfile.TemporaryDirectory() as folder:
+            rows = Path(folder) / "rows.json"
+            recorder = [sys.executable, "-m", "harness", "record", "--out", f"{folder}/r",
+                        "--upstream", url, "--", *again, "--role", "client", "--direct", url,
+                        "--blocks", str(given.blocks), "--out", str(rows)]  # fmt: skip
+            subprocess.run(recorder, check=True)
+            result = summary(json.loads(rows.read_text()))
+    finally:
+        mock.kill()
+        mock.wait()
+    result = {
+        "command": "python -m benchmarks.record.proxy",
+        "block": BLOCK,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        **result,
+    }
+    write_atomic(given.out, json.dumps(result, indent=2) + "\n")
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""How long a new user waits: 20 PDFs, a fresh process, empty caches, one cited answer.
+
+    python -m benchmarks.retrieval.ask_first [--model local/smollm2-135m]
+
+Writes 20 PDFs of our own `dossier` corpus (test wordings) with a writer of a few lines, then runs
+`harness ask` on the folder as a process of its own, with an empty cache folder: without a model
+(`--extract`), with one (where it is named), and once more over an index that was built in between.
+`cpu_s` counts processor seconds of that process. Documents of one kind are alike and the questions
+do not name one, so whether answers are right is measured apart: each question asked of its own PDF,
+by the best sentences (`--extract`, words alone); `right` counts answers that hold an accepted one,
+`in_passages` those whose passages do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from harness.core import write_atomic
+from harness.core.cache import cache_root
+from harness.corpora.reading import Reading
+from harness.rag.ask import AskSettings
+from harness.rag.ask import ask as ask_here
+from harness.rag.tasks.reading import official_normal
+from harness.stats import wilson
+from lab.corpora.dossier import dossier_readings
+
+DOCUMENTS = 20
+QUESTIONS = 10
+OWN = 40
+WIDTH, LINES = 88, 52
+Row = dict[str, Any]
+
+
+def pdf(text: str) -> bytes:
+    """A PDF of plain lines: Helvetica, 52 lines of at most 88 characters a page."""
+    lines: list[str] = []
+    for paragraph in text.splitlines():
+        line = ""
+        for word in paragraph.split():
+            if line and len(line) + len(word) >= WIDTH:
+                lines.append(line)
+                line = ""
+            line = f"{line} {word}".strip()
+        lines.append(line)
+    pages = [lines[at : at + LINES] for at in range(0, len(lines), LINES)]
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    for number, page in enumerate(pages):
+        shown = "\n".join(f"({_escaped(line)}) Tj T*" for line in page)
+        stream = f"BT /F1 10 Tf 14 TL 50 790 Td\n{shown}\nET"
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
+            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    return _file(objects)
+
+
+def _escaped(line: str) -> str:
+    return line.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _file(objects: list[str]) -> bytes:
+    body, places = b"%PDF-1.4\n", list[int]()
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n".encode("cp1252", "replace")
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n"
+    end += f"<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    return body + end.encode()
+
+
+def write_library(folder: Path) -> list[tuple[Reading, Path]]:
+    """Twenty PDFs; questions of one place about them, each with its PDF, documents in turn."""
+    folder.mkdir(parents=True)
+    files: dict[str, Path] = {}
+    asked: list[tuple[Reading, Path]] = []
+    for seed in range(1, 10):
+        for reading in dossier_readings("test", seed):
+            [source] = reading.sources
+            if source.text not in files:
+                if len(files) >= DOCUMENTS:
+                    continue
+                name = f"{len(files):02}-{source.id.removesuffix('.txt')}.pdf"
+                files[source.text] = folder / name
+                files[source.text].write_bytes(pdf(source.text))
+            if len(reading.evidence) == 1:
+                asked.append((reading, files[source.text]))
+    step = len(asked) // OWN
+    return asked[:: max(1, step)][:OWN]
+
+
+def run(arguments: list[str], cache: Path) -> tuple[Row, Any]:
+    """One process of the command line: seconds, processor seconds, what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *arguments, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "HARNESS_CACHE": str(cache)},
+    )
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{arguments}: exit {done.returncode}: {done.stderr}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_s": round(seconds, 1), "cpu_s": round(cpu, 1)}, json.loads(done.stdout)
+
+
+def ask(reading: Reading, arguments: list[str], cache: Path) -> Row:
+    """One question by one process."""
+    times, found = run(["ask", reading.question, *arguments], cache)
+    return times | {"cited": bool(found["citations"])}
+
+
+def own(reading: Reading, path: Path) -> tuple[bool, bool]:
+    """Whether the best sentences of a question's own PDF answer it, and whether its passages do."""
+    found = ask_here(
+        AskSettings(question=reading.question, paths=(path,), arm="lexical", extract=True)
+    )
+    right = [official_normal(answer) for answer in reading.answers]
+    read = " ".join(one.text for one in found.passages)
+    said, seen = (f" {official_normal(text)} " for text in (found.answer or "", read))
+    return any(f" {one} " in said for one in right), any(f" {one} " in seen for one in right)
+
+
+def summary(rows: list[Row]) -> Row:
+    """The first process, with empty caches, and the middle of those after it."""
+    later = sorted(rows[1:], key=lambda row: row["cpu_s"]) or rows
+    first = {key: rows[0][key] for key in ("wall_s", "cpu_s")}
+    middle = {key: later[len(later) // 2][key] for key in ("wall_s", "cpu_s")}
+    cited = sum(row["cited"] for row in rows)
+    return {"questions": len(rows), "cited": cited, "first": first, "median after": middle}
+
+
+def main() -> None:
+    """Measure and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model")
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
+    parser.add_argument("--build", action="store_true", help="Build an index too, and ask that.")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/ask_first.json"))
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, cache, index = (Path(scratch) / name for name in ("pdfs", "cache", "index"))
+        cache.mkdir()
+        if (cache_root() / "models").is_dir():  # weights that were pulled are part of installing
+            (cache / "models").symlink_to(cache_root() / "models")
+        pairs = write_library(folder)
+        questions = [reading for reading, _ in pairs[: chosen.questions]]
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        report: Row = {"command": "python -m benchmarks.retrieval.ask_first", "bytes": size}
+        outcomes = [own(*pair) for pair in pairs]
+        right, seen = (sum(column) for column in zip(*outcomes, strict=True))
+        report["own PDF, extract"] = {
+            "questions": len(pairs),
+            "right": [right, *(wilson(right, len(pairs)) or ())],
+            "in_passages": [seen, *(wilson(seen, len(pairs)) or ())],
+        }
+        files = [str(folder), "--extract"]
+        report["files, extract"] = summary([ask(one, files, cache) for one in questions])
+        if chosen.model:
+            files = [str(folder), "--model", chosen.model]
+            report[f"files, {chosen.model}"] = summary(
+                [ask(one, files, cache) for one in questions]
+            )
+        if chosen.build:
+            times, built = run(["index", "build", str(folder), "--index", str(index)], cache)
+            report["index build"] = times | {
+                "documents": built["documents"],
+                "chunks": built["chunks"],
+            }
+            over = ["--index", str(index), "--extract"]
+            report["index, extract"] = summary([ask(one, over, cache) for one in questions])
+    write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Passages of the shared corpora and their vectors, embedded once and kept in a cache folder.
+
+    python -m benchmarks.retrieval.passages --shared ../shared
+
+Vectors are those of the default encoder (all-MiniLM-L6-v2), one row a passage, length one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core import digest
+from harness.core.cache import cache_root
+from harness.rag.retrieve import open_encoder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+BATCH = 256
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a JSON lines file."""
+    with path.open(encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines)
+
+
+def cranfield(shared: Path) -> list[str]:
+    """The abstracts, in the order of the file."""
+    return [row["text"] for row in read_jsonl(shared / "data/corpora/cranfield_corpus.jsonl")]
+
+
+def hotpotqa(shared: Path) -> list[str]:
+    """`title. text` of every paragraph, in the order of the file."""
+    rows = read_jsonl(shared / "data/corpora/hotpotqa_corpus.jsonl")
+    return [f"{row['title']}. {row['text']}" for row in rows]
+
+
+def musique(shared: Path) -> list[str]:
+    """Paragraphs that occur in the questions, each once."""
+    rows = read_jsonl(shared / "data/dev/musique.jsonl")
+    texts = [f"{p['title']}. {p['paragraph_text']}" for row in rows for p in row["paragraphs"]]
+    return list(dict.fromkeys(texts))
+
+
+def twowiki(shared: Path) -> list[str]:
+    """Paragraphs that occur in the questions, each once."""
+    rows = read_jsonl(shared / "data/dev/twowiki.jsonl")
+    texts = [
+        f"{title}. {' '.join(lines)}" for row in rows for title, lines in row.get("context", [])
+    ]
+    return list(dict.fromkeys(texts))
+
+
+SOURCES: dict[str, Callable[[Path], list[str]]] = {
+    "hotpotqa": hotpotqa,
+    "cranfield": cranfield,
+    "musique": musique,
+    "twowiki": twowiki,
+}
+
+
+def vectors_of(texts: list[str], cache: Path, name: str) -> Vectors:
+    """Vectors of shape (n, dimension), from the cache where these texts were embedded before."""
+    import numpy as np
+
+    encoder = open_encoder("encoder")
+    path = cache / f"{name}-{digest([encoder.name, texts])[:16]}.npy"
+    if path.is_file():
+        return np.load(path)
+    started = time.perf_counter()
+    rows = [encoder.encode(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
+    found = np.concatenate(rows)
+    cache.mkdir(parents=True, exist_ok=True)
+    np.save(path, found)
+    print(f"{name}: {len(texts)} texts in {time.perf_counter() - started:.0f} s", flush=True)
+    return found
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """A parser with the options that the retrieval benchmarks share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--cache", type=Path, default=cache_root() / "benchmarks")
+    return parser
+
+
+if __name__ == "__main__":
+    chosen = arguments(__doc__).parse_args()
+    for source, read in SOURCES.items():
+        vectors_of(read(chosen.shared), chosen.cache, source)

@@ -1,0 +1,170 @@
+"""Our index beside LangChain's FAISS and BM25 retrievers: same texts, same vectors, one run.
+
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install langchain-community rank-bm25 faiss-cpu
+    OMP_NUM_THREADS=1 python -m benchmarks.retrieval.peers --peer-python /tmp/peers/bin/python
+
+Texts: the passages of four shared corpora. Queries: questions of HotpotQA and Cranfield, embedded
+beforehand, so that no time is spent in the encoder on either side. Both sides are exact (Flat) and
+run on one thread; each is built in one process, then loaded and queried in a fresh one, in turns.
+Times are processor times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.retrieval.passages import SOURCES, arguments, read_jsonl, vectors_of
+from benchmarks.retrieval.peers_langchain import memory_mb, timed_ms
+from harness.core import write_atomic
+from harness.rag.retrieve import (
+    Chunking,
+    Document,
+    Encoder,
+    SearchOptions,
+    create_index,
+    open_index,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+ROUNDS, ASKED = 3, 50
+WHOLE = Chunking(size=100_000, overlap=0, parent=100_000)
+PEER = Path(__file__).with_name("peers_langchain.py")
+
+
+def known_vectors(texts: list[str], vectors: Vectors) -> Encoder:
+    """An encoder that only looks vectors up."""
+    import numpy as np
+
+    known = dict(zip(texts, vectors, strict=True))
+    zero = np.zeros(vectors.shape[1], dtype=np.float32)
+
+    def encode(asked: list[str]) -> Vectors:
+        return np.stack([known.get(text, zero) for text in asked])
+
+    return Encoder("looked up", vectors.shape[1], encode, "looked-up")
+
+
+def ours(phase: str, data: Path, work: Path) -> dict[str, Any]:
+    """Build, or load and query, our index."""
+    import numpy as np
+
+    texts = json.loads((data / "texts.json").read_text())
+    started = time.process_time()
+    if phase == "build":
+        encoder = known_vectors(texts, np.load(data / "vectors.npy"))
+        documents = [Document(str(number), text) for number, text in enumerate(texts)]
+        create_index(work, encoder, WHOLE).add(documents)
+        return {"build_s": time.process_time() - started}
+    queries = json.loads((data / "queries.json").read_text())
+    encoder = known_vectors(queries, np.load(data / "query_vectors.npy"))
+    del texts
+    before = memory_mb()
+    started = time.process_time()
+    index = open_index(work, encoder)
+    loaded = time.process_time() - started
+    dense, lexical = SearchOptions(arm="dense"), SearchOptions(arm="lexical")
+    return {
+        "load_s": loaded,
+        "memory_before_mb": before,
+        "dense_ms": timed_ms(lambda q: index.search(q, 10, options=dense), queries),
+        "lexical_ms": timed_ms(lambda q: index.search(q, 10, options=lexical), queries),
+        "hybrid_ms": timed_ms(lambda q: index.search(q, 10), queries),
+        "memory_mb": memory_mb(),
+        "top": [[int(hit.doc) for hit in index.search(q, 10, options=dense)] for q in queries[:20]],
+    }
+
+
+def side(name: str, phase: str, data: Path, work: Path, peer_python: Path) -> dict[str, Any]:
+    """Run one side in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.retrieval.peers", "--side", phase]
+    if name == "langchain":
+        command = [str(peer_python), "-W", "ignore", str(PEER), phase]
+    done = subprocess.run(
+        [*command, str(data), str(work)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over the rounds."""
+    row: dict[str, Any] = {"load_s": statistics.median(one["load_s"] for one in rounds)}
+    for name in ("dense_ms", "lexical_ms", "hybrid_ms"):
+        if name in rounds[0]:
+            row[name] = statistics.median(statistics.median(one[name]) for one in rounds)
+    for kind in ("rss", "anonymous"):
+        grown = [one["memory_mb"][kind] - one["memory_before_mb"][kind] for one in rounds]
+        row[f"{kind}_mb"] = statistics.median(grown)
+    return {key: round(value, 3) for key, value in row.items()}
+
+
+def main() -> None:
+    """Build both sides, then query them in turns."""
+    import numpy as np
+
+    if sys.argv[1:2] == ["--side"]:
+        print(json.dumps(ours(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))))
+        return
+    parser = arguments(__doc__)
+    parser.add_argument("--peer-python", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_peers.json"))
+    chosen = parser.parse_args()
+    texts: dict[str, Any] = {}
+    for name, read in SOURCES.items():
+        passages = read(chosen.shared)
+        rows = vectors_of(passages, chosen.cache, name)
+        pairs = zip(passages, rows, strict=True)
+        texts |= {text.strip(): row for text, row in pairs if text.strip()}
+    hotpot = [
+        row["question"] for row in read_jsonl(chosen.shared / "data/dev/hotpotqa_agent.jsonl")
+    ]
+    cran = [row["query"] for row in read_jsonl(chosen.shared / "data/dev/cranfield_queries.jsonl")]
+    asked = vectors_of(hotpot + cran, chosen.cache, "questions")
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder)
+        (data / "texts.json").write_text(json.dumps(list(texts)))
+        (data / "queries.json").write_text(json.dumps((hotpot + cran)[200 : 200 + ASKED]))
+        np.save(data / "vectors.npy", np.stack(list(texts.values())))
+        np.save(data / "query_vectors.npy", asked[200 : 200 + ASKED])
+        names = ("harness", "langchain")
+        built = {one: side(one, "build", data, data / one, chosen.peer_python) for one in names}
+        rounds: dict[str, list[dict[str, Any]]] = {one: [] for one in names}
+        for _ in range(ROUNDS):
+            for one in names:
+                rounds[one].append(side(one, "query", data, data / one, chosen.peer_python))
+    same = [
+        len({*a} & {*b}) / 10
+        for a, b in zip(rounds["harness"][0]["top"], rounds["langchain"][0]["top"], strict=True)
+    ]
+    report = {
+        "command": "python -m benchmarks.retrieval.peers --peer-python PYTHON",
+        "texts": len(texts),
+        "queries": ASKED,
+        "threads": 1,
+        "rounds": ROUNDS,
+        "same_dense_top_10": statistics.fmean(same),
+        "sides": {one: {**built[one], **summary(rounds[one])} for one in names},
+        "note": "processor times; memory is what loading and querying added to the process",
+    }
+    write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Lexical, dense and hybrid search on four public sets, through the index as users have it.
+
+    python -m benchmarks.retrieval.quality --shared ../shared
+
+Cranfield: 144 queries of the dev half, nDCG@10; relevance codes run downwards there (1 is a
+complete answer, 4 the least), so the gain is 5 - code; the query's own source document (-1) is no
+answer and is left out. HotpotQA: 291 distractor questions of the dev half against the whole corpus
+of 4,968 paragraphs; recall of the supporting paragraphs. MuSiQue and 2WikiMultihopQA: the
+questions of the dev half against all paragraphs that occur in them, each once. Nothing was tuned
+on these sets: fusion is reciprocal rank with k = 60, and the weighted one takes both arms by
+halves. Queries are embedded beforehand, in one batch: times of the arms are those of the search
+alone.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.retrieval.passages import arguments, read_jsonl
+from harness.core import write_atomic
+from harness.corpora.loaders import load_readings
+from harness.rag.evals.retrieval import Case, ablate, index_arms
+from harness.rag.evals.retrieval_metrics import Gold
+from harness.rag.retrieve import Document, LocalIndex, create_index, open_encoder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+KS = (2, 5, 10)
+
+
+def cranfield(shared: Path) -> tuple[list[Document], list[Case]]:
+    """Abstracts, and queries with graded judgements."""
+    rows = read_jsonl(shared / "data/corpora/cranfield_corpus.jsonl")
+    documents = [
+        Document(row["id"], row["text"], metadata={"title": " ".join(row["title"].split())})
+        for row in rows
+        if row["text"].strip()
+    ]
+    cases: list[Case] = []
+    for row in read_jsonl(shared / "data/dev/cranfield_queries.jsonl"):
+        gold = tuple(
+            Gold(doc=doc, relevance=5 - code) for doc, code in row["qrels"] if 1 <= code <= 4
+        )
+        if gold:
+            cases.append(Case(query=row["query"], gold=gold, id=str(row["query_no"])))
+    return documents, cases
+
+
+def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
+    """Paragraphs, and questions with their supporting paragraphs."""
+    documents: list[Document] = []
+    places: dict[tuple[str, str], str] = {}
+    for number, row in enumerate(read_jsonl(shared / "data/corpora/hotpotqa_corpus.jsonl")):
+        documents.append(Document(f"p{number}", row["text"], metadata={"title": row["title"]}))
+        places.setdefault((row["title"], row["text"]), f"p{number}")
+    cases: list[Case] = []
+    missing: dict[str, int] = defaultdict(int)
+    for row in read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl"):
+        wanted = [(one["title"], one["text"]) for one in row["paragraphs"] if one["is_gold"]]
+        gold = tuple(Gold(doc=places[key]) for key in wanted if key in places)
+        missing["paragraphs"] += len(wanted) - len(gold)
+        if gold:
+            cases.append(Case(query=row["question"], gold=gold, id=row["id"]))
+    print(f"hotpotqa: {len(cases)} questions, {missing['paragraphs']} gold paragraphs not found")
+    return documents, cases
+
+
+def multihop(name: str, shared: Path) -> tuple[list[Document], list[Case]]:
+    """Paragraphs of all questions of a set, each once, and questions with their gold ones."""
+    places: dict[tuple[str, str], Document] = {}
+    cases: list[Case] = []
+    for reading in load_readings(name, shared / f"data/dev/{name}.jsonl"):
+        own: dict[str, str] = {}
+        for one in reading.sources:
+            known = places.setdefault(
+                (one.title, one.text),
+                Document(f"p{len(places)}", one.text, metadata={"title": one.title}),
+            )
+            own[one.id] = known.id
+        gold = tuple(Gold(doc=doc) for doc in dict.fromkeys(own[e.doc] for e in reading.evidence))
+        if gold:
+            cases.append(Case(query=reading.question, gold=gold, id=reading.id))
+    return list(places.values()), cases
+
+
+def indexed(folder: Path, documents: Sequence[Document]) -> LocalIndex:
+    """The index of a corpus, built where it is not there yet."""
+    index = create_index(folder, open_encoder("local"))
+    index.add(documents, lambda done, total: print(f"{done}/{total}", end="\r", flush=True))
+    return index
+
+
+def remembered(index: LocalIndex, cases: Sequence[Case]) -> float:
+    """Embed all queries now, so that no arm has to; milliseconds a query."""
+    queries = [case.query for case in cases]
+    started = time.process_time()
+    vectors = dict(zip(queries, index.encoder.encode_queries(queries), strict=True))
+    spent = time.process_time() - started
+    encode = index.encoder.encode
+
+    def look_up(texts: list[str]) -> Vectors:
+        import numpy as np
+
+        known = [vectors.get(text) for text in texts]
+        return np.stack([encode([text])[0] if row is None else row
+                         for text, row in zip(texts, known, strict=True)])  # fmt: skip
+
+    index.encoder = replace(index.encoder, _encode_queries=look_up)
+    return 1000 * spent / len(queries)
+
+
+READERS: dict[str, Callable[[Path], tuple[list[Document], list[Case]]]] = {
+    "cranfield": cranfield,
+    "hotpotqa": hotpotqa,
+    "musique": partial(multihop, "musique"),
+    "twowiki": partial(multihop, "twowiki"),
+}
+
+
+def main() -> None:
+    """Measure both sets and write the table."""
+    parser = arguments(__doc__)
+    parser.add_argument("--rerank", nargs="*", default=[])
+    parser.add_argument("--sets", nargs="*", default=list(READERS))
+    parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_quality.json"))
+    chosen = parser.parse_args()
+    report: dict[str, Any] = {"command": "python -m benchmarks.retrieval.quality", "sets": {}}
+    if chosen.out.is_file():
+        report["sets"] = json.loads(chosen.out.read_text())["sets"]
+    for name, read in ((name, READERS[name]) for name in chosen.sets):
+        documents, cases = read(chosen.shared)
+        index = indexed(chosen.cache / f"index-{name}", documents)
+        embedding_ms = remembered(index, cases)
+        arms = index_arms(index, chosen.rerank)
+        tables = {f"k={k}": ablate(cases, arms, k).model_dump(mode="json") for k in KS}
+        report["sets"][name] = {
+            "documents": len(documents),
+            "queries": len(cases),
+            "embedding_ms": round(embedding_ms, 1),
+            **tables,
+            "k=10, against dense": ablate(cases, arms, 10, baseline="dense").model_dump(
+                mode="json"
+            ),
+        }
+        for arm in tables["k=10"]["arms"]:
+            shown = {key: round(arm[key], 4) for key in ("recall", "ndcg", "mrr", "p50_ms")}
+            print(name, arm["arm"], shown, flush=True)
+        write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

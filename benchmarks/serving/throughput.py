@@ -1,0 +1,193 @@
+"""Throughput of an eval run against vLLM's own benchmark on the same prompts and server.
+
+    harness models serve FOLDER --name small --port 8765      # VLLM_SERVER_DEV_MODE=1 around it
+    python -m benchmarks.serving.throughput --url http://127.0.0.1:8765/v1 --name small \\
+        --tokenizer FOLDER --python $HARNESS_VLLM_PYTHON --rollouts 128 --rounds 2
+
+An arm is `harness eval` (the react graph, a preloaded skill, every answer of the same length,
+with cache and trajectories), the other is `vllm bench serve` with the requests that
+the first recorded. They take turns, each on an empty prefix cache (`/reset_prefix_cache` of a
+server in development mode). Wall time of an arm is from its first request to its last result;
+start-up of either program does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.reports import report
+
+HERE = Path(__file__).parent
+SKILL = HERE.parent / "skills" / "short-answers"
+CITIES = ("Aldermere", "Brackwater", "Corvane", "Dunholm", "Eastry", "Fenmarch", "Galt", "Hythe")
+GOODS = ("chairs", "lamps", "crates", "ladders", "barrels", "looms", "kettles", "ropes")
+
+
+def tasks(count: int) -> list[dict[str, str]]:
+    """Delivery notes with a question each."""
+    rows: list[dict[str, str]] = []
+    for number in range(count):
+        lines = [
+            f"{10 + (number * 7 + line * 3) % 80} {GOODS[(number + line) % 8]} go to "
+            f"{CITIES[(number * 5 + line) % 8]} on day {1 + (number + line) % 28}."
+            for line in range(3)
+        ]
+        asked = number % 3
+        rows.append(
+            {
+                "id": f"note-{number}",
+                "prompt": f"Delivery note {number}. {' '.join(lines)}\n\nQuestion: To which city "
+                f"do the {GOODS[(number + asked) % 8]} go?",
+                "answer": CITIES[(number * 5 + asked) % 8],
+            }
+        )
+    return rows
+
+
+def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One eval run in this process; the requests are left in `folder/bodies.json`."""
+    from harness.api import EvalSettings, run_evaluation
+    from harness.models import CallStore
+
+    rows = tasks(options.rollouts)
+    (folder / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    suite = folder / "notes.yaml"
+    suite.write_text(
+        "name: notes\ntasks: notes.jsonl\ntools: []\nmax_turns: 1\nsampling:\n  temperature: 0\n"
+        f"  max_tokens: {options.tokens}\n  extra: {{ignore_eos: true}}\n"
+    )
+    settings = EvalSettings(
+        suite=str(suite), agent="graph:react", skill=SKILL, out=folder / "run",
+        models=(f"vllm/{options.name}",), base_url=options.url, concurrency=options.concurrency,
+        sandbox="none",
+    )  # fmt: skip
+    cpu = time.process_time()
+    found = run_evaluation(settings)[0]
+    ended, cpu = time.time(), time.process_time() - cpu
+    seconds = ended - _first_sent(folder / "run" / "calls.sqlite")
+    with CallStore(folder / "run" / "calls.sqlite") as calls:
+        answered = calls.answered()
+        usage = calls.usage()
+    (folder / "bodies.json").write_text(json.dumps([call.body for call in answered]))
+    return {
+        "duration": seconds, "completed": len(answered), "items": found.items,
+        "client CPU s": round(cpu, 2), "total_input_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens, "total_output_tokens": usage.completion_tokens,
+    }  # fmt: skip
+
+
+def _first_sent(calls: Path) -> float:
+    """When the first request of a run left, seconds since the epoch."""
+    with contextlib.closing(sqlite3.connect(calls)) as db:
+        return float(db.execute("SELECT min(sent_at) FROM calls").fetchone()[0])
+
+
+def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One round of an arm in a process of its own, on an empty prefix cache."""
+    from harness.engines.vllm import find_profile, read_figures
+
+    root = options.url.removesuffix("/v1")
+    httpx.post(f"{root}/reset_prefix_cache", timeout=60).raise_for_status()
+    before = read_figures(options.url)
+    slots = str(options.concurrency)
+    spent = _cpu_s(options.group) if options.group else 0.0
+    template = find_profile(options.tokenizer, options.profile).chat_template
+    commands = {
+        "harness eval": [sys.executable, "-m", "benchmarks.serving.throughput", *sys.argv[1:],
+                         "--one", str(bodies.parent)],
+        "vllm bench serve": [str(options.python), str(HERE / "vllm_bench.py"), str(bodies),
+                             options.tokenizer, str(template), root, options.name, slots],
+    }  # fmt: skip
+    done = subprocess.run(commands[arm], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{arm} failed:\n{done.stderr[-3000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    rate = (read_figures(options.url) - before).hit_rate
+    if options.group:
+        found["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
+    assert found["completed"] == options.rollouts, (arm, found)
+    found |= {"arm": arm, "prefix cache hit rate": rate and round(rate, 4)}
+    print(json.dumps(found), file=sys.stderr, flush=True)
+    return found
+
+
+def _cpu_s(group: int) -> float:
+    """CPU time of the processes of a group that live, seconds."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if int(fields[2]) == group else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Measure in turn, print and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--url", default="http://127.0.0.1:8765/v1")
+    parser.add_argument("--name", required=True, help="of the model")
+    parser.add_argument("--tokenizer", required=True, help="folder of the model")
+    parser.add_argument("--profile", default="smollm2")
+    parser.add_argument("--python", type=Path, default=os.environ.get("HARNESS_VLLM_PYTHON"))
+    parser.add_argument("--rollouts", type=int, default=128)
+    parser.add_argument("--tokens", type=int, default=32, help="of every answer")
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--group", type=int, help="process group of a server on this machine")
+    parser.add_argument("--device", default="CPU", help="what the server runs on, for the report")
+    parser.add_argument("--out", type=Path, default=Path("evals/results/serving.json"))
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(evaluated(Path(folder), options)))
+            (Path(folder) / "bodies.json").replace(options.one / "bodies.json")
+        return
+    rounds: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(options.rounds):
+            for arm in ("harness eval", "vllm bench serve"):
+                rounds.append(in_turn(arm, Path(folder) / "bodies.json", options))
+                _report(rounds, options)
+
+
+def _report(rounds: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """After every round, so that what was measured is kept."""
+    seconds = {
+        arm: [one["duration"] for one in rounds if one["arm"] == arm]
+        for arm in ("harness eval", "vllm bench serve")
+    }
+    if not all(seconds.values()):
+        return
+    middle = {arm: statistics.median(found) for arm, found in seconds.items()}
+    pairs = zip(*seconds.values(), strict=False)
+    report(
+        {
+            "device": options.device, "rollouts": options.rollouts,
+            "tokens an answer": options.tokens, "concurrency": options.concurrency,
+            "rollouts a second": {
+                arm: round(options.rollouts / value, 3) for arm, value in middle.items()
+            },
+            "harness of vllm": round(middle["vllm bench serve"] / middle["harness eval"], 3),
+            "by round": [round(bench / ours, 3) for ours, bench in pairs],
+            "rounds": rounds,
+        },
+        options.out,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

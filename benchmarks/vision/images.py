@@ -1,0 +1,128 @@
+"""CPU time of packing images for a model that sees, by kind of file.
+
+CPU milliseconds of the process, kinds in turn, every file packed `--repeats` times; beside it the
+plain alternative: decode at full size, convert to RGB, resize, PNG as Pillow saves it.
+`python -m benchmarks.vision.images [--folder IMAGES...] [--repeats N] [--out FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+from PIL import Image, ImageDraw
+
+from harness.models.vision import vision_profile
+from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
+
+LIMITS = vision_profile("Qwen2.5-VL-7B-Instruct").images
+Row = dict[str, str | float | int]
+
+
+def main() -> None:
+    """Measure, print, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, action="append", default=[])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        files = made(Path(folder))
+        for given in options.folder:
+            found = sorted(p for p in given.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
+            files[given.name] = found
+        rows = measure(files, options.repeats)
+    for row in rows:
+        print(f"{row['kind']:>12} {row['files']:>4} files {row['cpu_ms']:8.1f} ms "
+              f"plain {row['plain_ms']:8.1f} ms ratio {row['ratio']:.2f}")  # fmt: skip
+    if options.out:
+        command = " ".join(["python", *sys.argv])
+        result = {"command": command, "pixels": LIMITS.most_pixels}
+        result_rows = {"repeats": options.repeats, "unit": "CPU ms, median", "rows": rows}
+        options.out.write_text(json.dumps(result | result_rows, indent=1) + "\n")
+
+
+def made(folder: Path) -> dict[str, list[Path]]:
+    """Files of the kinds that users have: charts, screenshots, photographs, receipts."""
+    rng = Random(1)
+    files: dict[str, list[Path]] = {"chart": [], "screenshot": [], "photograph": [], "receipt": []}
+    for number in range(6):
+        lines = drawn(rng, 850, 600, 80)
+        lines.save(path := folder / f"chart-{number}.png")
+        files["chart"].append(path)
+        drawn(rng, 1920, 1080, 900).save(path := folder / f"screen-{number}.png")
+        files["screenshot"].append(path)
+        photo = Image.effect_noise((1000, 750), 60).resize((4000, 3000)).convert("RGB")
+        photo.save(path := folder / f"photo-{number}.jpg", quality=90)
+        files["photograph"].append(path)
+        drawn(rng, 600, 1500, 300).save(path := folder / f"receipt-{number}.jpg", quality=70)
+        files["receipt"].append(path)
+    return files
+
+
+def drawn(rng: Random, width: int, height: int, marks: int) -> Image.Image:
+    """Rectangles and text on white."""
+    image = Image.new("RGB", (width, height), "white")
+    pen = ImageDraw.Draw(image)
+    for _ in range(marks):
+        x, y = rng.randrange(width), rng.randrange(height)
+        shade = tuple(rng.randrange(256) for _ in range(3))
+        if rng.random() < 0.3:
+            pen.rectangle((x, y, x + rng.randrange(90), y + rng.randrange(90)), fill=shade)
+        else:
+            pen.text((x, y), f"{rng.randrange(10**6):,} units", fill=shade)
+    return image
+
+
+def measure(files: dict[str, list[Path]], repeats: int) -> list[Row]:
+    """Medians by kind, and over the files of all kinds."""
+    ours: dict[str, list[float]] = {kind: [] for kind in files}
+    plain: dict[str, list[float]] = {kind: [] for kind in files}
+    for _ in range(repeats):
+        for kind, paths in files.items():
+            for path in paths:
+                ours[kind].append(cpu_ms(lambda path=path: pack_file(path, LIMITS)))
+                plain[kind].append(cpu_ms(lambda path=path: as_others_do(path)))
+    rows = [row(kind, len(paths), ours[kind], plain[kind]) for kind, paths in files.items()]
+    everything = [one for times in ours.values() for one in times]
+    reference = [one for times in plain.values() for one in times]
+    return [*rows, row("all", sum(map(len, files.values())), everything, reference)]
+
+
+def row(kind: str, count: int, ours: list[float], plain: list[float]) -> Row:
+    """One line of the result."""
+    left, right = statistics.median(ours), statistics.median(plain)
+    return {
+        "kind": kind,
+        "files": count,
+        "cpu_ms": round(left, 2),
+        "plain_ms": round(right, 2),
+        "ratio": round(left / right, 3),
+    }
+
+
+def as_others_do(path: Path) -> bytes:
+    """Decode, convert, resize, save: what a script does in four lines."""
+    image = Image.open(path).convert("RGB")
+    out = BytesIO()
+    image.resize(fit(*image.size, LIMITS), Image.Resampling.LANCZOS).save(out, "PNG")
+    return out.getvalue()
+
+
+def cpu_ms(work: Callable[[], object]) -> float:
+    """CPU milliseconds of one call."""
+    begin = time.process_time()
+    work()
+    return 1000 * (time.process_time() - begin)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""What spoilt constraints cost: best of N solutions, ranked behind the gate, at rising corruption.
+
+Simulated solutions to questions of our rendered corpus (`folio`): N to a question, each of whose
+readings is wrong with probability `--misread`; a judge that sees no image calls every step right
+but one in ten. The constraints are the corpus's own facts, a perfect extractor, spoilt by DROP or
+FLIP at rates 0 to 1; the auditor is the one by rules. Nothing here says how good a real extractor,
+auditor or judge is. `python -m benchmarks.vision.premises [--split test] [--seeds 3] [--out FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple, get_args
+
+from scipy.stats import spearmanr
+
+from benchmarks.reports import report
+from harness.core import Task
+from harness.vision.premises import (
+    Aggregator,
+    Constraints,
+    Corruption,
+    Solution,
+    Step,
+    Verified,
+    audit_by_rules,
+    best_of,
+    corrupt,
+    reliability,
+    verified,
+)
+from lab.corpora.folio import folio_tasks
+
+RATES = tuple(rate / 10 for rate in range(11))
+CANDIDATES = 8
+FACTORS = (0.5, 0.8, 0.9, 1.1, 1.2, 1.5)
+
+
+class Case(NamedTuple):
+    """A question: facts, right answer, simulated solutions and the judgements of their steps."""
+
+    name: str
+    facts: Constraints
+    answer: str
+    solutions: tuple[Solution, ...]
+    judged: tuple[tuple[float, ...], ...]
+
+
+def main() -> None:
+    """Measure, print, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--misread", type=float, default=0.4)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    made = cases(options.split, options.seeds, options.misread)
+    result: dict[str, Any] = {
+        "command": " ".join(["python", *sys.argv]),
+        "simulated": True,
+        "cases": len(made),
+        "candidates": CANDIDATES,
+        "one_at_random": round(at_random(made), 4),
+        "best_ungated": round(accuracy(made, None, 0.0, gated=False), 4),
+        "sweeps": {kind: sweep(made, kind) for kind in get_args(Corruption)},
+        "aggregators": {
+            name: round(accuracy(made, None, 0.0, aggregator=name), 4)
+            for name in get_args(Aggregator)
+        },
+    }
+    report(result, options.out)
+
+
+def cases(split: str, seeds: int, misread: float) -> list[Case]:
+    """Charts of one series, each with several draws of solutions."""
+    tasks = [task for task, _ in folio_tasks(split) if _row(task)]
+    return [case(task, seed, misread) for task in tasks for seed in range(seeds)]
+
+
+def _row(task: Task) -> dict[str, int] | None:
+    """The values of a chart with one series."""
+    truth: Any = task.meta["truth"]
+    values = truth.get("chart", {}).get("values", {})
+    return next(iter(values.values())) if len(values) == 1 else None
+
+
+def case(task: Task, seed: int, misread: float) -> Case:
+    """A question with simulated solutions."""
+    row = _row(task) or {}
+    rng = Random(f"{task.id}:{seed}")
+    facts: Any = task.meta["facts"]
+    solutions = tuple(_solution(task, row, rng, misread) for _ in range(CANDIDATES))
+    judged = tuple(
+        tuple(1.0 if rng.random() < 0.9 else -1.0 for _ in solution.steps) for solution in solutions
+    )
+    return Case(
+        f"{task.id}:{seed}",
+        Constraints(caption=f"A chart with {len(row)} values.", facts=tuple(facts)),
+        _solve(task, row),
+        solutions,
+        judged,
+    )
+
+
+def _solution(task: Task, row: dict[str, int], rng: Random, misread: float) -> Solution:
+    needed = [name for name in row if name in task.prompt] or list(row)
+    seen = {name: _read(row[name], rng, misread) for name in needed}
+    steps = [Step(text=f"I read {name}.", premise=f"{name} is {seen[name]}") for name in needed]
+    steps.append(Step(text="From these readings the answer follows."))
+    return Solution(steps=tuple(steps), answer=_solve(task, seen))
+
+
+def _read(value: int, rng: Random, misread: float) -> int:
+    if rng.random() >= misread:
+        return value
+    return max(1, round(value * rng.choice(FACTORS)) + rng.choice((-1, 1)))
+
+
+def _solve(task: Task, row: dict[str, int]) -> str:
+    if task.meta["kind"] == "compare":
+        pick = max if "highest" in task.prompt else min
+        return pick(row, key=lambda name: row[name])
+    return str(sum(value for name, value in row.items() if name in task.prompt))
+
+
+def sweep(made: list[Case], kind: Corruption) -> dict[str, Any]:
+    """Accuracy at every rate, and its rank correlation with the rate."""
+    found = [accuracy(made, kind, rate) for rate in RATES]
+    rho: float = spearmanr(RATES, found).statistic
+    return {"rates": RATES, "accuracy": [round(one, 4) for one in found],
+            "spearman": round(rho, 4)}  # fmt: skip
+
+
+def accuracy(
+    made: list[Case],
+    kind: Corruption | None,
+    rate: float,
+    *,
+    gated: bool = True,
+    aggregator: Aggregator = "geometric_mean",
+) -> float:
+    """Share of cases whose chosen solution has the right answer."""
+    hits = [_chosen(one, kind, rate, gated, aggregator) == one.answer for one in made]
+    return statistics.fmean(hits)
+
+
+def _chosen(
+    one: Case, kind: Corruption | None, rate: float, gated: bool, aggregator: Aggregator
+) -> str:
+    lines = (corrupt(one.facts, kind, rate, one.name) if kind else one.facts).lines()
+    verdicts: list[Verified] = []
+    for solution, judged in zip(one.solutions, one.judged, strict=True):
+        findings = audit_by_rules(solution, lines) if gated else ()
+        verdicts.append(verified(solution, judged, findings, reliability(findings)))
+    best = best_of(verdicts, aggregator)
+    return one.solutions[best or 0].answer
+
+
+def at_random(made: list[Case]) -> float:
+    """Share of solutions that are right."""
+    return statistics.fmean(
+        solution.answer == one.answer for one in made for solution in one.solutions
+    )
+
+
+if __name__ == "__main__":
+    main()
