@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from benchmarks.check.blindness_cases import Case, generated
 from benchmarks.check.ragas_simulator import app
 from benchmarks.reports import add_run
-from harness.engines.serving import served_app
+from harness.engines import served_app
 from harness.models import CallStore
 from harness.models.loopback import serving
 from harness.rag.check import Outcome, Row, check_batch

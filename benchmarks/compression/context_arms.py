@@ -31,9 +31,7 @@ from typing import Any
 from benchmarks.compression.context_arms_cases import SETTINGS, SUITES, Case, case
 from harness.core import write_atomic
 from harness.corpora.reading import Evidence
-from harness.engines.embedded.engine import Engine, Job, Progress
-from harness.engines.embedded.native import Settings, Text
-from harness.engines.embedded.server import engine
+from harness.engines.embedded import Engine, Job, Progress, Settings, Text, shared_engine
 from harness.rag.evals.retrieval import mean_interval
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
 from harness.rag.tools.context import ContextArm, ContextStage
@@ -84,7 +82,7 @@ def answered(model: Engine, text: Text, context: str, question: str) -> Row:
     )
     first, first_cpu, progress = heard.get()
     said = list(progress.tokens)
-    while not progress.last:
+    while progress.finish is None and progress.error is None:
         _, _, progress = heard.get()
         said += progress.tokens
     if progress.error:
@@ -150,7 +148,7 @@ def run(tasks: int, whole: int, settings: Sequence[str], keep: Path) -> list[Row
     """Measure what is not kept yet; arms of a question one after another, suites in turn."""
     rows = [json.loads(line) for line in keep.read_text().splitlines()] if keep.is_file() else []
     done = {(row["task"], row["setting"], row["arm"]) for row in rows}
-    model = engine("smollm2-135m")
+    model = shared_engine("smollm2-135m")
     text = model.load()
     ContextStage("both").gather("warm", case("dossier", "4k", 999).documents, 100)
     answered(model, text, "No text.", "What is this?")

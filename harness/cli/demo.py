@@ -34,7 +34,7 @@ def demo(
 
     spec = (model or "local/smollm2-135m") if live else f"replay/{recording()}"
     if live and spec.startswith("local/"):
-        from harness.engines.pull import is_pulled, pull
+        from harness.engines import is_pulled, pull
 
         name = spec.partition("/")[2]
         if not is_pulled(name):

@@ -11,7 +11,7 @@ import subprocess
 from typing import Literal
 
 from harness.core import Value, assets
-from harness.engines.pull import is_pulled, location
+from harness.engines import is_pulled, location
 from harness.sandbox import BackendReport, preferred, probe_backends
 
 Status = Literal["ok", "missing", "warning"]

@@ -1,1 +1,5 @@
 """Engines that serve models: the embedded engine and vLLM."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -50,11 +50,15 @@ def serve(
     """
     import uvicorn
 
+    from harness.engines.embedded import shared_engine
+
     application = served_app(spec)
     if around is not None:
         application = around(application)
     with bind(port) as listener:
-        _warm(spec)
+        name = spec.partition("/")[2]
+        if "/" not in name:  # a vision model's folder loads with its first request
+            shared_engine(name).load()
         config = uvicorn.Config(application, log_level="warning", lifespan="off")
         server = uvicorn.Server(config)
         started = server.startup
@@ -69,12 +73,6 @@ def serve(
         # uvicorn raises the signal again when it has closed; asyncio swallows that of Ctrl-C where
         # nothing was left to wait for.
         raise KeyboardInterrupt
-
-
-def _warm(spec: str) -> None:
-    from harness.engines.embedded.server import engine
-
-    engine(spec.partition("/")[2]).load()
 
 
 class Chat:
@@ -105,20 +103,20 @@ class Chat:
         """
         import asyncio
 
-        turn = [*self._messages, {"role": "user", "content": text}]
-        answer = asyncio.run(self._post(turn))
-        self._messages = [*turn, {"role": "assistant", "content": answer}]
-        return answer
-
-    async def _post(self, messages: list[dict[str, str]]) -> str:
         import httpx
 
-        transport = httpx.ASGITransport(self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://embedded") as client:
-            response = await client.post(
-                "/v1/chat/completions", json=self._body | {"messages": messages}, timeout=None
-            )
+        messages = [*self._messages, {"role": "user", "content": text}]
+
+        async def post() -> httpx.Response:
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://embedded") as client:
+                body = self._body | {"messages": messages}
+                return await client.post("/v1/chat/completions", json=body, timeout=None)
+
+        response = asyncio.run(post())
         body = response.json()
         if response.status_code != 200:
             raise BadInput(body["error"]["message"])
-        return body["choices"][0]["message"]["content"]
+        answer: str = body["choices"][0]["message"]["content"]
+        self._messages = [*messages, {"role": "assistant", "content": answer}]
+        return answer

@@ -14,8 +14,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.engines import pull
-from harness.engines.embedded import app
-from harness.engines.embedded.server import engine
+from harness.engines.embedded import app, shared_engine
 
 NAME = "smollm2-135m"
 STORY = "Tell a story about a green ferry."
@@ -25,7 +24,7 @@ T = TypeVar("T")
 @pytest.fixture(scope="module", autouse=True)
 def weights() -> None:
     """The model's weights; the first run downloads them."""
-    pull.pull(NAME)
+    pull(NAME)
 
 
 @asynccontextmanager
@@ -65,7 +64,7 @@ def test_model_answers_and_usage_counts_its_tokens() -> None:
     reply = _run(lambda client: _ask(client, "What is the capital of France?", max_tokens=24))
     assert "Paris" in reply.choices[0].message.content
     assert reply.choices[0].finish_reason == "stop"
-    text = engine(NAME).load()
+    text = shared_engine(NAME).load()
     asked = [{"role": "user", "content": "What is the capital of France?"}]
     assert reply.usage.prompt_tokens == len(text.encode_chat(asked))
     said = reply.choices[0].message.content
@@ -75,15 +74,18 @@ def test_model_answers_and_usage_counts_its_tokens() -> None:
 
 def _tokens(text: str) -> list[int]:
     """Ids of a text alone: the difference that it makes in a conversation."""
-    encode = engine(NAME).load().encode_chat
+    encode = shared_engine(NAME).load().encode_chat
     with_text = encode([{"role": "user", "content": text}])
     return with_text[: len(with_text) - len(encode([{"role": "user", "content": ""}]))]
 
 
 def test_greedy_answer_does_not_depend_on_the_batch() -> None:
+    """Nor on what is cached: asked again, most of the prompt comes from the cache."""
     prompts = [f"{STORY} It has {number} masts." for number in range(6)]
     alone = [_answers((prompt, {"max_tokens": 20}))[0] for prompt in prompts]
+    again = [_answers((prompt, {"max_tokens": 20}))[0] for prompt in prompts]
     together = _answers(*((prompt, {"max_tokens": 20}) for prompt in reversed(prompts)))
+    assert again == alone
     assert together == alone[::-1]
     assert len(set(alone)) > 1
 

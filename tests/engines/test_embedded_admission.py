@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.engines.embedded.admission import Traits, admissible
+from harness.engines.embedded.engine import Traits, admissible
 
 GREEDY = Traits()
 SAMPLED = Traits(sampled=True)

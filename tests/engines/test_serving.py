@@ -16,7 +16,8 @@ import openai
 import pytest
 
 from harness.core import BadInput
-from harness.engines import pull, serving
+from harness.engines import Chat, pull, served_app
+from harness.models.loopback import bind
 
 NAME = "smollm2-135m"
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
@@ -25,7 +26,7 @@ HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
 @pytest.fixture(scope="module", autouse=True)
 def weights() -> Path:
     """The model's weights; the first run downloads them."""
-    return pull.pull(NAME)
+    return pull(NAME)
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +81,12 @@ def test_port_that_is_taken_is_bad_input() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match=f"cannot listen on 127.0.0.1:{port}"):
-            serving.bind(port)
+            bind(port)
 
 
 def test_only_models_of_this_machine_are_served() -> None:
     with pytest.raises(BadInput, match=r"found 'openai/gpt-5'"):
-        serving.served_app("openai/gpt-5")
+        served_app("openai/gpt-5")
 
 
 def test_list_says_that_it_is_pulled(weights: Path) -> None:
@@ -97,8 +98,8 @@ def test_list_says_that_it_is_pulled(weights: Path) -> None:
 
 
 def test_chat_remembers_the_conversation() -> None:
-    chat = serving.Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
+    chat = Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
     assert "Paris" in chat.say("What is the capital of France?")
     follow_up = chat.say("And which river flows through it?")
-    alone = serving.Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
+    alone = Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
     assert follow_up != alone.say("And which river flows through it?")

@@ -15,14 +15,15 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from harness.cli import cli
 from harness.core import BadInput, Unreachable
 from harness.engines.vllm import (
+    Figures,
     Launch,
     command_line,
     find_profile,
+    parse_figures,
     read_figures,
     shipped_profiles,
+    warm_bodies,
 )
-from harness.engines.vllm.figures import Figures, parse_figures
-from harness.engines.vllm.warm import warm_bodies
 from harness.models.endpoints import on_loopback
 from harness.models.vision import vision_profile
 

@@ -28,8 +28,13 @@ import pytest
 from harness.core import BadInput
 from harness.core.cache import cache_root
 from harness.engines import pull
-from harness.engines.vllm import check_arguments, command_line, read_figures, shipped_profiles
-from harness.engines.vllm.command import Launch
+from harness.engines.vllm import (
+    Launch,
+    check_arguments,
+    command_line,
+    read_figures,
+    shipped_profiles,
+)
 from harness.rag.retrieve import open_encoder, open_reranker
 
 PYTHON = os.environ.get("HARNESS_VLLM_PYTHON", "")
@@ -64,7 +69,7 @@ TOOL: Any = {
 def folder() -> str:
     """SmolLM2 in the form that vLLM reads, in the cache folder."""
     out = cache_root() / "models" / "smollm2-135m-hf"
-    weights = str(pull.pull("smollm2-135m"))
+    weights = str(pull("smollm2-135m"))
     subprocess.run([PYTHON, str(CONVERT), weights, str(out)], check=True, timeout=600)
     return str(out)
 

@@ -2,16 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from harness.cli.lazy import intent
 from harness.cli.shared import emit, json_option
 from harness.core.errors import BadInput
-from harness.engines.cli.models_vllm import serve_vllm, vllm_options
+
+if TYPE_CHECKING:
+    from harness.engines.vllm import Fleet, Launch
 
 DEFAULT = "local/smollm2-135m"
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+PYTHON_VARIABLE = "HARNESS_VLLM_PYTHON"
+DRAIN_S = 60
+
+
+def _vllm_options(command: CommandT) -> CommandT:
+    """Add the options of vLLM."""
+    number = click.IntRange(min=1)
+    options = (
+        click.option("--profile", help="A shipped one, or a .yaml or .json; default by the name."),
+        click.option(
+            "--python",
+            type=click.Path(dir_okay=False),
+            help=f"Interpreter with vLLM; default {PYTHON_VARIABLE}, else this one.",
+        ),
+        click.option("--name", help="Name of the model for clients; default MODEL."),
+        click.option("--host", help="Address to listen on; default 127.0.0.1."),
+        click.option("--replicas", type=number, help="Servers of their own port, from --port on."),
+        click.option("--gpus", metavar="N,N,...", help="GPUs to use, shared out to the replicas."),
+        click.option("--tensor-parallel", type=number, help="GPUs that share one copy."),
+        click.option("--data-parallel", type=number, help="Copies behind one address."),
+        click.option("--max-model-len", type=number, help="Tokens of prompt and answer."),
+        click.option("--images", type=number, help="Most images of a request; takes memory."),
+        click.option("--lora", multiple=True, metavar="NAME=DIR", help="An adapter; may repeat."),
+        click.option(
+            "--warm",
+            type=click.Path(path_type=Path, exists=True),
+            help="Fill the prefix cache: a request (.json), a run, or its recorded calls.",
+        ),
+        click.option(
+            "--drain",
+            type=click.IntRange(min=0),
+            help=f"Seconds for requests under way when stopped; default {DRAIN_S}.",
+        ),
+        click.option("--logs", type=click.Path(path_type=Path), help="Folder of the log files."),
+        click.option("--dry-run", is_flag=True, help="Print the commands; let vLLM check them."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @intent("Start")
@@ -30,18 +77,18 @@ def list_(as_json: bool) -> None:
 
     Example: harness models list
     """
-    from harness.engines import pull
+    from harness.engines import KNOWN, is_pulled, location
 
     rows = [
         {
             "spec": f"local/{weights.name}",
-            "pulled": pull.is_pulled(weights.name),
+            "pulled": is_pulled(weights.name),
             "megabytes": round(weights.size / 1e6),
             "context": weights.context,
             "license": weights.license,
-            "path": str(pull.location(weights.name)),
+            "path": str(location(weights.name)),
         }
-        for weights in pull.KNOWN.values()
+        for weights in KNOWN.values()
     ]
     lines = [
         f"{row['spec']}  {'pulled' if row['pulled'] else 'not pulled'}  {row['megabytes']} MB  "
@@ -62,7 +109,7 @@ def pull_(name: str, as_json: bool) -> None:
     from harness.engines import pull
 
     name = name.removeprefix("local/")
-    path = pull.pull(name)
+    path = pull(name)
     emit({"name": name, "path": str(path)}, as_json, f"{name}: {path}")
 
 
@@ -79,20 +126,20 @@ def pull_(name: str, as_json: bool) -> None:
 )
 @click.option(
     "--context",
-    "wanted",
+    "context",
     metavar="compress[:TOKENS]",
     help="Embedded: shorten large tool outputs to what the question needs (default 2000 tokens "
     "each).",
 )
 @click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
-@vllm_options
+@_vllm_options
 @json_option
 def serve(
     model: str,
     extra: tuple[str, ...],
     port: int,
     engine: str,
-    wanted: str | None,
+    context: str | None,
     critic: str,
     as_json: bool,
     **options: Any,
@@ -105,31 +152,112 @@ def serve(
     Example: harness models serve local/smollm2-135m --port 8000
     """
     if engine == "vllm" or (engine == "auto" and not model.startswith("local/")):
-        if wanted is not None:
+        if context is not None:
             raise BadInput("--context shortens what the embedded engine is sent, not vLLM")
-        serve_vllm(model, port, extra, options, as_json)
+        _serve_vllm(model, port, extra, options, as_json)
         return
-    given = [name for name, value in options.items() if value not in (None, (), False)]
-    if extra or given:
-        named = ", ".join([*(f"--{name.replace('_', '-')}" for name in given), *extra])
-        raise BadInput(f"the embedded engine takes no {named}; these are for --engine vllm")
-    serve_embedded(model, port, wanted, critic)
-
-
-def serve_embedded(model: str, port: int, wanted: str | None, critic: str) -> None:
-    """Serve a `local/` model in this process."""
-    from harness.engines import serving
+    flags = [
+        f"--{name.replace('_', '-')}"
+        for name, value in options.items()
+        if value not in (None, (), False)
+    ]
+    if extra or flags:
+        names = ", ".join([*flags, *extra])
+        raise BadInput(f"the embedded engine takes no {names}; these are for --engine vllm")
+    from harness.engines import serve as serve_embedded
 
     def ready(url: str) -> None:
         click.echo(f"{model} serves {url} (stop with Ctrl-C)")
 
-    if wanted is None:
-        serving.serve(model, port, ready)
+    if context is None:
+        serve_embedded(model, port, ready)
         return
     from harness.record import parse_settings, shortening
 
-    settings = parse_settings(wanted, critic)
-    serving.serve(model, port, ready, lambda app: shortening(app, settings))
+    settings = parse_settings(context, critic)
+    serve_embedded(model, port, ready, lambda app: shortening(app, settings))
+
+
+def _serve_vllm(
+    model: str, port: int, extra: tuple[str, ...], options: dict[str, Any], as_json: bool
+) -> None:
+    """Serve a model with vLLM until stopped, or print how."""
+    from harness.engines.vllm import Fleet, serve, warm_bodies
+
+    launch = _launch(model.removeprefix("vllm/"), port, extra, options)
+    if options["dry_run"]:
+        _show(launch, as_json)
+        return
+
+    def say(line: str) -> None:
+        click.echo(line, err=True)
+
+    def ready(fleet: Fleet) -> None:
+        urls = ",".join(fleet.urls)
+        names = [launch.served_name, *launch.lora]
+        result = {"base_url": urls, "models": [f"vllm/{name}" for name in names]}
+        specs = " or ".join(f"--model vllm/{name}" for name in names)
+        usage = f"use it with {specs} --base-url {urls}"
+        emit(result, as_json, f"serves {urls} (stop with Ctrl-C)\n{usage}")
+        sys.stdout.flush()
+
+    fleet = Fleet(launch, options["logs"], say, warm_bodies(options["warm"]))
+    serve(fleet, ready, say)
+
+
+def _launch(model: str, port: int, extra: tuple[str, ...], options: dict[str, Any]) -> Launch:
+    from harness.engines.vllm import Launch, find_profile
+
+    profile = find_profile(model, options["profile"])
+    if options["images"] and options["images"] > (most := profile.images):
+        raise BadInput(
+            f"--images: profile {profile.name!r} of {model!r} takes {most} at most, found "
+            f"{options['images']!r}"
+        )
+    for name in ("max_model_len", "images"):
+        if options[name]:
+            profile = profile.model_copy(update={name: options[name]})
+    lora: dict[str, str] = {}
+    for pair in options["lora"]:
+        name, _, folder = pair.partition("=")
+        if not name or not folder:
+            raise BadInput(f"--lora: expected NAME=DIR, found {pair!r}")
+        lora[name] = folder
+    gpus = tuple(part.strip() for part in (options["gpus"] or "").split(",") if part.strip())
+    return Launch(
+        model=model,
+        profile=profile,
+        python=options["python"] or os.environ.get(PYTHON_VARIABLE) or sys.executable,
+        host=options["host"] or "127.0.0.1",
+        port=port,
+        name=options["name"],
+        lora=lora,
+        tensor_parallel=options["tensor_parallel"] or 1,
+        data_parallel=options["data_parallel"] or 1,
+        replicas=options["replicas"] or 1,
+        gpus=gpus,
+        drain_s=DRAIN_S if options["drain"] is None else options["drain"],
+        extra=extra,
+    )
+
+
+def _show(launch: Launch, as_json: bool) -> None:
+    from harness.engines.vllm import check_arguments, command_line
+
+    commands = [
+        command_line(launch, launch.port and launch.port + replica)
+        for replica in range(launch.replicas)
+    ]
+    gpus = [",".join(launch.gpus_of(replica)) for replica in range(launch.replicas)]
+    checked = check_arguments(*commands)
+    lines = [
+        f"CUDA_VISIBLE_DEVICES={gpu} {shlex.join(words)}" if gpu else shlex.join(words)
+        for gpu, words in zip(gpus, commands, strict=True)
+    ]
+    outcome = "vLLM takes these arguments" if checked else f"{launch.python} has no vLLM to ask"
+    click.echo(f"profile {launch.profile.name}; {outcome}", err=True)
+    result = {"profile": launch.profile.name, "checked": checked, "commands": commands}
+    emit(result, as_json, "\n".join(lines))
 
 
 @models.command()
@@ -144,15 +272,17 @@ def status(urls: tuple[str, ...], as_json: bool) -> None:
     from harness.models.endpoints import resolve
     from harness.models.specs import parse_spec
 
-    found = resolve(parse_spec("vllm/any"), ",".join(urls) or None).urls
-    rows = [(url, read_figures(url)) for url in found]
+    servers = resolve(parse_spec("vllm/any"), ",".join(urls) or None).urls
+    rows = [(url, read_figures(url)) for url in servers]
     lines = [
-        f"{url}  running {one.running}  waiting {one.waiting}  tokens {one.prompt_tokens:,} in, "
-        f"{one.completion_tokens:,} out  prefix cache "
-        f"{'unused' if one.hit_rate is None else f'{one.hit_rate:.1%} hits'}"
-        for url, one in rows
+        f"{url}  running {figures.running}  waiting {figures.waiting}  tokens "
+        f"{figures.prompt_tokens:,} in, {figures.completion_tokens:,} out  prefix cache "
+        f"{'unused' if figures.hit_rate is None else f'{figures.hit_rate:.1%} hits'}"
+        for url, figures in rows
     ]
-    result = [{"url": url, **one.model_dump(), "hit_rate": one.hit_rate} for url, one in rows]
+    result = [
+        {"url": url, **figures.model_dump(), "hit_rate": figures.hit_rate} for url, figures in rows
+    ]
     emit(result, as_json, "\n".join(lines))
 
 
@@ -166,7 +296,7 @@ def chat(model: str, system: str | None, max_tokens: int, temperature: float) ->
 
     Example: harness models chat local/smollm2-135m
     """
-    from harness.engines.serving import Chat
+    from harness.engines import Chat
 
     conversation = Chat(model, system, max_tokens=max_tokens, temperature=temperature)
     while (line := click.prompt("you", default="", show_default=False, err=True)).strip():

@@ -2,6 +2,7 @@
 
 The native pipeline is not safe to call from several threads, so one thread owns it: it takes jobs
 from an inbox, admits them, steps the pipeline and hands every new token to the job's listener.
+Admission, :func:`admissible`, decides which requests may share a batch.
 """
 
 from __future__ import annotations
@@ -14,8 +15,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.engines.embedded.admission import Traits, admissible
 from harness.engines.embedded.native import Finish, Generation, Pipeline, Settings, Text
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What admission needs to know about a request.
+
+    Attributes:
+        sampled: draws from the engine's one random stream.
+        seeded: must repeat, so nobody else may draw from the stream meanwhile.
+        untried: carries a schema that the engine has not compiled yet. A bad schema fails the
+            whole step, so such a request starts alone: then the fault is known to be its own.
+    """
+
+    sampled: bool = False
+    seeded: bool = False
+    untried: bool = False
+
+
+def admissible(waiting: list[Traits], running: list[Traits]) -> list[int]:
+    """Indices of the waiting requests to start now, oldest first.
+
+    Greedy requests overtake a seeded one that waits; sampled ones do not, so that it is not
+    starved. An untried schema lets nothing overtake it and nothing join it.
+    """
+    if any(request.untried for request in running):
+        return []
+    chosen: list[int] = []
+    drawing = [request for request in running if request.sampled]
+    stream_reserved = False
+    for index, request in enumerate(waiting):
+        if request.untried:
+            return [index] if not running and not chosen else chosen
+        if request.sampled:
+            alone = request.seeded or any(rival.seeded for rival in drawing)
+            if stream_reserved or (alone and drawing):
+                stream_reserved = True
+                continue
+            drawing.append(request)
+        chosen.append(index)
+    return chosen
 
 
 class EngineFault(Exception):
@@ -28,7 +68,7 @@ class Progress:
 
     Attributes:
         tokens: ids generated since the last progress.
-        finish: why it ended, None while it goes on.
+        finish: why it ended, None while it runs.
         error: what went wrong; `fault` is then `schema` (the request's) or `engine` (ours).
     """
 
@@ -37,15 +77,10 @@ class Progress:
     error: str | None = None
     fault: Literal["schema", "engine"] = "engine"
 
-    @property
-    def last(self) -> bool:
-        """Whether nothing follows."""
-        return self.finish is not None or self.error is not None
-
 
 @dataclass(eq=False)
 class Job:
-    """One request on its way; `listener` is called on the engine thread.
+    """One request in the engine; `listener` is called on the engine thread.
 
     `cancel` may be called from any thread: the engine drops the job at its next step.
     """
@@ -73,7 +108,7 @@ class Engine:
         self._inbox: queue.Queue[Job | None] = queue.Queue()
         self._waiting: list[Job] = []
         self._running: list[Job] = []
-        self._known_schemas: set[str] = set()
+        self._compiled_schemas: set[str] = set()
         self._numbers = iter(range(1 << 62))
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -108,7 +143,7 @@ class Engine:
             return self._pipeline.text
 
     def submit(self, job: Job) -> None:
-        """Queue a job; its listener hears of everything that follows."""
+        """Queue a job; its listener is called with every later progress."""
         self._inbox.put(job)
 
     def close(self) -> None:
@@ -163,7 +198,7 @@ class Engine:
         return Traits(
             sampled=job.settings.sampled,
             seeded=job.settings.seed is not None,
-            untried=schema is not None and schema not in self._known_schemas,
+            untried=schema is not None and schema not in self._compiled_schemas,
         )
 
     def _admit(self, pipeline: Pipeline) -> None:
@@ -185,7 +220,7 @@ class Engine:
         assert job.generation is not None
         tokens, finish, status = job.generation.read()
         if tokens and job.settings.schema is not None:
-            self._known_schemas.add(job.settings.schema)
+            self._compiled_schemas.add(job.settings.schema)
         if status == "IGNORED":
             self._running.remove(job)
             job.listener(Progress(error="the engine's KV cache cannot hold this request"))

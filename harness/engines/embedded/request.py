@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
@@ -26,40 +26,63 @@ class Rejected(Exception):
         self.param = param
 
 
-class TextPart(BaseModel):
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TextPart(_Strict):
     """A part of a message that is text."""
 
-    model_config = ConfigDict(extra="forbid")
     type: Literal["text"]
     text: str
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Url(_Strict):
+    url: str
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+class ImagePart(_Strict):
+    """A part of a message that is an image."""
+
+    type: Literal["image_url"]
+    image_url: _Url
+
+
+class _Message(_Strict):
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart]
 
-    def rendered(self) -> dict[str, str]:
-        """The form that the chat template takes."""
-        text = self.content
-        if not isinstance(text, str):
-            text = "\n".join(part.text for part in text)
-        return {"role": "system" if self.role == "developer" else self.role, "content": text}
+
+class _VisionMessage(_Strict):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[Annotated[TextPart | ImagePart, Field(discriminator="type")]]
 
 
-class _StreamOptions(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _StreamOptions(_Strict):
     include_usage: bool = False
 
 
-class ChatRequest(BaseModel):
+class VisionRequest(_Strict):
+    """Body of `POST /v1/chat/completions` of a vision model; other parameters are refused."""
+
+    model: str
+    messages: list[_VisionMessage] = Field(min_length=1)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    max_tokens: int | None = Field(None, ge=1)
+    seed: int | None = Field(None, ge=0)
+    stop: list[str] | None = None
+    stream: Literal[False] | None = None
+    tools: list[Any] | None = Field(None, max_length=0)
+
+
+class ChatRequest(_Strict):
     """Body of `POST /v1/chat/completions`.
 
     A parameter that is not listed here is refused. Of those that are, `n`, `logprobs` and `tools`
     are accepted with the value that asks for nothing, because clients send it.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     model: str
     messages: list[_Message] = Field(min_length=1)
@@ -91,23 +114,21 @@ class ChatRequest(BaseModel):
 
     @property
     def conversation(self) -> list[dict[str, str]]:
-        """The messages as role and text."""
-        return [message.rendered() for message in self.messages]
+        """The messages as role and text, in the form that the chat template takes."""
+        return [
+            {
+                "role": "system" if message.role == "developer" else message.role,
+                "content": message.content
+                if isinstance(message.content, str)
+                else "\n".join(part.text for part in message.content),
+            }
+            for message in self.messages
+        ]
 
     @property
     def limit(self) -> int:
         """Tokens that may be generated."""
         return self.max_completion_tokens or self.max_tokens or DEFAULT_MAX_TOKENS
-
-    @property
-    def stops(self) -> set[str]:
-        """The stop strings."""
-        return {self.stop} if isinstance(self.stop, str) else set(self.stop or ())
-
-    @property
-    def sampled(self) -> bool:
-        """Whether tokens are drawn at random; greedy decoding otherwise."""
-        return bool(self.temperature)
 
     def schema_text(self) -> str | None:
         """JSON schema that the answer must follow, as canonical text; None for free text.
@@ -115,16 +136,16 @@ class ChatRequest(BaseModel):
         Raises:
             Rejected: if `response_format` is of no known form.
         """
-        wanted = self.response_format
-        if wanted is None or wanted == {"type": "text"}:
+        form = self.response_format
+        if form is None or form == {"type": "text"}:
             return None
-        if wanted == {"type": "json_object"}:
+        if form == {"type": "json_object"}:
             return ANY_OBJECT
-        inner = wanted.get("json_schema")
-        if wanted.get("type") != "json_schema" or not isinstance(inner, dict):
+        inner = form.get("json_schema")
+        if form.get("type") != "json_schema" or not isinstance(inner, dict):
             raise Rejected(
                 "response_format",
-                f"expected type text, json_object or json_schema, found {wanted!r}",
+                f"expected type text, json_object or json_schema, found {form!r}",
             )
         if not isinstance(inner.get("schema"), dict):
             raise Rejected(
@@ -134,30 +155,19 @@ class ChatRequest(BaseModel):
         return json.dumps(inner["schema"])
 
 
-def parse(body: bytes) -> ChatRequest:
-    """Read the body of a chat request.
-
-    Raises:
-        Rejected: naming the first parameter that cannot be honoured.
-    """
-    return parse_body(body, ChatRequest)
-
-
-def parse_body(body: bytes, form: type[Form]) -> Form:
+def parse(body: bytes, form: type[Form]) -> Form:
     """Read a request body of a form.
 
     Raises:
         Rejected: naming the first parameter that cannot be honoured.
     """
     try:
-        raw: Any = json.loads(body)
-    except ValueError as error:
-        raise Rejected(None, f"the body is not JSON: {error}") from error
-    try:
-        return form.model_validate(raw)
+        return form.model_validate(json.loads(body))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "body"
+        param = ".".join(str(part) for part in first["loc"]) or "body"
         if first["type"] == "extra_forbidden":
-            raise Rejected(where, f"{where}: the embedded engine has no such parameter") from error
-        raise Rejected(where, f"{where}: {first['msg']}, found {first['input']!r:.80}") from error
+            raise Rejected(param, f"{param}: the embedded engine has no such parameter") from error
+        raise Rejected(param, f"{param}: {first['msg']}, found {first['input']!r:.80}") from error
+    except ValueError as error:
+        raise Rejected(None, f"the body is not JSON: {error}") from error

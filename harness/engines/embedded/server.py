@@ -19,16 +19,29 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from harness.core import BadInput
-from harness.engines import pull
+from harness.engines import weights
 from harness.engines.embedded.engine import Engine, EngineFault, Job, Progress
 from harness.engines.embedded.native import Settings, Text
 from harness.engines.embedded.request import ChatRequest, Rejected, parse
+from harness.models.endpoints import IN_PROCESS_URL, Endpoint, base_urls
+from harness.models.specs import ModelSpec
 
 _engines: dict[Path, Engine] = {}
 _engines_lock = threading.Lock()
 
 
-def engine(name: str) -> Engine:
+def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    """The endpoint of `local/<name>`: a server of it at `base_url`, else the engine in here.
+
+    Raises:
+        BadInput: if the model is unknown, or its weights were not pulled.
+    """
+    if base_url:
+        return Endpoint("local", spec.name, base_urls(base_url))
+    return Endpoint("local", spec.name, (IN_PROCESS_URL,), app=app(spec.name))
+
+
+def shared_engine(name: str) -> Engine:
     """The one engine of this process for a model; every app of that model shares it.
 
     Raises:
@@ -37,9 +50,9 @@ def engine(name: str) -> Engine:
     """
     if find_spec("openvino_genai") is None:
         raise BadInput("the embedded engine needs `pip install 'agent-skill-harness[local]'`")
-    weights = pull.require(name)
+    path = weights.require(name)
     with _engines_lock:
-        return _engines.setdefault(weights, Engine(weights))
+        return _engines.setdefault(path, Engine(path))
 
 
 def app(name: str) -> Starlette:
@@ -50,13 +63,13 @@ def app(name: str) -> Starlette:
             weights load on the first request.
 
     Raises:
-        BadInput: as :func:`engine`, or if the folder holds no such model.
+        BadInput: as :func:`shared_engine`, or if the folder holds no such model.
     """
     if "/" in name:
-        from harness.engines.embedded import seeing
+        from harness.engines.embedded import vision
 
-        return seeing.app(Path(name).expanduser())
-    service = _Service(name, engine(name))
+        return vision.app(Path(name).expanduser())
+    service = _Service(name, shared_engine(name))
     return Starlette(
         routes=[
             Route("/v1/chat/completions", service.chat, methods=["POST"]),
@@ -78,7 +91,7 @@ class _Service:
     def __init__(self, name: str, engine: Engine) -> None:
         self._name = name
         self._engine = engine
-        self._weights = pull.find(name)
+        self._weights = weights.find(name)
 
     async def health(self, request: Request) -> Response:
         """Alive; `loaded` says whether the weights are in memory."""
@@ -86,63 +99,64 @@ class _Service:
 
     async def models(self, request: Request) -> Response:
         """The one model that this app serves."""
-        entry = {"id": self._name, "object": "model", "created": 0, "owned_by": "embedded"}
-        entry |= {"max_model_len": self._weights.context}
-        return JSONResponse({"object": "list", "data": [entry]})
+        return model_list(self._name, "embedded", max_model_len=self._weights.context)
 
     async def chat(self, request: Request) -> Response:
         """`POST /v1/chat/completions`."""
         try:
-            wanted = parse(await request.body())
-            settings = self._settings(wanted)
+            chat = parse(await request.body(), ChatRequest)
+            settings = self._settings(chat)
             text = await asyncio.to_thread(self._engine.load)
-            prompt = self._prompt(wanted, text)
+            prompt = self._prompt(chat, text)
             room = self._weights.context - len(prompt)
             settings = replace(settings, limit=min(settings.limit, room))
             updates = self._generate(prompt, settings)
             answer = await anext(updates)  # a refusal must be a 400, not a broken stream
-            if wanted.stream:
-                usage = wanted.stream_options is not None and wanted.stream_options.include_usage
+            if chat.stream:
+                usage = chat.stream_options is not None and chat.stream_options.include_usage
                 events = self._events(answer, updates, text, len(prompt), usage)
                 return StreamingResponse(events, media_type="text/event-stream")
             async for update in updates:
                 answer = update
         except Rejected as error:
-            return failed(400, str(error), error.param)
+            return error_reply(400, str(error), error.param)
         except EngineFault as error:
-            return failed(500, str(error), None)
-        return JSONResponse(self._completion(answer, text, len(prompt)))
+            return error_reply(500, str(error), None)
+        message = {"role": "assistant", "content": text.decode(answer.tokens)}
+        choice = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
+        usage = token_usage(len(prompt), len(answer.tokens))
+        head = self._head("chat.completion")
+        return JSONResponse(head | {"choices": [choice], "usage": usage})
 
-    def _settings(self, wanted: ChatRequest) -> Settings:
-        if wanted.model not in (self._name, f"local/{self._name}"):
-            raise Rejected("model", f"model: expected {self._name!r}, found {wanted.model!r}")
+    def _settings(self, chat: ChatRequest) -> Settings:
+        if chat.model not in (self._name, f"local/{self._name}"):
+            raise Rejected("model", f"model: expected {self._name!r}, found {chat.model!r}")
+        sampled = bool(chat.temperature)
         names = ("presence_penalty", "frequency_penalty", "repetition_penalty")
-        if wanted.sampled:
+        if sampled:
             names += ("temperature", "top_p", "top_k")
-        values = {name: getattr(wanted, name) for name in names}
+        values = {name: getattr(chat, name) for name in names}
         return Settings(
-            limit=wanted.limit,
-            sampled=wanted.sampled,
+            limit=chat.limit,
+            sampled=sampled,
             options={name: value for name, value in values.items() if value is not None},
-            stops=frozenset(wanted.stops),
-            seed=wanted.seed,
-            schema=wanted.schema_text(),
+            stops=frozenset([chat.stop] if isinstance(chat.stop, str) else chat.stop or ()),
+            seed=chat.seed,
+            schema=chat.schema_text(),
         )
 
-    def _prompt(self, wanted: ChatRequest, text: Text) -> list[int]:
-        tokens = text.encode_chat(wanted.conversation)
+    def _prompt(self, chat: ChatRequest, text: Text) -> list[int]:
+        tokens = text.encode_chat(chat.conversation)
         context = self._weights.context
         if len(tokens) >= context:
             raise Rejected(
                 "messages", f"messages: {context} tokens or more, the context holds {context}"
             )
-        if len(tokens) + wanted.limit > context and (
-            wanted.max_tokens or wanted.max_completion_tokens
-        ):
-            name = "max_completion_tokens" if wanted.max_completion_tokens else "max_tokens"
+        if len(tokens) + chat.limit > context and (chat.max_tokens or chat.max_completion_tokens):
+            name = "max_completion_tokens" if chat.max_completion_tokens else "max_tokens"
             raise Rejected(
                 name,
-                f"{name}: {wanted.limit} after a prompt of {len(tokens)} tokens exceeds the "
+                f"{name}: {chat.limit} after a prompt of {len(tokens)} tokens exceeds the "
                 f"context of {context} tokens",
             )
         return tokens
@@ -155,86 +169,81 @@ class _Service:
         def listen(progress: Progress) -> None:
             try:
                 loop.call_soon_threadsafe(arrived.put_nowait, progress)
-            except RuntimeError:  # the loop is closed: nobody waits for the rest
+            except RuntimeError:  # the loop is closed: nobody waits for the answer
                 job.cancel()
 
         job = Job(prompt, settings, listen)
         self._engine.submit(job)
-        tokens: list[int] = []
+        answer = _Answer([], None)
         try:
-            while True:
+            while answer.finish is None:
                 progress = await arrived.get()
+                if progress.error is not None and progress.fault == "schema":
+                    param = "response_format.json_schema.schema"
+                    message = f"{param}: the engine cannot follow it: {progress.error}"
+                    raise Rejected(param, message)
                 if progress.error is not None:
-                    raise _fault(progress)
-                tokens += progress.tokens
-                yield _Answer(tokens, progress.finish)
-                if progress.last:
-                    return
+                    raise EngineFault(f"embedded engine: {progress.error}")
+                answer = _Answer([*answer.tokens, *progress.tokens], progress.finish)
+                yield answer
         finally:
             job.cancel()
-
-    def _completion(self, answer: _Answer, text: Text, prompt_tokens: int) -> dict[str, Any]:
-        message = {"role": "assistant", "content": text.decode(answer.tokens)}
-        choice = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
-        return self._head("chat.completion") | {
-            "choices": [choice],
-            "usage": _usage(prompt_tokens, len(answer.tokens)),
-        }
 
     async def _events(
         self,
         answer: _Answer,
-        rest: AsyncIterator[_Answer],
+        updates: AsyncIterator[_Answer],
         text: Text,
         prompt_tokens: int,
         usage: bool,
     ) -> AsyncIterator[str]:
         """Server-sent events: role, text as it grows, finish reason, usage if asked for."""
         head = self._head("chat.completion.chunk")
-        sent = text.decode(answer.tokens, whole=answer.finish is not None)
-        yield _event(head, {"role": "assistant", "content": sent}, answer.finish)
+
+        def event(delta: dict[str, str]) -> str:
+            choice = {"index": 0, "delta": delta, "finish_reason": answer.finish}
+            return f"data: {json.dumps(head | {'choices': [choice]})}\n\n"
+
+        sent = text.decode(answer.tokens, complete=answer.finish is not None)
+        yield event({"role": "assistant", "content": sent})
         try:
-            async for answer in rest:
-                whole = text.decode(answer.tokens, whole=answer.finish is not None)
-                new, sent = whole[len(sent) :], whole
+            async for answer in updates:
+                decoded = text.decode(answer.tokens, complete=answer.finish is not None)
+                new, sent = decoded[len(sent) :], decoded
                 if new or answer.finish:
-                    yield _event(head, {"content": new} if new else {}, answer.finish)
+                    yield event({"content": new} if new else {})
         except (Rejected, EngineFault) as error:
             yield f"data: {json.dumps({'error': {'message': str(error)}})}\n\n"
             return
         if usage:
-            counted = _usage(prompt_tokens, len(answer.tokens))
+            counted = token_usage(prompt_tokens, len(answer.tokens))
             yield f"data: {json.dumps(head | {'choices': [], 'usage': counted})}\n\n"
         yield "data: [DONE]\n\n"
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {
-            "id": f"chatcmpl-{uuid.uuid4().hex}",
-            "object": kind,
-            "created": int(time.time()),
-            "model": self._name,
-            "system_fingerprint": f"gguf-{self._weights.sha256[:16]}",
-        }
+        fingerprint = f"gguf-{self._weights.sha256[:16]}"
+        return reply_head(kind, self._name) | {"system_fingerprint": fingerprint}
 
 
-def _fault(progress: Progress) -> Exception:
-    if progress.fault == "schema":
-        where = "response_format.json_schema.schema"
-        return Rejected(where, f"{where}: the engine cannot follow it: {progress.error}")
-    return EngineFault(f"embedded engine: {progress.error}")
+def reply_head(kind: str, model: str) -> dict[str, Any]:
+    """The fields that every reply of the OpenAI API begins with."""
+    name = f"chatcmpl-{uuid.uuid4().hex}"
+    return {"id": name, "object": kind, "created": int(time.time()), "model": model}
 
 
-def _usage(prompt: int, completion: int) -> dict[str, int]:
+def token_usage(prompt: int, completion: int) -> dict[str, int]:
+    """Counted tokens in the form of the OpenAI API."""
     total = prompt + completion
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
 
 
-def _event(head: dict[str, Any], delta: dict[str, str], finish: str | None) -> str:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return f"data: {json.dumps(head | {'choices': [choice]})}\n\n"
+def model_list(name: str, owner: str, **fields: int) -> JSONResponse:
+    """`GET /v1/models` of an app that serves one model."""
+    entry = {"id": name, "object": "model", "created": 0, "owned_by": owner, **fields}
+    return JSONResponse({"object": "list", "data": [entry]})
 
 
-def failed(status: int, message: str, param: str | None) -> JSONResponse:
+def error_reply(status: int, message: str, param: str | None) -> JSONResponse:
     """An error in the form of the OpenAI API."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     body = {"message": message, "type": kind, "param": param, "code": None}

@@ -23,14 +23,14 @@ from vllm.reasoning import ReasoningParserManager
 from vllm.tool_parsers import ToolParserManager
 parser = make_arg_parser(FlexibleArgumentParser())
 for words in json.loads(sys.argv[1]):
-    found = parser.parse_args(words)
-    validate_parsed_serve_args(found)
-    for name, known in (
-        (found.tool_call_parser, ToolParserManager.list_registered()),
-        (found.reasoning_parser, ReasoningParserManager.list_registered()),
+    options = parser.parse_args(words)
+    validate_parsed_serve_args(options)
+    for name, registered in (
+        (options.tool_call_parser, ToolParserManager.list_registered()),
+        (options.reasoning_parser, ReasoningParserManager.list_registered()),
     ):
-        if name and name not in known:
-            sys.exit(f"no parser {name!r}; there is {', '.join(sorted(known))}")
+        if name and name not in registered:
+            sys.exit(f"no parser {name!r}; there is {', '.join(sorted(registered))}")
 """
 _OURS = {
     "--host": "use --host of this command",
@@ -107,22 +107,18 @@ def command_line(launch: Launch, port: int) -> list[str]:
         BadInput: if adapters are asked for that do not exist, or further arguments set the address
             or the key.
     """
-    _check_ours(launch)
-    words = [launch.python, "-m", MODULE, *arguments(launch)]
-    return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
-
-
-def _check_ours(launch: Launch) -> None:
     for word in (*launch.profile.extra, *launch.extra):
-        given = word.partition("=")[0].replace("_", "-")
+        name = word.partition("=")[0].replace("_", "-")
         for flag, advice in _OURS.items():
-            if len(given) > 3 and flag.startswith(given):  # vLLM's parser takes beginnings, too
+            if len(name) > 3 and flag.startswith(name):  # vLLM's parser takes beginnings, too
                 raise BadInput(
                     f"further arguments of vLLM: expected no {flag}, found {word!r}; {advice}"
                 )
+    words = [launch.python, "-m", MODULE, *_arguments(launch)]
+    return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
 
 
-def arguments(launch: Launch) -> list[str]:
+def _arguments(launch: Launch) -> list[str]:
     """What the server is told about the model, without its address."""
     profile = launch.profile
     words = ["--model", launch.model, "--served-model-name", launch.served_name]
@@ -136,15 +132,12 @@ def arguments(launch: Launch) -> list[str]:
         words += ["--gpu-memory-utilization", str(profile.gpu_memory)]
     if profile.overrides:
         words += ["--hf-overrides", json.dumps(profile.overrides)]
-    words += _generating(launch) if profile.task == "generate" else ["--runner", "pooling"]
-    return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
-
-
-def _generating(launch: Launch) -> list[str]:
-    profile = launch.profile
+    if profile.task != "generate":
+        words += ["--runner", "pooling"]
+        return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
     caching = "" if profile.prefix_caching else "no-"
     # Without the details `usage` does not say how much of a prompt came from the cache.
-    words = [f"--{caching}enable-prefix-caching", "--enable-prompt-tokens-details"]
+    words += [f"--{caching}enable-prefix-caching", "--enable-prompt-tokens-details"]
     if profile.tool_parser:
         words += ["--enable-auto-tool-choice", "--tool-call-parser", profile.tool_parser]
     if profile.tool_strict_level != "auto":
@@ -157,23 +150,17 @@ def _generating(launch: Launch) -> list[str]:
         words += ["--structured-outputs-config", f'{{"backend": "{profile.structured_output}"}}']
     if profile.images:
         words += ["--limit-mm-per-prompt", f'{{"image": {profile.images}, "video": 0}}']
-    return words + _adapters(launch)
-
-
-def _adapters(launch: Launch) -> list[str]:
-    if not launch.lora:
-        return []
     for name, folder in launch.lora.items():
         if not (Path(folder) / "adapter_config.json").is_file():
             raise BadInput(
                 f"LoRA adapter {name!r}: expected a folder with adapter_config.json, "
                 f"found {folder!r}"
             )
-    modules = [f"{name}={Path(folder).resolve()}" for name, folder in launch.lora.items()]
-    count, rank = str(len(modules)), str(launch.profile.lora_rank)
-    return [
-        "--enable-lora", "--max-loras", count, "--max-lora-rank", rank, "--lora-modules", *modules
-    ]  # fmt: skip
+    if launch.lora:
+        modules = [f"{name}={Path(folder).resolve()}" for name, folder in launch.lora.items()]
+        words += ["--enable-lora", "--max-loras", str(len(modules))]
+        words += ["--max-lora-rank", str(profile.lora_rank), "--lora-modules", *modules]
+    return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
 
 
 def check_arguments(*commands: list[str]) -> bool:
@@ -191,13 +178,14 @@ def check_arguments(*commands: list[str]) -> bool:
     python = commands[0][0]
     words = [command[command.index(MODULE) + 1 :] for command in commands]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [python, "-c", _CHECK, json.dumps(words)],
             check=False, capture_output=True, text=True, timeout=_CHECK_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"cannot run {python!r}: {error}; see --python") from error
-    if done.returncode in (0, _NOT_INSTALLED):
-        return done.returncode == 0
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    raise BadInput(f"vLLM does not take these arguments: {lines[-1] if lines else done.returncode}")
+    if process.returncode in (0, _NOT_INSTALLED):
+        return process.returncode == 0
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
+    reason = lines[-1] if lines else process.returncode
+    raise BadInput(f"vLLM does not take these arguments: {reason}")

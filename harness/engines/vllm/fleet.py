@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,9 +14,7 @@ from typing import Any
 from harness.core import BadInput, HarnessError, Unreachable
 from harness.core.cache import cache_root
 from harness.engines.vllm.command import Launch, command_line
-from harness.engines.vllm.figures import Figures, read_figures
-from harness.engines.vllm.process import Server
-from harness.engines.vllm.warm import warm
+from harness.engines.vllm.server import Figures, Server, read_figures, warm
 from harness.models.loopback import HOST, bind
 
 RESTARTS = 3
@@ -63,7 +60,10 @@ class Fleet:
         self._bodies = bodies or []
         self._logs = logs or cache_root() / "logs"
         self._gpus = [launch.gpus_of(replica) for replica in range(launch.replicas)]
-        self._ports = _ports(launch)
+        with ExitStack() as stack:  # ports that are chosen here are all different
+            ports = (launch.port and launch.port + replica for replica in range(launch.replicas))
+            listeners = [stack.enter_context(bind(port)) for port in ports]
+            self._ports: list[int] = [listener.getsockname()[1] for listener in listeners]
         self._servers: list[Server] = []
         self._restarts = [0] * launch.replicas
         self._cold: set[str] = set()
@@ -73,11 +73,6 @@ class Fleet:
     def urls(self) -> tuple[str, ...]:
         """Base URLs of the replicas, for clients on this machine."""
         return tuple(server.url for server in self._servers)
-
-    @property
-    def servers(self) -> tuple[Server, ...]:
-        """The processes, as they are now."""
-        return tuple(self._servers)
 
     def start(self) -> None:
         """Start all replicas, wait until they take requests, and warm them.
@@ -95,7 +90,7 @@ class Fleet:
         self.ready = True
 
     def watch(self, stop: threading.Event) -> None:
-        """Restart replicas that die, until told to stop.
+        """Restart replicas that die, until `stop` is set.
 
         Raises:
             Unreachable: when one is given up and none is left.
@@ -105,7 +100,12 @@ class Fleet:
                 if not server.alive and self._restarts[replica] <= RESTARTS:
                     self._restart(replica)
                 elif server.url in self._cold and server.healthy():
-                    self._warm_again(server)
+                    # It came back with an empty prefix cache; clients may use it meanwhile.
+                    self._cold.discard(server.url)
+                    try:
+                        self._warm(server)
+                    except HarnessError as error:
+                        self._say(f"{server.url} came back, and was not warmed: {error}")
 
     def figures(self) -> Figures:
         """Counters of the replicas that answer, since each was started."""
@@ -137,27 +137,24 @@ class Fleet:
             server.kill()
 
     def _open(self, replica: int) -> Server:
+        added = {"VLLM_NO_USAGE_STATS": "1", "PYTHONUNBUFFERED": "1"}
+        if Path(self._launch.model).is_dir():  # no hub is asked for weights that are here
+            added |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+        if self._gpus[replica]:
+            added["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus[replica])
         port = self._ports[replica]
         host = HOST if self._launch.host in ("0.0.0.0", "localhost") else self._launch.host
         return Server(
             command_line(self._launch, port),
             f"http://{f'[{host}]' if ':' in host else host}:{port}/v1",
             self._logs / f"vllm-{port}.log",
-            _environment(self._launch, self._gpus[replica]),
+            added,
         )
 
     def _warm(self, server: Server) -> None:
         started = time.monotonic()
         warm(server.url, self._launch.served_name, self._launch.profile.task, self._bodies)
         self._say(f"warm after {time.monotonic() - started:.1f} s: {server.url}")
-
-    def _warm_again(self, server: Server) -> None:
-        """One that came back has an empty prefix cache; clients may use it meanwhile."""
-        self._cold.discard(server.url)
-        try:
-            self._warm(server)
-        except HarnessError as error:
-            self._say(f"{server.url} came back, and was not warmed: {error}")
 
     def _restart(self, replica: int) -> None:
         dead = self._servers[replica]
@@ -172,28 +169,6 @@ class Fleet:
         self._say(f"{words}\nstarting it again ({self._restarts[replica]} of {RESTARTS})")
         self._servers[replica] = self._open(replica)
         self._cold.add(self._servers[replica].url)
-
-
-def _ports(launch: Launch) -> list[int]:
-    """Ports that are free now; those that are chosen here are all different.
-
-    Raises:
-        BadInput: if one that was asked for is taken.
-    """
-    with ExitStack() as stack:
-        wanted = [launch.port + replica if launch.port else 0 for replica in range(launch.replicas)]
-        listeners: list[socket.socket] = [stack.enter_context(bind(port)) for port in wanted]
-        return [listener.getsockname()[1] for listener in listeners]
-
-
-def _environment(launch: Launch, gpus: tuple[str, ...]) -> dict[str, str]:
-    """Nothing is reported to others, and nothing asked of a hub where the weights are here."""
-    added = {"VLLM_NO_USAGE_STATS": "1", "PYTHONUNBUFFERED": "1"}
-    if Path(launch.model).is_dir():
-        added |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-    if gpus:
-        added["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
-    return added
 
 
 def serve(fleet: Fleet, ready: Callable[[Fleet], None], say: Say) -> None:
@@ -212,26 +187,24 @@ def serve(fleet: Fleet, ready: Callable[[Fleet], None], say: Say) -> None:
         if not fleet.ready or len(signals) > 1:
             raise KeyboardInterrupt
 
-    ours = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, on_signal) for number in ours}
+    before = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         fleet.start()
         ready(fleet)
         fleet.watch(stop)
-        _drain(fleet, say)
+        figures = fleet.figures()
+        cached = ""
+        if figures.hit_rate is not None:
+            prompts = f"{figures.cache_queries:,} prompt tokens"
+            cached = f"; the prefix cache held {figures.hit_rate:.1%} of {prompts}"
+        say(f"draining {figures.running + figures.waiting} requests under way{cached}")
+        if not fleet.stop():
+            say("not all were done in time: the others were cut off")
     finally:
         fleet.kill()
         for number, handler in before.items():
             signal.signal(number, handler)
     if signal.SIGINT in signals:
         raise KeyboardInterrupt
-
-
-def _drain(fleet: Fleet, say: Say) -> None:
-    figures = fleet.figures()
-    rate = figures.hit_rate
-    looked = f"{figures.cache_queries:,} prompt tokens"
-    cached = "" if rate is None else f"; the prefix cache held {rate:.1%} of {looked}"
-    say(f"draining {figures.running + figures.waiting} requests under way{cached}")
-    if not fleet.stop():
-        say("not all were done in time: the rest was cut off")

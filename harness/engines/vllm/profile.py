@@ -62,26 +62,26 @@ class ServingProfile(Value):
     extra: tuple[str, ...] = ()
 
 
-def find_profile(model: str, wanted: str | None = None) -> ServingProfile:
+def find_profile(model: str, choice: str | None = None) -> ServingProfile:
     """The profile of a model.
 
     Args:
         model: name on the hub, or a folder.
-        wanted: name of a shipped profile, or a YAML or JSON file; None finds one by the model's
+        choice: name of a shipped profile, or a YAML or JSON file; None finds one by the model's
             name, else `generic`.
 
     Raises:
         BadInput: if there is no such profile, or it is malformed.
     """
-    if wanted is not None and Path(wanted).suffix in (".yaml", ".yml", ".json"):
-        return _read(Path(wanted))
+    if choice is not None and Path(choice).suffix in (".yaml", ".yml", ".json"):
+        return _read(Path(choice))
     shipped = shipped_profiles()
-    if wanted is not None:
-        if wanted not in shipped:
+    if choice is not None:
+        if choice not in shipped:
             raise BadInput(
-                f"no profile {wanted!r}; there is {', '.join(shipped)}, or give a .yaml or .json"
+                f"no profile {choice!r}; there is {', '.join(shipped)}, or give a .yaml or .json"
             )
-        return shipped[wanted]
+        return shipped[choice]
     name = _name(model)
     for profile in shipped.values():
         if any(re.search(pattern, name, re.IGNORECASE) for pattern in profile.match):
@@ -114,23 +114,19 @@ def _read(path: Path) -> ServingProfile:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BadInput(f"cannot read the profile {str(path)!r}: {error}") from error
     except ValidationError as error:
-        found = error.errors()[0]
-        where = ".".join(str(part) for part in found["loc"]) or "the file"
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
         raise BadInput(
-            f"profile {str(path)!r}, {where}: {found['msg']}, found {found['input']!r}"
+            f"profile {str(path)!r}, {field}: {first['msg']}, found {first['input']!r}"
         ) from error
-    _check_patterns(profile, path)
+    for pattern in profile.match:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise BadInput(f"profile {str(path)!r}, match {pattern!r}: {error}") from error
     if profile.chat_template is None:
         return profile
     template = path.parent / profile.chat_template
     if not template.is_file():
         raise BadInput(f"profile {str(path)!r}: there is no chat template {str(template)!r}")
     return profile.model_copy(update={"chat_template": template.resolve()})
-
-
-def _check_patterns(profile: ServingProfile, path: Path) -> None:
-    for pattern in profile.match:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise BadInput(f"profile {str(path)!r}, match {pattern!r}: {error}") from error

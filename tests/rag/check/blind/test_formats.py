@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any, cast
 
-from harness.engines.embedded.request import parse
+from harness.engines.embedded.request import ChatRequest, parse
 from harness.models.types import Model
 from harness.rag.check.blind.formats import answers_format, pairs_format, parts_format
 
@@ -30,7 +30,9 @@ def test_the_embedded_engine_takes_them() -> None:
             "messages": [{"role": "user", "content": "x"}],
             "response_format": form,
         }
-        schema: dict[str, Any] = json.loads(parse(json.dumps(body).encode()).schema_text() or "")
+        schema: dict[str, Any] = json.loads(
+            parse(json.dumps(body).encode(), ChatRequest).schema_text() or ""
+        )
         assert schema["type"] == "array"
     answers: Any = answers_format(local, 3)
     schema = answers["json_schema"]["schema"]

