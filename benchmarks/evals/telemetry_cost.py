@@ -22,7 +22,7 @@ from typing import Any
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from harness.core import signals, write_atomic
+from harness.core import tracing, write_atomic
 from harness.core.telemetry.logs import log_watcher
 from harness.core.telemetry.metrics import MetricsWatcher
 from harness.core.telemetry.spans import SpanWatcher
@@ -69,11 +69,11 @@ def main() -> None:
 def attempt(name: str) -> None:
     """The operations of one attempt."""
     facts = {"sample": name, "task": name, "epoch": 0, "model": "openai/x"}
-    with signals.operation("invoke_agent", "graph:react", **facts) as whole:
+    with tracing.operation("invoke_agent", "graph:react", **facts) as whole:
         for _ in range(3):
-            with signals.operation("chat", "x", **ASKED) as chat:
+            with tracing.operation("chat", "x", **ASKED) as chat:
                 chat.add(**ANSWERED)
-            with signals.operation("execute_tool", "python", call_id="c"):
+            with tracing.operation("execute_tool", "python", call_id="c"):
                 pass
         whole.add(outcome="pass", score=1.0)
 
@@ -83,17 +83,17 @@ def watched(way: str) -> Generator[None]:
     """Watch the block in one way."""
     with ExitStack() as stack:
         if way == "metrics":
-            stack.enter_context(signals.watching(MetricsWatcher()))
+            stack.enter_context(tracing.watching(MetricsWatcher()))
         elif way.startswith("log"):
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             log = log_watcher(Path(folder) / "log.jsonl", way.removeprefix("log "))
-            stack.enter_context(signals.watching(stack.enter_context(log)))
+            stack.enter_context(tracing.watching(stack.enter_context(log)))
         elif way == "spans":
             provider = TracerProvider()
             provider.add_span_processor(BatchSpanProcessor(Discarding()))
             stack.callback(provider.shutdown)
             watcher = SpanWatcher(provider.get_tracer("benchmark"))
-            stack.enter_context(signals.watching(watcher))
+            stack.enter_context(tracing.watching(watcher))
         yield
 
 

@@ -22,7 +22,7 @@ EXTRAS = {
     "gpu": "vllm",
     "ray": "ray",
     "math": "math_verify",
-    "otel": "opentelemetry",
+    "otel": "prometheus_client",
     "web": "fastapi",
 }
 

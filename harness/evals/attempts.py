@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
-from harness.core import Score, Task, digest, invalid, signals
+from harness.core import Score, Task, digest, invalid, tracing
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.suite import Suite
 from harness.evals.types import ItemRecord
@@ -61,7 +61,7 @@ class Attempts:
         workdir.mkdir(parents=True)
         started = time.monotonic()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with signals.operation("invoke_agent", self._plan.agent.spec, **facts) as watched:
+        with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as watched:
             try:
                 attempt, score = await self._attempt(task, name, epoch, workdir)
             finally:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import Task, Usage, signals
+from harness.core import Task, Usage, tracing
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import Knobs, controlled
@@ -100,7 +100,7 @@ async def run_eval(
         else:
             runner = await stack.enter_async_context(elsewhere)
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
-        stack.enter_context(signals.operation("run", out.name, **facts))
+        stack.enter_context(tracing.operation("run", out.name, **facts))
         todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
         pool = Pool(runner, todo, concurrency)
         sized = model.resize if isinstance(runner, Attempts) else runner.resize

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from harness.agents.types import AgentRun, SkillMode
-from harness.core import Task, Trajectory, Usage, Value, signals
+from harness.core import Task, Trajectory, Usage, Value, tracing
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Finished, stopped
@@ -155,8 +155,8 @@ class Elsewhere:
             ),
             work=out.absolute() / "work" if self.executor.shares_disk else None,
             events=events,
-            watched=signals.watched(),
-            content=signals.content_wanted(),
+            watched=tracing.watched(),
+            content=tracing.content_wanted(),
         )
 
 
@@ -185,7 +185,7 @@ class RemoteAttempts:
         """One attempt, in the worker that has the least to do."""
         name = attempt_id(task, epoch)
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with signals.operation("invoke_agent", self._agent, **facts) as watched:
+        with tracing.operation("invoke_agent", self._agent, **facts) as watched:
             value = {"task": task.model_dump(mode="json"), "epoch": epoch}
             try:
                 with self._retelling.part() as number:

@@ -17,8 +17,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from harness.core import signals
-from harness.core.signals import Operation
+from harness.core import tracing
+from harness.core.tracing import Operation
 from harness.fleet.channel import Channel, Gone, Methods
 from harness.models.types import Reply
 
@@ -118,9 +118,9 @@ class Retold:
         began_ns = min(max(int(value["at"]), around.began_ns), time.time_ns())
         operation = Operation(
             value["kind"], value["name"], value["facts"],
-            context.run(signals.current), began_ns=began_ns,
+            context.run(tracing.current), began_ns=began_ns,
         )  # fmt: skip
-        block = signals.retold(operation)
+        block = operation
         context.run(block.__enter__)
         self._open[value["number"]] = _Open(context, began_ns, operation, block)
 
@@ -138,7 +138,7 @@ class Retold:
     async def _noted(self, value: dict[str, Any]) -> None:
         context = self.context(value)
         if context is not None:
-            context.run(signals.note, value["name"], **value["facts"])
+            context.run(tracing.note, value["name"], **value["facts"])
 
     async def _warned(self, value: dict[str, Any]) -> None:
         logging.getLogger(value["logger"]).log(value["level"], "%s", value["message"])

@@ -17,8 +17,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import signals
-from harness.core.signals import Operation
+from harness.core import tracing
+from harness.core.tracing import Operation, Watcher
 from harness.fleet.channel import Channel
 
 _KINDS = ("chat", "execute_tool")
@@ -40,14 +40,14 @@ def place() -> dict[str, int | None] | None:
 
     None if nobody watches.
     """
-    return _place(signals.current()) if signals.watched() else None
+    return _place(tracing.current()) if tracing.watched() else None
 
 
 def _place(operation: Operation | None) -> dict[str, int | None]:
     return {"part": _PART.get(), "within": None if operation is None else operation.number}
 
 
-class Teller:
+class Teller(Watcher):
     """Tells the driver of operations; from threads, too.
 
     Args:
@@ -61,7 +61,7 @@ class Teller:
         self._thread = threading.get_ident()
 
     def began(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         if operation.kind in _KINDS:
             self.tell(
                 "began",
@@ -70,7 +70,7 @@ class Teller:
             )  # fmt: skip
 
     def ended(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         if operation.kind not in _KINDS:
             return
         said = {key: _plain(value) for key, value in operation.content.items()}
@@ -83,7 +83,7 @@ class Teller:
         )  # fmt: skip
 
     def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         self.tell("noted", name=name, facts=facts, **_place(operation))
 
     def tell(self, what: str, **value: Any) -> None:
@@ -120,7 +120,7 @@ def telling(channel: Channel, *, content: bool) -> Generator[None]:
     warnings = _Warnings(teller)
     logger.addHandler(warnings)
     try:
-        with signals.watching(teller):
+        with tracing.watching(teller):
             yield
     finally:
         logger.removeHandler(warnings)

@@ -9,7 +9,7 @@ import time
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Unreachable, Usage, signals
+from harness.core import BadInput, Unreachable, Usage, tracing
 from harness.models import retry
 from harness.models.budget import Budget, Reservation, Spend
 from harness.models.calls import CallStore
@@ -182,7 +182,7 @@ class ChatModel:
             raise fault.error
         if asked_s:
             self._gate.refused(asked_s)
-        signals.note("retry", attempt=attempt, error=type(fault.error).__name__, spec=self.spec)
+        tracing.note("retry", attempt=attempt, error=type(fault.error).__name__, spec=self.spec)
         with waiting():
             await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.core import signals
+from harness.core import tracing
 from harness.models.endpoints import Endpoint
 from harness.models.types import Reply, Role
 from harness.models.wire import Body
@@ -25,22 +25,22 @@ _SETTINGS = (
 
 def chatting(
     endpoint: Endpoint, body: Body, call_id: str, role: Role
-) -> AbstractContextManager[signals.Told]:
+) -> AbstractContextManager[tracing.Block]:
     """A model call as an operation, a block."""
-    if not signals.watched():
-        return signals.operation("chat", "")
+    if not tracing.watched():
+        return tracing.operation("chat", "")
     facts: dict[str, Any] = {name: body[name] for name in _SETTINGS if body.get(name) is not None}
     where = urlsplit(endpoint.urls[0])
     if endpoint.app is None and len(endpoint.urls) == 1 and where.hostname:
         facts |= {"host": where.hostname, "port": where.port or _port(where.scheme)}
-    return signals.operation(
+    return tracing.operation(
         "chat", endpoint.model, call_id=call_id, role=role, provider=endpoint.kind, **facts
     )
 
 
-def answered(chat: signals.Told, body: Body, reply: Reply) -> Reply:
+def answered(chat: tracing.Block, body: Body, reply: Reply) -> Reply:
     """Tell what a call came back with."""
-    if signals.watched():
+    if tracing.watched():
         usage = reply.usage
         chat.add(
             input_tokens=usage.prompt_tokens,

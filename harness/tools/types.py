@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core import signals
+from harness.core import tracing
 from harness.sandbox import Limits, Sandbox
 
 Arguments = dict[str, JsonValue]
@@ -58,7 +58,7 @@ class Tool:
         Raises:
             ToolArgumentError: if the arguments do not fit.
         """
-        with signals.operation("execute_tool", self.name, call_id=call_id) as watched:
+        with tracing.operation("execute_tool", self.name, call_id=call_id) as watched:
             found = await self.run(arguments, bench)
             watched.say(arguments=arguments, result=found)
             return found

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, signals
-from harness.core.signals import Operation
+from harness.core import BadInput, tracing
+from harness.core.tracing import Operation, Watcher
 from harness.fleet import Channel, Retelling, part, relay_service, telling
 from harness.fleet.relay import RelayedModel
 from harness.models import CallStore, ChatModel, open_model
@@ -21,7 +21,7 @@ from tests.fleet.test_channel import connected
 SAID = {"content": "What is the total?"}
 
 
-class Heard:
+class Heard(Watcher):
     """Keeps what it is told; looks at what was said."""
 
     content = True
@@ -62,7 +62,7 @@ def test_operations_stand_where_they_were_handed_out_and_those_of_the_dead_fail(
         async with connected({}, {}) as (driver, worker):
             retelling = Retelling(wanted=True)
             driver.methods = retelling.of(driver).methods()
-            with signals.operation("invoke_agent", "a"), retelling.part() as number:
+            with tracing.operation("invoke_agent", "a"), retelling.part() as number:
                 assert number is not None
                 worker.tell("began", told(1, "tool", part=number, at=7))
                 worker.tell("began", told(2, "call", part=number, within=1))
@@ -76,7 +76,7 @@ def test_operations_stand_where_they_were_handed_out_and_those_of_the_dead_fail(
                 await driver.closed
                 await asyncio.sleep(0)
 
-    with signals.watching(heard):
+    with tracing.watching(heard):
         asyncio.run(main())
     assert heard.events == [
         "+a", "+tool", "+call", "!retry in call", "-call OddError", "+last", "-last Gone",
@@ -106,17 +106,17 @@ def test_a_worker_tells_calls_and_tools_and_where_they_belong() -> None:
                 name: keep(name) for name in ("began", "ended", "noted", "warned")
             }  # fmt: skip
             with telling(worker, content=False), part(5):
-                using = signals.operation("execute_tool", "python", call_id="c")
-                with signals.operation("invoke_agent", "a"), pytest.raises(BadInput), using as tool:
-                    signals.note("retry", attempt=1)
+                using = tracing.operation("execute_tool", "python", call_id="c")
+                with tracing.operation("invoke_agent", "a"), pytest.raises(BadInput), using as tool:
+                    tracing.note("retry", attempt=1)
                     tool.say(result="secret")
                     raise BadInput("secret")
-                thread = threading.Thread(target=lambda: signals.note("aside"))
+                thread = threading.Thread(target=lambda: tracing.note("aside"))
                 thread.start()
                 thread.join()
                 logging.getLogger("harness.models").warning("about %s", "something")
                 logging.getLogger("harness.models").info("nothing")
-            signals.note("unheard")
+            tracing.note("unheard")
             await asyncio.sleep(0.05)
 
     asyncio.run(main())
@@ -138,7 +138,7 @@ def test_a_call_that_the_driver_answers_stands_where_the_worker_asked() -> None:
         told_of = retelling.of(driver)
         driver.methods = {**told_of.methods(), **relay_service(model, told_of.context)}
         relayed, messages = RelayedModel(worker, model.spec, True), [{"role": "user"} | SAID]
-        with signals.operation("invoke_agent", "a"), retelling.part() as number:
+        with tracing.operation("invoke_agent", "a"), retelling.part() as number:
             elsewhere = contextvars.Context()  # as in the worker: what is asked says where
             with part(number):
                 await relayed.complete(messages)
@@ -157,7 +157,7 @@ def test_a_call_that_the_driver_answers_stands_where_the_worker_asked() -> None:
                 await asked(driver, worker, model)
             await model.aclose()
 
-    with signals.watching(heard):
+    with tracing.watching(heard):
         asyncio.run(main())
     assert heard.events == [
         "+a",

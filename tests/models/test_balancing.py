@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.signals import watching
+from harness.core.tracing import watching
 from harness.models import open_model, parse_spec
 from harness.models.balancing import BOUND, FLOOR, Balancer, prefix_of
 from harness.models.endpoints import resolve

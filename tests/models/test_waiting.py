@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from harness.core import Usage
-from harness.core.signals import operation, watching
+from harness.core.tracing import operation, watching
 from harness.models import open_model
 from harness.models.concurrency import Slots
 from harness.models.gateway import open_gateway

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.core.signals import Operation
+from harness.core.tracing import Operation, Watcher
 
 
-class Seen:
+class Seen(Watcher):
     """What was watched.
 
     Attributes:
         operations: that have ended, in that order.
-        content: see :class:`harness.core.signals.Watcher`.
+        content: see :class:`harness.core.tracing.Watcher`.
     """
-
-    content = False
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []

@@ -1,4 +1,4 @@
-"""One JSON object a line: what happened, with the ids of run, sample and call; nothing said."""
+"""One JSON object a line: what happened, with the ids of run, sample and call, never its text."""
 
 from __future__ import annotations
 
@@ -13,58 +13,55 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput
+from harness.core.errors import BadInput
 from harness.core.redaction import redact
-from harness.core.signals import Operation
-from harness.core.telemetry.names import name_of
+from harness.core.tracing import Operation, Watcher
 
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class LogWatcher:
+class LogWatcher(Watcher):
     """Writes operations, and what the program warns of, to a file.
 
     `info` has runs and attempts; `debug` their beginnings, and every call. A file that cannot be
     written any more is given up with one line on stderr: a run is worth more than its log.
     """
 
-    content = False
-
     def __init__(self, file: FileIO, level: str) -> None:
         self._file, self._least = file, LEVELS.index(level)
         self._lock = threading.Lock()
 
     def began(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         level = "info" if operation.kind == "run" else "debug"
         if self._wants(level):
-            self.write(level, f"{operation.kind} began", _of(operation))
+            self.write(level, f"{operation.kind} began", _facts(operation))
 
     def ended(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         level = "info" if operation.kind in ("run", "invoke_agent") else "debug"
         if operation.error is not None or operation.facts.get("outcome") == "invalid":
             level = "warning"
         if not self._wants(level):
             return
-        facts = _of(operation) | {"seconds": round(operation.seconds, 6)}
+        facts = _facts(operation) | {"seconds": round(operation.seconds, 6)}
         if operation.error is not None:
             facts["error"] = type(operation.error).__name__
         self.write(level, f"{operation.kind} ended", facts)
 
     def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
-        self.write("warning", name, (_ids(operation) if operation else {}) | facts)
+        """See :class:`harness.core.tracing.Watcher`."""
+        self.write("warning", name, _ids(operation) | facts)
 
     def _wants(self, level: str) -> bool:
         return LEVELS.index(level) >= self._least
 
     def write(self, level: str, event: str, facts: dict[str, Any]) -> None:
-        """Write a line, if its level is high enough; texts from outside are redacted before."""
+        """Write a line, if its level is high enough; callers redact texts from outside."""
         if not self._wants(level):
             return
-        at = datetime.now(UTC).isoformat(timespec="microseconds")
-        row = {"time": at, "level": level, "event": event, **facts}
+        time = datetime.now(UTC).isoformat(timespec="microseconds")
+        row = {"time": time, "level": level, "event": event, **facts}
         line = json.dumps(row, ensure_ascii=False, default=str)
         with self._lock:
             try:
@@ -83,9 +80,8 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = record.levelname.lower()
-        known = level if level in LEVELS else "error"
         facts = {"logger": record.name, "message": redact(record.getMessage())}
-        self._watcher.write(known, "log", facts)
+        self._watcher.write(level if level in LEVELS else "error", "log", facts)
 
 
 @contextmanager
@@ -107,7 +103,7 @@ def log_watcher(path: Path, level: str = "info") -> Generator[LogWatcher]:
         watcher = LogWatcher(file, level)
         handlers: list[logging.Handler] = [_Warnings(watcher)]
         if logging.lastResort is not None and not logger.hasHandlers():
-            handlers.append(logging.lastResort)  # warnings go on standing on stderr, too
+            handlers.append(logging.lastResort)  # warnings appear on stderr, too, as before
         for handler in handlers:
             logger.addHandler(handler)
         try:
@@ -117,20 +113,22 @@ def log_watcher(path: Path, level: str = "info") -> Generator[LogWatcher]:
                 logger.removeHandler(handler)
 
 
-def _ids(operation: Operation) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if (run := operation.within("run")) is not None:
-        found["run"] = run.name
-    if (attempt := operation.within("invoke_agent")) is not None:
-        found["sample"] = attempt.facts["sample"]
-    if (call := operation.within("chat")) is not None:
-        found["call"] = call.facts["call_id"]
-    return found
+def _ids(operation: Operation | None) -> dict[str, Any]:
+    ids: dict[str, Any] = {}
+    while operation is not None:  # the nearest of each kind counts
+        if operation.kind == "run":
+            ids.setdefault("run", operation.name)
+        elif operation.kind == "invoke_agent":
+            ids.setdefault("sample", operation.facts["sample"])
+        elif operation.kind == "chat":
+            ids.setdefault("call", operation.facts["call_id"])
+        operation = operation.parent
+    return {name: ids[name] for name in ("run", "sample", "call") if name in ids}
 
 
-def _of(operation: Operation) -> dict[str, Any]:
+def _facts(operation: Operation) -> dict[str, Any]:
     facts = {key: value for key, value in operation.facts.items() if key != "call_id"}
-    name = {} if operation.kind == "run" else {"name": name_of(operation)}
+    name = {} if operation.kind == "run" else {"name": operation.label}
     if operation.kind == "execute_tool":
         name["tool_call"] = operation.facts["call_id"]
     return _ids(operation) | name | facts

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from harness.core import BadInput
+from harness.core.errors import BadInput
 from harness.core.redaction import redact
-from harness.core.signals import Operation
-from harness.core.telemetry.contents import input_messages, output_messages
-from harness.core.telemetry.names import name_of
+from harness.core.tracing import Operation, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -57,7 +56,7 @@ _FACTS = {
 _NAMED = {"invoke_agent": "gen_ai.agent.name", "chat": "gen_ai.request.model"}
 
 
-class SpanWatcher:
+class SpanWatcher(Watcher):
     """Makes spans of operations; the current span of OpenTelemetry is set within each.
 
     Args:
@@ -70,7 +69,7 @@ class SpanWatcher:
         self._open: dict[Operation, tuple[Span, Any]] = {}
 
     def began(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         from opentelemetry import context
         from opentelemetry.trace import SpanKind, set_span_in_context
 
@@ -78,7 +77,7 @@ class SpanWatcher:
             return  # of 100,000 attempts in one trace no viewer shows any
         kind = SpanKind.CLIENT if operation.kind == "chat" else SpanKind.INTERNAL
         span = self._tracer.start_span(
-            f"{operation.kind} {name_of(operation)}",
+            f"{operation.kind} {operation.label}",
             kind=kind,
             attributes=_first(operation),
             start_time=operation.began_ns,
@@ -86,7 +85,7 @@ class SpanWatcher:
         self._open[operation] = span, context.attach(set_span_in_context(span))
 
     def ended(self, operation: Operation) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         from opentelemetry import context
         from opentelemetry.trace import StatusCode
 
@@ -94,7 +93,7 @@ class SpanWatcher:
         if span is None:
             return
         context.detach(token)  # pyright: ignore[reportArgumentType]  # set where there is a span
-        span.set_attributes(_known(operation.facts))
+        span.set_attributes(_attributes(operation.facts))
         if (reason := operation.facts.get("finish_reason")) is not None:
             span.set_attribute("gen_ai.response.finish_reasons", [str(reason)])
         if operation.error is not None:
@@ -105,56 +104,100 @@ class SpanWatcher:
         span.end(operation.ended_ns)
 
     def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
-        """See :class:`harness.core.signals.Watcher`."""
+        """See :class:`harness.core.tracing.Watcher`."""
         if operation in self._open:
-            told = {f"harness.{key}": value for key, value in facts.items()}
-            self._open[operation][0].add_event(f"harness.{name}", told)
+            attributes = {f"harness.{key}": value for key, value in facts.items()}
+            self._open[operation][0].add_event(f"harness.{name}", attributes)
 
 
 def _first(operation: Operation) -> dict[str, Any]:
     """What a sampler may decide by, which must be known when a span begins."""
     named = _NAMED.get(operation.kind, "gen_ai.tool.name")
-    found: dict[str, Any] = {"gen_ai.operation.name": operation.kind, named: name_of(operation)}
+    first: dict[str, Any] = {"gen_ai.operation.name": operation.kind, named: operation.label}
     if operation.kind == "execute_tool":
-        found["gen_ai.tool.type"] = "function"
+        first["gen_ai.tool.type"] = "function"
         if operation.facts.get("call_id"):
-            found["gen_ai.tool.call.id"] = operation.facts["call_id"]
+            first["gen_ai.tool.call.id"] = operation.facts["call_id"]
     else:
-        found["gen_ai.provider.name"] = operation.facts.get("provider", "harness")
+        first["gen_ai.provider.name"] = operation.facts.get("provider", "harness")
     if operation.kind == "chat":
-        found["harness.call.id"] = operation.facts["call_id"]
+        first["harness.call.id"] = operation.facts["call_id"]
     run, attempt = operation.within("run"), operation.within("invoke_agent")
     if run is not None:
-        found["harness.run.id"] = run.name
+        first["harness.run.id"] = run.name
     if attempt is not None:
         sample = attempt.facts["sample"]
-        found["gen_ai.conversation.id"] = f"{run.name}/{sample}" if run else sample
-    return found | _known(operation.facts)
+        first["gen_ai.conversation.id"] = f"{run.name}/{sample}" if run else sample
+    return first | _attributes(operation.facts)
 
 
-def _known(facts: dict[str, Any]) -> dict[str, Any]:
+def _attributes(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         _FACTS[key]: value for key, value in facts.items() if key in _FACTS and value is not None
     }
 
 
 def _content(operation: Operation) -> dict[str, str]:
-    said = operation.content
-    if operation.kind == "chat" and "reply" in said:
+    content = operation.content
+    if operation.kind == "chat" and "reply" in content:
         return {
-            "gen_ai.input.messages": _text(input_messages(said["messages"])),
-            "gen_ai.output.messages": _text(output_messages(said["reply"])),
+            "gen_ai.input.messages": _text(_input_messages(content["messages"])),
+            "gen_ai.output.messages": _text(_output_messages(content["reply"])),
         }
-    if operation.kind == "execute_tool" and said:
+    if operation.kind == "execute_tool" and content:
         return {
-            "gen_ai.tool.call.arguments": _text(said["arguments"]),
-            "gen_ai.tool.call.result": redact(str(said["result"])),
+            "gen_ai.tool.call.arguments": _text(content["arguments"]),
+            "gen_ai.tool.call.result": redact(str(content["result"])),
         }
     return {}
 
 
 def _text(value: Any) -> str:
     return redact(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _input_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages of the OpenAI API as OpenTelemetry's roles and parts; images are left out."""
+    converted: list[dict[str, Any]] = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        parts = [
+            {"type": "text", "content": part["text"]}
+            if part.get("type") == "text"
+            else {"type": str(part.get("type")), "content": "[left out]"}
+            for part in cast("list[dict[str, Any]]", content or [])
+        ]
+        if message["role"] == "tool":
+            text = "\n".join(part["content"] for part in parts)
+            answer = {"type": "tool_call_response", "id": message.get("tool_call_id")}
+            parts = [{**answer, "response": text}]
+        parts += [
+            _call(call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in message.get("tool_calls") or ()
+        ]
+        converted.append({"role": message["role"], "parts": parts})
+    return converted
+
+
+def _output_messages(reply: Any) -> list[dict[str, Any]]:
+    """The same of a :class:`harness.models.types.Reply`."""
+    parts: list[dict[str, Any]] = []
+    if reply.reasoning:
+        parts.append({"type": "reasoning", "content": reply.reasoning})
+    if reply.text:
+        parts.append({"type": "text", "content": reply.text})
+    parts += [_call(call.id, call.name, call.arguments) for call in reply.tool_calls]
+    return [{"role": "assistant", "parts": parts, "finish_reason": reply.finish_reason}]
+
+
+def _call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(arguments)
+    except ValueError:
+        parsed = arguments
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed}
 
 
 @contextmanager
@@ -169,33 +212,29 @@ def span_watcher() -> Generator[SpanWatcher]:
     """
     try:
         from opentelemetry import trace
+        from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         raise BadInput(_NOT_INSTALLED) from error
     import harness
 
     present = trace.get_tracer_provider()
-    own = None if isinstance(present, TracerProvider) else _provider()
+    own: TracerProvider | None = None
+    if not isinstance(present, TracerProvider):
+        named = "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        named = named or bool(os.environ.get("OTEL_SERVICE_NAME"))
+        resource = Resource.create({} if named else {"service.name": "agent-skill-harness"})
+        own = TracerProvider(resource=resource)
+        own.add_span_processor(BatchSpanProcessor(_exporter()))
     tracer = (own or present).get_tracer("harness", harness.__version__)
+    captured = os.environ.get(CAPTURE_VARIABLE, "").strip().lower()
     try:
-        yield SpanWatcher(tracer, content=_captured())
+        yield SpanWatcher(tracer, content=captured in ("true", "span_only", "span_and_event"))
     finally:
         if own is not None:
             own.force_flush(FLUSH_MS)
             own.shutdown()
-
-
-def _provider() -> Any:
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    named = "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    named = named or bool(os.environ.get("OTEL_SERVICE_NAME"))
-    resource = Resource.create({} if named else {"service.name": "agent-skill-harness"})
-    provider = TracerProvider(resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(_exporter()))
-    return provider
 
 
 def _exporter() -> Any:
@@ -223,8 +262,3 @@ def _exporter() -> Any:
     except ImportError as error:
         raise BadInput(_NOT_INSTALLED) from error
     return OTLPSpanExporter()
-
-
-def _captured() -> bool:
-    value = os.environ.get(CAPTURE_VARIABLE, "").strip().lower()
-    return value in ("true", "span_only", "span_and_event")

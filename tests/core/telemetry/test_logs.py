@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, signals
+from harness.core import BadInput, tracing
 from harness.core.telemetry import telemetry
 from tests.core.telemetry.collector import SECRET_WORD, evaluated
 from tests.models.http_server import completion, error
@@ -88,9 +88,9 @@ def test_a_log_that_fails_ends_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_file_that_cannot_be_opened_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="log"), telemetry(log=tmp_path):
         pass
-    assert not signals.watched()
+    assert not tracing.watched()
 
 
 def test_an_operation_of_nobody_costs_next_to_nothing() -> None:
-    assert signals.operation("chat", "m", a=1) is signals.operation("execute_tool", "t")
-    signals.note("retry", attempt=1)
+    assert tracing.operation("chat", "m", a=1) is tracing.operation("execute_tool", "t")
+    tracing.note("retry", attempt=1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from harness.core import BadInput, signals
+from harness.core import BadInput, tracing
 from harness.core.telemetry import telemetry
 from tests.core.telemetry.collector import evaluated, tool_user
 from tests.models.http_server import Answer, completion, error
@@ -115,4 +115,4 @@ def test_a_port_that_is_taken_is_bad_input() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match=f"--metrics {port}"), telemetry(metrics=port):
             pass
-    assert not signals.watched()
+    assert not tracing.watched()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from harness.core import BadInput, signals
+from harness.core import BadInput, tracing
 from harness.core.telemetry import spans_asked, telemetry, telemetry_by_variables
 from harness.core.telemetry.spans import CAPTURE_VARIABLE
 from tests.core.telemetry.collector import (
@@ -183,7 +183,7 @@ def test_a_missing_exporter_stops_no_command(
     module = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
     monkeypatch.setitem(sys.modules, module, None)
     with telemetry_by_variables():
-        assert not signals.watched()
+        assert not tracing.watched()
     assert "no spans are sent: spans need OpenTelemetry" in capsys.readouterr().err
 
 
@@ -191,15 +191,15 @@ def test_an_empty_protocol_is_the_usual_one(
     collected: Collected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")
-    with telemetry(otel=True), signals.operation("chat", "m", call_id="c"):
+    with telemetry(otel=True), tracing.operation("chat", "m", call_id="c"):
         pass
     assert len(collected.of("chat")) == 1
 
 
 def test_nothing_is_left_behind(collected: Collected) -> None:
     with telemetry(otel=True):
-        assert signals.watched()
-    assert not signals.watched()
+        assert tracing.watched()
+    assert not tracing.watched()
 
 
 def _children(collected: Collected, parent: Span) -> list[str]:

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness.core import signals
-from harness.core.signals import Operation
+from harness.core import tracing
+from harness.core.tracing import Operation, Watcher
 
 
-class Listed:
+class Listed(Watcher):
     """Writes down what it is told."""
-
-    content = False
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -43,9 +41,9 @@ def test_operations_nest_in_tasks_side_by_side() -> None:
     parents: dict[str, str] = {}
 
     async def attempt(name: str) -> None:
-        with signals.operation("invoke_agent", name):
+        with tracing.operation("invoke_agent", name):
             await asyncio.sleep(0)
-            with signals.operation("chat", f"{name}-call") as call:
+            with tracing.operation("chat", f"{name}-call") as call:
                 await asyncio.sleep(0)
                 assert isinstance(call, Operation)
                 found = call.within("invoke_agent")
@@ -53,39 +51,39 @@ def test_operations_nest_in_tasks_side_by_side() -> None:
                 parents[call.name] = found.name
 
     async def run() -> None:
-        with signals.operation("run", "r"):
+        with tracing.operation("run", "r"):
             await asyncio.gather(*(attempt(name) for name in ("a", "b", "c")))
 
-    with signals.watching(Listed()):
+    with tracing.watching(Listed()):
         asyncio.run(run())
     assert parents == {"a-call": "a", "b-call": "b", "c-call": "c"}
 
 
 def test_errors_pass_through_and_are_told() -> None:
     listed = Listed()
-    with signals.watching(listed), pytest.raises(ValueError, match="x"), _chat():
-        signals.note("retry")
+    with tracing.watching(listed), pytest.raises(ValueError, match="x"), _chat():
+        tracing.note("retry")
         raise ValueError("x")
-    signals.note("nobody hears this")
+    tracing.note("nobody hears this")
     assert listed.told == ["+m", "!retry in m", "-m ValueError"]
 
 
 @contextmanager
 def _chat() -> Generator[None]:
-    with signals.operation("chat", "m"):
+    with tracing.operation("chat", "m"):
         yield
 
 
 def test_a_watcher_that_fails_is_told_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
     failing, listed = Failing(), Listed()
     with (
-        caplog.at_level(logging.WARNING), signals.watching(failing), signals.watching(listed),
-        signals.operation("run", "around"),
+        caplog.at_level(logging.WARNING), tracing.watching(failing), tracing.watching(listed),
+        tracing.operation("run", "around"),
     ):  # fmt: skip
         for name in ("a", "b"):
-            with signals.operation("chat", name):
+            with tracing.operation("chat", name):
                 pass
     assert failing.told == ["+around", "+a", "-a"]
     assert listed.told == ["+around", "+a", "-a", "+b", "-b", "-around"]
     assert "Failing failed and watches no more" in caplog.text
-    assert not signals.watched()
+    assert not tracing.watched()
