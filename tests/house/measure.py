@@ -26,6 +26,17 @@ VAGUE = frozenset(_VAGUE.split())
 """Names that say nothing."""
 
 
+GOALS = {
+    "statements": 40_000,
+    "vague names, percent": 0.5,
+    "private functions used once, percent": 50.0,
+    "files in the fullest folder": 15,
+    "lines of the longest file": 400,
+    "source statements per test statement": 2.45,
+}
+"""A ratchet does not fall below its goal: within it there is room to write."""
+
+
 def sources(*roots: str) -> Iterator[tuple[Path, ast.Module]]:
     """Python files below folders of the repository, with their syntax trees."""
     for root in roots:
@@ -92,13 +103,21 @@ def ratchets() -> dict[str, float]:
 def main() -> None:
     """Show the figures; with `--lower`, write those that have fallen."""
     from tests.house.one_of_each import places
+    from tests.house.ways import WAYS, walk
 
     limits = ratchets()
     measured = figures() | {f"places that {kind}": len(rows) for kind, rows in places().items()}
+    for name in WAYS:
+        entered, imported = walk(name)
+        measured[f"files entered: {name}"] = len(entered)
+        measured[f"modules imported: {name}"] = imported
     for name, figure in measured.items():
         print(f"{name}: {figure:g} (at most {limits.get(name, figure):g})")
     if "--lower" in sys.argv:
-        lowered = {name: min(f, limits.get(name, f)) for name, f in measured.items()}
+        lowered = {
+            name: max(GOALS.get(name, 0), min(figure, limits.get(name, figure)))
+            for name, figure in measured.items()
+        }
         RATCHETS.write_text(json.dumps(lowered, indent=2) + "\n")
 
 
