@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.plugins import load, plugins
-from harness.evals.compare import RunComparison, compare_runs
-from harness.evals.dryrun import plan_evaluation
-from harness.evals.session import EvalSettings, run_evaluation
-from harness.evals.types import EvalReport
+from harness.evals import (
+    EvalReport,
+    EvalSettings,
+    RunComparison,
+    compare_runs,
+    plan_evaluation,
+    run_evaluation,
+)
 from harness.evolve import EvolveResult, EvolveSettings, run_evolution
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from harness.core import AgentInfo, Step, Trajectory, write_atomic
 from harness.core.rundir import RunWriter
 from harness.debug import Debugger
 from harness.debug.web import Library, open_page, open_view
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 
 SIZES = (200, 5000)
 SAMPLES = (500, 5000)

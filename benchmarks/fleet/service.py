@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.reports import report
 from harness.core import Trajectory, Usage, digest
 from harness.core.rundir import RunWriter
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.fleet import CallService, Channel, LocalExecutor, Methods, Work, open_fleet
 from harness.fleet.calls import SharedCalls
 from harness.models import Budget, CallStore, Spend

@@ -11,7 +11,7 @@ from harness.cli.shared import emit, json_option
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
-    from harness.evals.compare import RunComparison
+    from harness.evals import RunComparison
 
 MOST = 12
 """Attempts that are named of each kind."""
@@ -28,7 +28,7 @@ def compare(runs: tuple[Path, ...], margin: float | None, as_json: bool) -> None
 
     Example: harness compare runs/before runs/after --fail-if-worse 0.02
     """
-    from harness.evals.compare import compare_runs
+    from harness.evals import compare_runs
 
     if len(runs) < 2:
         raise click.UsageError(f"expected two or more runs, got {len(runs)}")

@@ -25,9 +25,7 @@ from harness.cli.worker_options import worker_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from harness.evals.reuse import Step
-    from harness.evals.runner import Tally
-    from harness.evals.types import EvalReport
+    from harness.evals import EvalReport, Step, Tally
     from harness.stats import Repeated
 
 
@@ -92,7 +90,7 @@ def evaluate() -> None:
 )
 @click.option("--sample", help="Run this task only, and print its events as they happen.")
 @click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
-@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
+@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
 @click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")
@@ -155,7 +153,7 @@ def run_suite(
             raise click.Abort from error
         raise
     if junit is not None:
-        from harness.evals.junit import write_junit
+        from harness.evals.report import write_junit
 
         write_junit([run.with_name(report.run) for report in reports], junit)
     emit(
@@ -170,7 +168,7 @@ def run_suite(
 def _reasons(run: Path) -> str:
     from collections import Counter
 
-    from harness.evals.session import records
+    from harness.evals import records
 
     counts = Counter(item.reason[:300] for item in records(run) if item.outcome == "invalid")
     lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
@@ -201,7 +199,7 @@ def tally_progress() -> Callable[[str, Tally], None]:
 
 
 def _show_steps(steps: list[Step]) -> None:
-    from harness.evals.begin import counted
+    from harness.evals.reuse import counted
 
     click.echo(counted(steps), err=True)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.shared import dollars, emit
 
 if TYPE_CHECKING:
-    from harness.evals.settings import EvalSettings
+    from harness.evals import EvalSettings
 
 MOST = 40
 
 
 def show_plan(settings: EvalSettings, as_json: bool) -> None:
     """Print what a run would do, and attempt by attempt what holds of an earlier run."""
-    from harness.evals.dryrun import plan_evaluation
+    from harness.evals import plan_evaluation
 
     plan = plan_evaluation(settings)
     told = {key: value for key, value in plan.items() if key not in ("steps", "estimate")}
@@ -41,8 +41,8 @@ def estimate_lines(one: dict[str, Any]) -> list[str]:
 
 
 def _steps(steps: list[dict[str, str]]) -> list[str]:
-    from harness.evals.begin import counted
-    from harness.evals.reuse import Step
+    from harness.evals import Step
+    from harness.evals.reuse import counted
 
     rows = [f"  {one['action']:8}{one['id']}  {one['why']}" for one in steps[:MOST]]
     more = len(steps) - MOST

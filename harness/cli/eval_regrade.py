@@ -41,8 +41,7 @@ def regrade_run(
     Example: harness eval regrade runs/eval-20261121-045501-9f3a
     """
     from harness.cli.eval import tally_progress
-    from harness.evals.regrade import regrade_folder
-    from harness.evals.settings import WorkerSettings
+    from harness.evals import WorkerSettings, regrade_folder
 
     target = out or run.with_name(run.name + "-regraded")
     show = tally_progress()

@@ -70,4 +70,5 @@ from .trajectory import (
     Trajectory as Trajectory,
 )
 from .usage import Usage as Usage
+from .values import Option as Option
 from .values import Value as Value

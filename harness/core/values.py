@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 
@@ -20,3 +24,24 @@ def first_fault(error: ValidationError, whole: str = "document") -> str:
     """
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc']) or whole}: {first['msg']}"
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a field of settings is given on the command line: `Annotated[int, Option("Help.")]`.
+
+    Attributes:
+        help: one sentence, for `--help` and the reference page.
+        names: such as `--model`, where that is not the field's own name.
+        metavar: in place of the type's.
+        choices: where the field's type does not list them.
+        callback: a click callback that turns the words into the field's value.
+        show_default: whether the help states the default.
+    """
+
+    help: str = ""
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    choices: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
+    callback: Callable[..., Any] | None = None
+    show_default: bool = True

@@ -6,22 +6,23 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
 from harness.core import Score, Task, digest, invalid, tracing
 from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.regrade import FamilyOf
+from harness.evals.report import ItemRecord
 from harness.evals.suite import Suite
-from harness.evals.types import ItemRecord
+from harness.evals.workers import EventHook, Finished
 from harness.models.limits import LimitedModel, LiveLimits
 from harness.models.types import Model
 from harness.sandbox import Sandbox
 from harness.tasks import leaves_workbook
-from harness.tasks.types import Family
 
 if TYPE_CHECKING:
     from harness.models.gateway import Gateway
@@ -31,10 +32,10 @@ SPREADSHEET_OUTPUT = "output.xlsx"
 
 
 class Attempts:
-    """Runs single attempts; holds what they share.
+    """Makes attempts in this process.
 
     Attributes:
-        limits: of every attempt; others hold from the next call on, also of attempts under way.
+        limits: of every attempt; a change holds from the next call on, also of attempts under way.
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class Attempts:
         out: Path,
         model: Model,
         sandbox: Sandbox | None,
-        family: Callable[[Task], Family],
-        on_event: Callable[[dict[str, Any]], None] | None,
+        family: FamilyOf,
+        on_event: EventHook | None,
         gateway: Gateway | None,
     ) -> None:
         self._plan, self._model, self._gateway = plan, model, gateway
@@ -52,8 +53,13 @@ class Attempts:
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
         self.limits = LiveLimits(plan.limits)
 
-    async def run(self, task: Task, epoch: int) -> tuple[ItemRecord, AgentRun | None]:
-        """One attempt in a fresh work folder, which is removed when it was scored."""
+    def resize(self, concurrency: int) -> None:
+        """Allow that many model calls in flight from now on."""
+        if (resize := getattr(self._model, "resize", None)) is not None:
+            resize(concurrency)
+
+    async def run(self, task: Task, epoch: int) -> Finished:
+        """One attempt in a fresh work folder, which is removed once it is scored."""
         name = attempt_id(task, epoch)
         folder = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80]
         workdir = self._out / "work" / f"{folder}-{digest(name)[:8]}"
@@ -61,12 +67,12 @@ class Attempts:
         workdir.mkdir(parents=True)
         started = time.monotonic()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as watched:
+        with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
             try:
                 attempt, score = await self._attempt(task, name, epoch, workdir)
             finally:
                 shutil.rmtree(workdir, ignore_errors=True)
-            watched.add(outcome=score.outcome, score=score.value)
+            operation.add(outcome=score.outcome, score=score.value)
         usage = attempt.usage.model_copy(update={"seconds": time.monotonic() - started})
         item = ItemRecord(
             id=name,
@@ -80,23 +86,35 @@ class Attempts:
             stratum=str(task.meta.get("stratum", "")),
             detail=score.detail,
         )
-        return item, _with_score(attempt, task, score)
+        # Analysts look for the judgement in the trajectory.
+        extra = dict(attempt.trajectory.extra or {})
+        extra["harness"] = {
+            **attempt.trajectory.harness,
+            "task_id": task.id,
+            "task": {"prompt": task.prompt, **task.meta},
+            "outcome": score.outcome,
+            "score": score.value,
+            "reason": score.reason,
+            "answer": attempt.answer,
+        }
+        trajectory = attempt.trajectory.model_copy(update={"extra": extra})
+        return item, replace(attempt, trajectory=trajectory)
 
     async def _attempt(
         self, task: Task, name: str, epoch: int, workdir: Path
     ) -> tuple[AgentRun, Score]:
-        base = self._plan.suite.base
-        family = self._family(task)
+        plan = self._plan
+        base, family = plan.suite.base, self._family(task)
         model = LimitedModel(self._model, self.limits)
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
         sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
         context = attempt_context(
-            self._plan.suite.suite,
+            plan.suite.suite,
             task,
             model,
-            seed=self._plan.seed + epoch,
-            skill=self._plan.skill,
-            skill_mode=self._plan.skill_mode,
+            seed=plan.seed + epoch,
+            skill=plan.skill,
+            skill_mode=plan.skill_mode,
         )
         context = replace(context, sandbox=self._sandbox, on_event=self._on_event)
         attempt = await self._run_agent(sample, context)
@@ -118,7 +136,7 @@ class Attempts:
         if account.limit is not None:
             raise account.limit
         if account.ended is not None:
-            # What it said then is in its trajectory: an answer would be judged some day.
+            # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))
         return replace(attempt, usage=attempt.usage + account.usage)
 
@@ -160,6 +178,7 @@ def attempt_context(
 
 @asynccontextmanager
 async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | None]:
+    """The gateway that a command agent of this plan needs, while a block runs; else None."""
     if not plan.agent.spec.startswith("cmd:"):
         yield None
         return
@@ -167,19 +186,3 @@ async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | N
 
     async with open_gateway(model, plan.seed) as gateway:
         yield gateway
-
-
-def _with_score(attempt: AgentRun, task: Task, score: Score) -> AgentRun:
-    """The attempt with its judgement written into the trajectory, where analysts look for it."""
-    extra = dict(attempt.trajectory.extra or {})
-    extra["harness"] = {
-        **attempt.trajectory.harness,
-        "task_id": task.id,
-        "task": {"prompt": task.prompt, **task.meta},
-        "outcome": score.outcome,
-        "score": score.value,
-        "reason": score.reason,
-        "answer": attempt.answer,
-    }
-    trajectory = attempt.trajectory.model_copy(update={"extra": extra})
-    return AgentRun(attempt.answer, trajectory, attempt.usage, attempt.invalid)

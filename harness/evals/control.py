@@ -1,8 +1,8 @@
 """Control of a run from another terminal: files in its folder, so that nothing has to listen.
 
-`status.json` says every second what the run does. A file in `control/` asks for something and is
-answered by another beside it; `control.jsonl` keeps what was done. Whoever may write the run folder
-may control the run.
+The run writes `status.json` every second. A command is a file in `control/`; its answer is a file
+beside it, and `control.jsonl` logs the commands that were carried out. Whoever may write the run
+folder may control the run.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from harness.core import BadInput, Unreachable, Value, write_atomic
 from harness.evals.pool import POLL_S, Pool
 
 if TYPE_CHECKING:
-    from harness.evals.runner import Tally
+    from harness.evals.report import Tally
     from harness.models.budget import Budget
     from harness.models.limits import LiveLimits
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
-STALE_S, ANSWERED_WITHIN_S = 10.0, 10.0
+STALE_S, ANSWER_S = 10.0, 10.0
 
 
 class RunStatus(Value):
-    """What a run does at this moment.
+    """What a run is doing at this moment.
 
     Attributes:
         pid: of the runner.
@@ -63,7 +63,7 @@ class RunStatus(Value):
 
 
 class Change(Value):
-    """Limits of every attempt, or of the run, that are to be others; None stays as it is."""
+    """New limits of every attempt, or of the run; None leaves a limit as it is."""
 
     usd: float | None = Field(default=None, gt=0)
     tokens: int | None = Field(default=None, gt=0)
@@ -73,7 +73,7 @@ class Change(Value):
 
 
 class Command(Value):
-    """What is asked of a run.
+    """A command to a running run.
 
     `item` belongs to cancel and requeue, `value` to concurrency, `change` to limits (usd, tokens,
     seconds, working; of every attempt) and budget (usd, tokens, calls; of the run).
@@ -87,7 +87,7 @@ class Command(Value):
 
 @dataclass(frozen=True)
 class Knobs:
-    """What can be changed while a run goes on, besides its attempts.
+    """What can be changed during a run, besides its attempts.
 
     Attributes:
         resize: sets how many model calls may be in flight.
@@ -103,14 +103,14 @@ class Knobs:
 
 
 class Answer(Value):
-    """Whether it was done, and what to tell."""
+    """Whether a command was carried out, and a message for people."""
 
     done: bool
     message: str
 
 
 def read_status(run: Path) -> RunStatus:
-    """What the runner of a run folder says.
+    """The status that the runner of a run folder last wrote.
 
     Raises:
         BadInput: if there is no run, or none is under way.
@@ -132,29 +132,29 @@ def read_status(run: Path) -> RunStatus:
 
 
 def ask(run: Path, command: Command) -> Answer:
-    """Ask a running run for something, and wait for its answer.
+    """Send a command to a running run, and wait for its answer.
 
     Raises:
         BadInput, Unreachable: as :func:`read_status`.
     """
     read_status(run)
     name = f"{time.time_ns():020}-{secrets.token_hex(4)}"
-    asked, answered = (run / FOLDER / f"{name}.{end}" for end in ("json", "answer"))
-    write_atomic(asked, command.model_dump_json())
-    until = time.monotonic() + ANSWERED_WITHIN_S
-    while time.monotonic() < until:
-        if answered.is_file():
-            found = Answer.model_validate_json(answered.read_text("utf-8"))
-            answered.unlink(missing_ok=True)
-            return found
+    request, reply = (run / FOLDER / f"{name}.{end}" for end in ("json", "answer"))
+    write_atomic(request, command.model_dump_json())
+    deadline = time.monotonic() + ANSWER_S
+    while time.monotonic() < deadline:
+        if reply.is_file():
+            answer = Answer.model_validate_json(reply.read_text("utf-8"))
+            reply.unlink(missing_ok=True)
+            return answer
         time.sleep(POLL_S / 5)
-    asked.unlink(missing_ok=True)
-    raise Unreachable(f"the runner of {str(run)!r} did not answer within {ANSWERED_WITHIN_S:g} s")
+    request.unlink(missing_ok=True)
+    raise Unreachable(f"the runner of {str(run)!r} did not answer within {ANSWER_S:g} s")
 
 
 @asynccontextmanager
 async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> AsyncGenerator[None]:
-    """Write the status of a run and do what is asked of it, until the block ends.
+    """Write the status of a run and carry out commands, until the block ends.
 
     Args:
         run: its folder.
@@ -162,9 +162,9 @@ async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> Async
         tally: what is finished.
         knobs: what else can be changed.
     """
-    shutil.rmtree(run / FOLDER, ignore_errors=True)  # what a killed run was asked
+    shutil.rmtree(run / FOLDER, ignore_errors=True)  # commands to a run that was killed
     (run / FOLDER).mkdir()
-    _write(run, pool, tally)
+    _write_status(run, pool, tally)
     work = asyncio.create_task(_serve(run, pool, tally, knobs))
     try:
         yield
@@ -179,81 +179,68 @@ async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> Async
 async def _serve(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> None:
     written = 0.0
     while True:
-        for asked in sorted((run / FOLDER).glob("*.json")):
-            answer = _answered(asked, pool, knobs)
-            _kept(run, asked, answer)
-            asked.unlink(missing_ok=True)
-            write_atomic(asked.with_suffix(".answer"), answer.model_dump_json())
+        for request in sorted((run / FOLDER).glob("*.json")):
+            try:
+                command = Command.model_validate_json(request.read_text("utf-8"))
+            except (ValidationError, OSError, UnicodeDecodeError) as error:
+                message = f"expected a command, got something else: {error}"
+                answer = Answer(done=False, message=message)
+            else:
+                answer = _carry_out(command, pool, knobs)
+                if answer.done:  # what was changed during a run belongs to its records
+                    row = {"at": time.time(), **command.model_dump(exclude_defaults=True)}
+                    with suppress(OSError), (run / LOG).open("a", encoding="utf-8") as log:
+                        log.write(json.dumps({**row, "answer": answer.message}) + "\n")
+            request.unlink(missing_ok=True)
+            write_atomic(request.with_suffix(".answer"), answer.model_dump_json())
             written = 0.0
         if time.monotonic() - written >= 1:
-            _write(run, pool, tally)
+            _write_status(run, pool, tally)
             written = time.monotonic()
         await asyncio.sleep(POLL_S)
 
 
-def _answered(asked: Path, pool: Pool, knobs: Knobs) -> Answer:
-    try:
-        command = Command.model_validate_json(asked.read_text("utf-8"))
-    except (ValidationError, OSError, UnicodeDecodeError) as error:
-        return Answer(done=False, message=f"expected a command, got something else: {error}")
-    return _do(command, pool, knobs)
-
-
-def _do(command: Command, pool: Pool, knobs: Knobs) -> Answer:
-    action, item = command.action, command.item
+def _carry_out(command: Command, pool: Pool, knobs: Knobs) -> Answer:
+    action, name = command.action, command.item
+    change = command.change.model_dump(exclude_none=True)
     if action in ("pause", "resume"):
         pool.paused = action == "pause"
-        going = f"{len(pool.running)} attempts under way go on" if pool.paused else "it goes on"
-        return Answer(done=True, message=f"{action}d: {going}")
+        state = f"{len(pool.running)} attempts under way go on" if pool.paused else "it goes on"
+        return Answer(done=True, message=f"{action}d: {state}")
     if action == "concurrency":
         pool.concurrency = command.value
         knobs.resize(command.value)
         return Answer(done=True, message=f"at most {command.value} attempts at a time")
-    if command.change.usd is not None and not knobs.priced:
+    if "usd" in change and not knobs.priced:
         return Answer(done=False, message="dollars are no limit here: the model's price is unknown")
     if action == "limits":
-        return _limits(command.change, knobs.limits)
+        if not change or "calls" in change:
+            message = "the limits stay: expected usd, tokens, seconds or working"
+            return Answer(done=False, message=message)
+        knobs.limits.now = knobs.limits.now.model_copy(update=change)
+        limits = _named(knobs.limits.now.model_dump())
+        return Answer(done=True, message=f"limits of an attempt: {limits}")
     if action == "budget":
-        return _budget(command.change, knobs.budget)
-    done = pool.cancel(item) if action == "cancel" else pool.requeue(item)
-    where = "waiting or under way" if action == "cancel" else "under way or invalid"
-    text = f"{item}: {action}{'led' if action == 'cancel' else 'd'}"
-    return Answer(done=done, message=text if done else f"no attempt {item!r} is {where}")
-
-
-def _limits(change: Change, limits: LiveLimits) -> Answer:
-    asked = change.model_dump(exclude_none=True)
-    if not asked or "calls" in asked:
-        what = "expected usd, tokens, seconds or working"
-        return Answer(done=False, message=f"the limits stay: {what}")
-    limits.now = limits.now.model_copy(update=asked)
-    return Answer(done=True, message=f"limits of an attempt: {_named(limits.now.model_dump())}")
-
-
-def _budget(change: Change, budget: Budget | None) -> Answer:
-    asked = change.model_dump(exclude_none=True)
-    if budget is None or not asked or not asked.keys() <= {"usd", "tokens", "calls"}:
-        return Answer(done=False, message="the budget stays: expected usd, tokens or calls")
-    budget.change(**asked)
-    spent = f"${budget.spent.usd:.4f}, {budget.spent.tokens} tokens, {budget.spent.calls} calls"
-    limits = {"usd": budget.usd, "tokens": budget.tokens, "calls": budget.calls}
-    return Answer(done=True, message=f"budget of the run: {_named(limits)}; spent {spent}")
+        budget = knobs.budget
+        if budget is None or not change or not change.keys() <= {"usd", "tokens", "calls"}:
+            return Answer(done=False, message="the budget stays: expected usd, tokens or calls")
+        budget.change(**change)
+        spent = f"${budget.spent.usd:.4f}, {budget.spent.tokens} tokens, {budget.spent.calls} calls"
+        limits = _named({"usd": budget.usd, "tokens": budget.tokens, "calls": budget.calls})
+        return Answer(done=True, message=f"budget of the run: {limits}; spent {spent}")
+    if action == "cancel":
+        done, text, states = pool.cancel(name), "cancelled", "waiting or under way"
+    else:
+        done, text, states = pool.requeue(name), "requeued", "under way or invalid"
+    message = f"{name}: {text}" if done else f"no attempt {name!r} is {states}"
+    return Answer(done=done, message=message)
 
 
 def _named(limits: dict[str, float | None]) -> str:
     return ", ".join(f"{value:g} {name}" for name, value in limits.items() if value is not None)
 
 
-def _kept(run: Path, asked: Path, answer: Answer) -> None:
-    """What was changed while a run went on belongs to its records."""
-    if answer.done:
-        with suppress(OSError, ValueError), (run / LOG).open("a", encoding="utf-8") as log:
-            command = Command.model_validate_json(asked.read_text("utf-8"))
-            row = {"at": time.time(), **command.model_dump(exclude_defaults=True)}
-            log.write(json.dumps({**row, "answer": answer.message}) + "\n")
-
-
-def _write(run: Path, pool: Pool, tally: Tally) -> None:
+def _write_status(run: Path, pool: Pool, tally: Tally) -> None:
     status = {
         "pid": os.getpid(), "updated": time.time(),
         "paused": pool.paused, "concurrency": pool.concurrency,

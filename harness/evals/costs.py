@@ -1,4 +1,4 @@
-"""What a run will use and cost, before any call: from an earlier run, or else from its prompts."""
+"""What a run would do and cost, before any call (`--dry-run`): from an earlier run, or prompts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any, NamedTuple
 
-from harness.core import BadInput, Task, Value
+from harness.core import BadInput, Task, Value, digest_tree
 from harness.core.rundir import RunReader
-from harness.evals.runner import finished_items
+from harness.evals.plan import attempt_id, parts_of
+from harness.evals.report import ItemRecord, finished_items
+from harness.evals.reuse import Step, plan_reuse
+from harness.evals.settings import EvalSettings, agent_model_spec
 from harness.evals.suite import LoadedSuite
-from harness.evals.types import ItemRecord
+from harness.models import Price, parse_spec, price_of
 from harness.models.endpoints import OPENAI_URL
-from harness.models.prices import PRICES_VARIABLE, Price, price_of
-from harness.models.specs import parse_spec
+from harness.models.prices import PRICES_VARIABLE
 from harness.skills.tokens import TOKENIZER, count_tokens
+from harness.stats import detectable_lift
 
 ASSUMED_COMPLETION = 500
-"""Completion tokens of a call where nothing bounds them and no earlier run says."""
+"""Completion tokens of a call where nothing bounds them and there is no earlier run."""
 
 
 class Estimate(Value):
@@ -31,7 +35,7 @@ class Estimate(Value):
         prompt_tokens: of all calls.
         completion_tokens: of all calls.
         cost_usd: None where the price is unknown.
-        most_usd: if every attempt were as dear as the dearest of the earlier run; None without one.
+        most_usd: if every attempt cost as much as the dearest of the earlier run; None without one.
         basis: what the figures rest on, in words.
         price: where the price comes from, in words.
     """
@@ -46,19 +50,70 @@ class Estimate(Value):
     price: str
 
 
-class Expected(Value):
-    """Use of one attempt."""
+class _Use(NamedTuple):
+    """Calls and tokens, of one attempt or of many."""
 
     calls: float = 0.0
     prompt: float = 0.0
     completion: float = 0.0
     cached: float = 0.0
 
-    def __add__(self, other: Expected) -> Expected:
-        return Expected(
-            calls=self.calls + other.calls, prompt=self.prompt + other.prompt,
-            completion=self.completion + other.completion, cached=self.cached + other.cached,
-        )  # fmt: skip
+
+def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
+    """What a run would do and is expected to cost, without a model call.
+
+    With an earlier run (`earlier`) it has the steps of its attempts, too.
+    """
+    from harness.evals.runner import suite_of
+
+    suite = suite_of(settings)
+    tasks = suite.tasks[: settings.limit]
+    arms = [None, settings.skill] if settings.baseline and settings.skill else [settings.skill]
+    attempts = list(tasks) * settings.epochs
+    plan: dict[str, Any] = {
+        "suite": suite.suite.name,
+        "split": suite.split,
+        "tasks": len(tasks),
+        "attempts": len(attempts) * len(arms),
+        "model": agent_model_spec(settings.models),
+        "agent": settings.agent or suite.suite.agent,
+        "skill": str(settings.skill) if settings.skill else None,
+        "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
+        "detectable_lift": detectable_lift(len(tasks)),
+    }
+    if settings.earlier is not None:
+        steps = plan_steps(settings)
+        plan["attempts_from"] = str(settings.earlier)
+        plan["steps"] = [step.model_dump(mode="json") for step in steps]
+        rerun = {step.id for step in steps if step.action == "RERUN"}
+        attempts = [
+            task for epoch in range(settings.epochs) for task in tasks
+            if attempt_id(task, epoch) in rerun
+        ]  # fmt: skip
+    beside = settings.out.parent if settings.out else Path("runs")
+    plan["estimate"] = [
+        estimate(
+            suite, attempts, model=plan["model"], base_url=settings.base_url, skill=skill,
+            runs=[settings.earlier or beside],
+        ).model_dump(mode="json")
+        for skill in arms
+    ]  # fmt: skip
+    return plan
+
+
+def plan_steps(settings: EvalSettings) -> list[Step]:
+    """What would be done for every attempt, with the earlier run that `settings` names; no call.
+
+    Raises:
+        BadInput: if no earlier run is named, or one that cannot be used.
+    """
+    from harness.evals.runner import Evaluator, suite_of
+
+    if settings.earlier is None:
+        raise BadInput("expected an earlier run (--from), got none")
+    plan = Evaluator(settings, suite_of(settings)).plan(settings.skill)
+    parts = parts_of(plan, agent_model_spec(settings.models), settings.suite)
+    return plan_reuse(plan, parts, settings.earlier, settings.accept)
 
 
 def estimate(
@@ -80,26 +135,28 @@ def estimate(
         skill: skill directory.
         runs: folders that may hold earlier runs of the suite.
     """
-    price = price_of(parse_spec(model), official=_official(model, base_url))
-    known = None if price else f"unknown: name a table with {PRICES_VARIABLE}"
-    found = nearest_run(runs, suite.suite.name, model, skill)
-    if found is None:
-        used, basis = _from_prompts(suite, attempts, skill)
-        most = None
-    else:
-        used, basis, most = _from_run(found, attempts, price)
-    cost = price and price.cost(round(used.prompt), round(used.completion), round(used.cached))
-    return Estimate(
-        attempts=len(attempts), calls=round(used.calls), prompt_tokens=round(used.prompt),
-        completion_tokens=round(used.completion), cost_usd=cost, most_usd=most, basis=basis,
-        price=known or (f"{price.input:g} / {price.output:g} US dollars a million tokens in / out"
-                        if price else ""),
-    )  # fmt: skip
-
-
-def _official(model: str, base_url: str | None) -> bool:
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    return model.startswith("openai/") and url.rstrip("/") == OPENAI_URL
+    official = model.startswith("openai/") and url.rstrip("/") == OPENAI_URL
+    price = price_of(parse_spec(model), official=official)
+    run = nearest_run(runs, suite.suite.name, model, skill)
+    most: float | None = None
+    if run is None:
+        total, basis = _from_prompts(suite, attempts, skill)
+    else:
+        total, basis, most = _from_run(run, attempts, price)
+    return Estimate(
+        attempts=len(attempts),
+        calls=round(total.calls),
+        prompt_tokens=round(total.prompt),
+        completion_tokens=round(total.completion),
+        cost_usd=price
+        and price.cost(round(total.prompt), round(total.completion), round(total.cached)),
+        most_usd=most,
+        basis=basis,
+        price=f"{price.input:g} / {price.output:g} US dollars a million tokens in / out"
+        if price
+        else f"unknown: name a table with {PRICES_VARIABLE}",
+    )
 
 
 def nearest_run(
@@ -113,84 +170,73 @@ def nearest_run(
         model: spec.
         skill: skill directory.
     """
-    from harness.core import digest_tree
-
-    wanted = digest_tree(skill) if skill and skill.is_dir() else None
+    skill_digest = digest_tree(skill) if skill and skill.is_dir() else None
     best: tuple[bool, bool, float] | None = None
     chosen: RunReader | None = None
-    for folder in folders:
-        paths = [folder / "run.json", *folder.glob("*/run.json")]
-        for path in (path for path in paths if path.is_file()):
-            try:
-                reader = RunReader(path.parent)
-            except (BadInput, ValueError):
-                continue
-            lock = reader.lock
-            if lock.get("kind") != "eval" or lock.get("suite") != suite:
-                continue
-            rank = (lock["model"] == model, lock["skill"] == wanted, path.stat().st_mtime)
-            if (best is None or rank > best) and _used(finished_items(reader)):
-                best, chosen = rank, reader
+    paths = [path for folder in folders for path in (folder, *folder.glob("*"))]
+    for path in (path / "run.json" for path in paths if (path / "run.json").is_file()):
+        try:
+            reader = RunReader(path.parent)
+        except (BadInput, ValueError):
+            continue
+        lock = reader.lock
+        if lock.get("kind") != "eval" or lock.get("suite") != suite:
+            continue
+        rank = (lock["model"] == model, lock["skill"] == skill_digest, path.stat().st_mtime)
+        if (best is None or rank > best) and _items_with_calls(reader):
+            best, chosen = rank, reader
     return chosen
 
 
-def _used(items: Sequence[ItemRecord]) -> list[ItemRecord]:
-    return [item for item in items if item.outcome != "invalid" and item.usage.calls]
+def _items_with_calls(run: RunReader) -> list[ItemRecord]:
+    return [item for item in finished_items(run) if item.outcome != "invalid" and item.usage.calls]
 
 
 def _from_run(
     run: RunReader, attempts: Sequence[Task], price: Price | None
-) -> tuple[Expected, str, float | None]:
-    """By task where the run has it, by the mean over its attempts elsewhere."""
-    by_task: dict[str, list[Expected]] = defaultdict(list)
-    items = _used(finished_items(run))
-    for item in items:
+) -> tuple[_Use, str, float | None]:
+    """By task where the run has it, by the mean over all its attempts elsewhere."""
+    by_task: dict[str, list[_Use]] = defaultdict(list)
+    uses: list[_Use] = []
+    for item in _items_with_calls(run):
         usage = item.usage
-        by_task[item.task_id].append(
-            Expected(
-                calls=usage.calls, prompt=usage.prompt_tokens, completion=usage.completion_tokens,
-                cached=usage.cached_tokens,
-            )
-        )  # fmt: skip
-    every = [one for found in by_task.values() for one in found]
-    total, seen = Expected(), 0
-    for task in attempts:
-        seen += task.id in by_task
-        total += _mean(by_task.get(task.id, every))
+        use = _Use(usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        by_task[item.task_id].append(use)
+        uses.append(use)
+    means = [
+        [fmean(figure) for figure in zip(*by_task.get(task.id, uses), strict=True)]
+        for task in attempts
+    ]
+    total = _Use(*(sum(figure) for figure in zip(*means, strict=True)))
     most = price and len(attempts) * max(
-        price.cost(int(e.prompt), int(e.completion)) for e in every
+        price.cost(int(use.prompt), int(use.completion)) for use in uses
     )
-    lock = run.lock
+    own = sum(task.id in by_task for task in attempts)
     basis = (
-        f"{len(items)} attempts of {run.path.name} ({lock['model']}, skill "
-        f"{lock['skill_name'] or 'none'}); {seen} of {len(attempts)} by their own task"
+        f"{len(uses)} attempts of {run.path.name} ({run.lock['model']}, skill "
+        f"{run.lock['skill_name'] or 'none'}); {own} of {len(attempts)} by their own task"
     )
     return total, basis, most
 
 
-def _mean(found: Sequence[Expected]) -> Expected:
-    return Expected(
-        calls=fmean(one.calls for one in found), prompt=fmean(one.prompt for one in found),
-        completion=fmean(one.completion for one in found),
-        cached=fmean(one.cached for one in found),
-    )  # fmt: skip
-
-
 def _from_prompts(
     suite: LoadedSuite, attempts: Sequence[Task], skill: Path | None
-) -> tuple[Expected, str]:
+) -> tuple[_Use, str]:
     """One call an attempt: prompt and skill, as many completion tokens as it may have."""
     bound = suite.suite.sampling.max_tokens
     body = skill / "SKILL.md" if skill else None
     extra = count_tokens(body.read_text("utf-8", "replace")) if body and body.is_file() else 0
-    prompt = sum(count_tokens(task.prompt) + extra for task in attempts)
-    total = Expected(
-        calls=len(attempts), prompt=prompt, completion=len(attempts) * (bound or ASSUMED_COMPLETION)
+    total = _Use(
+        calls=len(attempts),
+        prompt=sum(count_tokens(task.prompt) + extra for task in attempts),
+        completion=len(attempts) * (bound or ASSUMED_COMPLETION),
     )
-    told = f"{bound} completion tokens" if bound else f"{ASSUMED_COMPLETION} completion tokens each"
+    per_call = (
+        f"{bound} completion tokens" if bound else f"{ASSUMED_COMPLETION} completion tokens each"
+    )
     basis = (
         f"no earlier run of this suite: prompts and skill in tokens of {TOKENIZER!r}, one call an "
-        f"attempt, {told} ({'the bound' if bound else 'assumed'}); tools, files and further turns "
-        "are not in it"
+        f"attempt, {per_call} ({'the bound' if bound else 'assumed'}); tools, files and further "
+        "turns are not in it"
     )
     return total, basis

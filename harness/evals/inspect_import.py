@@ -1,4 +1,4 @@
-"""A log of inspect as an eval run: its samples become attempts, with their scores and tokens."""
+"""Reading a log of inspect as an eval run: its samples become attempts, with scores and tokens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from harness.core import BadInput, Outcome, Trajectory, Usage, digest
 from harness.core.rundir import RunWriter
-from harness.evals.compare import read_report
-from harness.evals.types import EvalReport, ItemRecord
+from harness.evals.report import EvalReport, ItemRecord, read_report
 from harness.trajectories.inspect_log import header_of, read_inspect
 from harness.trajectories.lenient import listing, mapping, string
 
@@ -45,60 +44,44 @@ def import_inspect(log: Path, out: Path) -> EvalReport:
     return read_report(out)
 
 
-def _attempts(found: Iterator[Trajectory]) -> Iterator[tuple[ItemRecord, Trajectory]]:
+def _attempts(trajectories: Iterator[Trajectory]) -> Iterator[tuple[ItemRecord, Trajectory]]:
     """Records in the order of the log; attempts at one task are numbered as they come."""
     epochs: Counter[str] = Counter()
-    for trajectory in found:
+    for trajectory in trajectories:
         facts = trajectory.harness
         task = str(facts["task_id"])
         epoch = epochs[task]
         epochs[task] += 1
         name = task if epoch == 0 else f"{task}@{epoch}"
-        outcome, value, reason = _outcome(facts)
-        answer = facts.get("answer")
+        value, answer = facts.get("score"), facts.get("answer")
+        reason = str(facts.get("reason") or "")
+        value = float(value) if isinstance(value, int | float) else math.nan
+        outcome: Outcome = "pass" if facts.get("outcome") == "pass" else "fail"
+        if facts.get("outcome") == "invalid" or math.isnan(value):
+            outcome, value, reason = "invalid", 0.0, reason or NO_SCORE
+        seconds = mapping(facts.get("inspect")).get("total_time")
+        total = trajectory.final_metrics
+        usage = Usage(
+            calls=sum(step.source == "agent" for step in trajectory.steps),
+            prompt_tokens=(total.total_prompt_tokens if total else 0) or 0,
+            completion_tokens=(total.total_completion_tokens if total else 0) or 0,
+            cached_tokens=(total.total_cached_tokens if total else 0) or 0,
+            cost_usd=None,
+            seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+        )
         item = ItemRecord(
-            id=name, task_id=task, epoch=epoch, outcome=outcome, value=value, reason=reason,
-            answer=answer if isinstance(answer, str) else None, usage=_usage(trajectory),
+            id=name, task_id=task, epoch=epoch, outcome=outcome,
+            value=min(1.0, max(0.0, value)),  # partial credit has no outcome there
+            reason=reason, answer=answer if isinstance(answer, str) else None, usage=usage,
         )  # fmt: skip
-        yield item, _named(trajectory, name, outcome, reason)
-
-
-def _outcome(facts: dict[str, Any]) -> tuple[Outcome, float, str]:
-    told, value = facts.get("outcome"), facts.get("score")
-    number = float(value) if isinstance(value, int | float) else math.nan
-    reason = str(facts.get("reason") or "")
-    if told == "invalid" or math.isnan(number):
-        return "invalid", 0.0, reason or NO_SCORE
-    # Partial credit has no outcome there.
-    return ("pass" if told == "pass" else "fail"), min(1.0, max(0.0, number)), reason
-
-
-def _usage(trajectory: Trajectory) -> Usage:
-    total = trajectory.final_metrics
-    return Usage(
-        calls=sum(step.source == "agent" for step in trajectory.steps),
-        prompt_tokens=(total.total_prompt_tokens if total else 0) or 0,
-        completion_tokens=(total.total_completion_tokens if total else 0) or 0,
-        cached_tokens=(total.total_cached_tokens if total else 0) or 0,
-        cost_usd=None,
-        seconds=_seconds(trajectory.harness.get("inspect")),
-    )
-
-
-def _seconds(facts: Any) -> float:
-    found = mapping(facts).get("total_time")
-    return float(found) if isinstance(found, int | float) else 0.0
-
-
-def _named(trajectory: Trajectory, name: str, outcome: Outcome, reason: str) -> Trajectory:
-    extra = dict(trajectory.extra or {})
-    extra["harness"] = {**trajectory.harness, "outcome": outcome, "reason": reason}
-    return trajectory.model_copy(update={"trajectory_id": name, "extra": extra})
+        extra = dict(trajectory.extra or {})
+        extra["harness"] = {**facts, "outcome": outcome, "reason": reason}
+        yield item, trajectory.model_copy(update={"trajectory_id": name, "extra": extra})
 
 
 def _lock(header: dict[str, Any], items: list[ItemRecord]) -> dict[str, Any]:
     about = mapping(header["eval"])
-    scores = [mapping(one) for one in listing(mapping(header.get("results")).get("scores"))]
+    scores = [mapping(score) for score in listing(mapping(header.get("results")).get("scores"))]
     model = str(about.get("model") or "unknown")
     return {
         "kind": "eval", "suite": str(about.get("task", "inspect")), "split": None,
@@ -109,10 +92,12 @@ def _lock(header: dict[str, Any], items: list[ItemRecord]) -> dict[str, Any]:
         "sample_limits": {}, "version": string(mapping(about.get("packages")).get("inspect_ai")),
         "inspect": {
             "status": header.get("status"),
-            "scores": {string(one.get("name")): _metrics(one) for one in scores},
+            "scores": {
+                string(score.get("name")): {
+                    name: mapping(metric).get("value")
+                    for name, metric in mapping(score.get("metrics")).items()
+                }
+                for score in scores
+            },
         },
     }  # fmt: skip
-
-
-def _metrics(score: dict[str, Any]) -> dict[str, Any]:
-    return {name: mapping(one).get("value") for name, one in mapping(score.get("metrics")).items()}

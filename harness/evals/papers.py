@@ -1,24 +1,27 @@
-"""The settings of papers: what was published, what we measured, how far apart, what it costs.
+"""Figures of papers beside ours: what was published, what we measured, how far apart, at what cost.
 
-A file of `evals/paper/` says it for one paper. A figure of ours names the result file that it
-stands in, and is read from there: it cannot be written by hand. A figure that we have not measured
-says why.
+A file of `evals/paper/` holds one paper. A figure of ours names the result file that contains it,
+and is read from there: it cannot be written by hand. A figure that we have not measured says why.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from harness.core import BadInput, Value, assets
 from harness.core.values import first_fault
-from harness.evals.splits import SplitBy
+from harness.evals.suite import SplitBy
 
 FOLDER = "evals/paper"
+IN_DOMAIN = ("Vrf", "Soft", "Hard")
+OUT_OF_DOMAIN = ("WikiTQ", "HiTab")
 Comparison = Literal["same", "close", "other"]
 
 
@@ -45,8 +48,8 @@ class Measured(Value):
         """
         path = assets.root() / self.file
         try:
-            found: Any = reduce(lambda node, key: node[key], self.at, json.loads(path.read_text()))
-            return round(float(found) * self.times, 6)
+            number: Any = reduce(lambda node, key: node[key], self.at, json.loads(path.read_text()))
+            return round(float(number) * self.times, 6)
         except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
             raise BadInput(
                 f"{self.file}: expected a number at {list(self.at)!r}: {error}"
@@ -159,10 +162,10 @@ class Paper(Value):
     @model_validator(mode="after")
     def _consistent(self) -> Paper:
         names = [figure.name for figure in self.figures]
-        known = {one.name for one in self.data}
+        datasets = {data.name for data in self.data}
         if len(set(names)) < len(names):
             raise ValueError("figures: a name stands there twice")
-        if strange := sorted({figure.dataset for figure in self.figures} - known):
+        if strange := sorted({figure.dataset for figure in self.figures} - datasets):
             raise ValueError(f"figures name data sets that are not listed: {', '.join(strange)}")
         return self
 
@@ -242,3 +245,27 @@ def page(paper: Paper) -> str:
         "Commands:\n\n```\n" + "\n".join(paper.commands) + "\n```",
     ]
     return "\n\n".join(parts)
+
+
+def trace2skill_average(users: Mapping[str, Mapping[str, float]]) -> float:
+    """The `Avg` of Trace2Skill (arXiv 2603.25158v2, table 1), in points.
+
+    Avg = (ID + OOD) / 2, where ID is the mean of Vrf, Soft and Hard over all user models and OOD
+    that of WikiTQ and HiTab: both halves weigh the same although they have six and four cells.
+
+    Args:
+        users: user model -> score of each of the five benchmarks, in points.
+
+    Raises:
+        BadInput: if there is no user model, or one lacks a benchmark.
+    """
+    if not users:
+        raise BadInput("expected the scores of at least one user model, got none")
+    for user, scores in users.items():
+        if missing := [name for name in (*IN_DOMAIN, *OUT_OF_DOMAIN) if name not in scores]:
+            raise BadInput(f"user model {user!r} lacks {', '.join(missing)}")
+    halves = (
+        fmean(scores[name] for scores in users.values() for name in names)
+        for names in (IN_DOMAIN, OUT_OF_DOMAIN)
+    )
+    return fmean(halves)

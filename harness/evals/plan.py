@@ -1,16 +1,29 @@
-"""What an eval run depends on, and the attempts that it consists of."""
+"""What an eval run depends on: its attempts, its lock, and digests of every part of them.
+
+The lock of a run decides whether it may be resumed. The digests, kept in `parts.json` beside the
+records, tell sample by sample what still holds after a change (:mod:`harness.evals.reuse`).
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from harness.agents.types import Agent, SkillMode
-from harness.core import Task, digest_tree
-from harness.evals.suite import LoadedSuite
+from harness.core import Task, Value, assets, digest, digest_file, digest_tree, write_atomic
+from harness.core.rundir import RunReader
+from harness.evals.suite import LoadedSuite, possible_path
 from harness.models.limits import SampleLimits
 from harness.models.types import Model
+from harness.tasks import leaves_workbook
+
+PARTS_FILE = "parts.json"
+ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
+"""Rooms, and wings where they are there, whose code makes an attempt; `tasks` judges it."""
+DIGEST_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -74,11 +87,159 @@ class EvalPlan:
 
 def prompts_digest() -> str:
     """Digest of the prompt templates."""
-    from harness.core import assets
-
     return digest_tree(assets.root() / "prompts")
 
 
 def attempt_id(task: Task, epoch: int) -> str:
     """Id of an attempt: the task's id, with `@epoch` from the second one on."""
     return task.id if epoch == 0 else f"{task.id}@{epoch}"
+
+
+class SampleParts(Value):
+    """Digests of one task.
+
+    Attributes:
+        sample: its prompt and what its family reads besides.
+        files: the files that it names (documents, workbooks, indexes), with their contents.
+        grading: its check with its code, its answer and gold files.
+    """
+
+    sample: str
+    files: str
+    grading: str
+
+
+class RunParts(Value):
+    """Digests of a run, from one of its starts on.
+
+    Attributes:
+        first: number of item records that were there before.
+        shared: part -> digest; the attempts of all tasks depend on these.
+        scorer: of the code that judges.
+        samples: task id -> its own.
+        suite: how the suite was named.
+        tools: those that its settings name, which an arm of a matrix may have changed.
+        carried: dollars, tokens and calls of the answers that came from another run.
+    """
+
+    first: int = 0
+    shared: dict[str, str]
+    scorer: str
+    samples: dict[str, SampleParts]
+    suite: str = ""
+    tools: tuple[str, ...] | None = None
+    carried: tuple[float, int, int] = (0.0, 0, 0)
+
+
+def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
+    """The parts of a run that is about to begin.
+
+    Args:
+        plan: the run.
+        model: spec of the model that answers.
+        reference: how the suite was named.
+    """
+    suite = plan.suite.suite
+    settings = suite.model_dump(mode="json", exclude={"name", "tasks", "corpus", "agent"})
+    settings |= {
+        "limits": plan.limits.model_dump(),
+        "skill_mode": plan.skill_mode or suite.skill_mode,
+        "seed": plan.seed,
+    }
+    shared = {
+        "skill": digest_tree(plan.skill) if plan.skill else "",
+        "prompts": prompts_digest(),
+        "model": digest(model),
+        "agent": digest([plan.agent.spec, _agent_code(plan.agent.spec, plan.suite.root)]),
+        "settings": digest(settings),
+        "code": code_digest(*ROOMS),
+    }
+    return RunParts(
+        shared={name: value[:DIGEST_LENGTH] for name, value in shared.items()},
+        scorer=code_digest("tasks"),
+        samples={
+            task.id: sample_parts(task, plan.suite.base) for task in plan.suite.tasks[: plan.limit]
+        },
+        suite=reference,
+        tools=suite.tools,
+    )
+
+
+def sample_parts(task: Task, base: Path) -> SampleParts:
+    """The digests of a task; `base` is where its files start."""
+    from harness.tasks.code_checks import is_function
+
+    files = {name: _content(base / path) for name, path in task.files.items()}
+    row = task.model_dump(mode="json", include={"prompt", "meta"})
+    check, gold = task.check or "", possible_path(task)
+    code = _content(base / check.rpartition(":")[0]) if is_function(check) else ""
+    grading = [task.check, task.answer, code, _content(base / gold) if gold else ""]
+    # A task that leaves a workbook has tools of its own: its check decides how it is attempted.
+    return SampleParts(
+        sample=digest([row, sorted(files), leaves_workbook(task)])[:DIGEST_LENGTH],
+        files=digest(files)[:DIGEST_LENGTH],
+        grading=digest(grading)[:DIGEST_LENGTH],
+    )
+
+
+def _content(path: Path) -> str:
+    """Digest of a file or of a folder (an index); empty where there is neither."""
+    try:
+        if path.is_dir():
+            return digest_tree(path)
+        stat = path.stat()
+    except (OSError, ValueError):  # an answer that happens to be no possible name
+        return ""
+    return _file_digest(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _file_digest(path: Path, _size: int, _changed: int) -> str:
+    return digest_file(path)
+
+
+def _agent_code(spec: str, root: Path) -> str:
+    """Digest of the file that an agent's spec names, looked for where it may be."""
+    kind, _, rest = spec.partition(":")
+    if kind == "graph" and ":" not in rest:
+        return digest_tree(assets.root() / "graphs")  # a graph may obtain others
+    name = rest.rpartition(":")[0]
+    digests = (_content(base / name) for base in (Path.cwd(), root)) if name else ()
+    return next(filter(None, digests), "")
+
+
+@lru_cache
+def code_digest(*rooms: str) -> str:
+    """Digest of the Python files of rooms of this library."""
+    import harness
+
+    root = Path(harness.__file__).parent
+    files = sorted(path for room in rooms for path in (root / room).rglob("*.py"))
+    digests = {path.relative_to(root).as_posix(): digest_file(path) for path in files}
+    return digest(digests)[:DIGEST_LENGTH]
+
+
+def write_parts(run: Path, parts: RunParts, lock: dict[str, object]) -> None:
+    """Keep the parts of a run that starts or resumes; unchanged ones are not written again."""
+    rows = read_parts(run)
+    count = 0
+    if (run / "run.json").is_file():
+        reader = RunReader(run)
+        if any(reader.lock.get(name) != json.loads(json.dumps(lock[name])) for name in lock):
+            return  # another run: its writer will refuse
+        count = sum(1 for _ in reader.items())
+    if rows:
+        parts = parts.model_copy(update={"carried": rows[-1].carried, "first": rows[-1].first})
+        if parts == rows[-1]:
+            return
+    rows.append(parts.model_copy(update={"first": count}))
+    write_atomic(run / PARTS_FILE, json.dumps([row.model_dump(mode="json") for row in rows]))
+
+
+def read_parts(run: Path) -> list[RunParts]:
+    """The parts of a run folder, one for every start at which they had changed."""
+    try:
+        rows = json.loads((run / PARTS_FILE).read_text("utf-8"))
+    except FileNotFoundError:
+        return []
+    return [RunParts.model_validate(row) for row in rows]

@@ -6,41 +6,22 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple
 
-from harness.core import LimitReached, Task
+from harness.core import LimitReached
 from harness.evals.plan import attempt_id
-from harness.evals.types import ItemRecord
-
-if TYPE_CHECKING:
-    from harness.agents.types import AgentRun
+from harness.evals.report import ItemRecord
+from harness.evals.workers import Attempt, Attempter, Finished
 
 POLL_S = 0.25
-"""Seconds between looks at what was asked of a paused pool."""
+"""Seconds between looks for requests while a pool is paused."""
 CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
 
-Pair = tuple[Task, int]
-Finished = tuple[ItemRecord, "AgentRun | None"]
 
-
-class Attempter(Protocol):
-    """Makes single attempts: in this process, or in the workers of a fleet."""
-
-    async def run(self, task: Task, epoch: int) -> Finished:
-        """One attempt.
-
-        Raises:
-            LimitReached: when a budget is spent.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Running:
+class _Running(NamedTuple):
     """An attempt under way."""
 
-    pair: Pair
+    attempt: Attempt
     work: asyncio.Task[Finished]
     started: float
 
@@ -49,7 +30,7 @@ class Pool:
     """Attempts, at most `concurrency` of them at a time.
 
     Args:
-        runner: makes one attempt.
+        attempter: makes one attempt.
         attempts: in the order in which they begin.
         concurrency: may be changed while the pool runs.
 
@@ -57,29 +38,29 @@ class Pool:
         paused: no attempt begins; those under way go on.
     """
 
-    def __init__(self, runner: Attempter, attempts: Sequence[Pair], concurrency: int) -> None:
+    def __init__(self, attempter: Attempter, attempts: Sequence[Attempt], concurrency: int) -> None:
         self.concurrency, self.paused = concurrency, False
-        self._runner = runner
+        self._attempter = attempter
         # Taken from the front: a plain dict looks at all that was taken before, every time.
-        self._waiting = OrderedDict((attempt_id(*pair), pair) for pair in attempts)
-        self._running: dict[str, Running] = {}
-        self._again: set[str] = set()
-        self._invalid: dict[str, Pair] = {}
+        self._waiting = OrderedDict((attempt_id(*attempt), attempt) for attempt in attempts)
+        self._running: dict[str, _Running] = {}
+        self._requeued: set[str] = set()
+        self._invalid: dict[str, Attempt] = {}
         self._cancelled: list[ItemRecord] = []
 
     @property
     def waiting(self) -> int:
-        """Attempts that have not begun."""
+        """Number of attempts that have not begun."""
         return len(self._waiting)
 
     @property
     def running(self) -> dict[str, float]:
         """Attempts under way, and for how many seconds, the longest first."""
         now = time.monotonic()
-        return {name: now - one.started for name, one in self._running.items()}
+        return {name: now - running.started for name, running in self._running.items()}
 
     def cancel(self, name: str) -> bool:
-        """End an attempt, or never begin it; it is invalid. False if it is not there."""
+        """End an attempt, or never begin it; it is invalid. False if there is no such attempt."""
         if name in self._running:
             self._running[name].work.cancel()
         elif name in self._waiting:
@@ -94,10 +75,10 @@ class Pool:
         A scored one is not tried again: that would be picking results.
         """
         if name in self._running:
-            self._again.add(name)
+            self._requeued.add(name)
             self._running[name].work.cancel()
         elif name in self._invalid:
-            self._next(name, self._invalid.pop(name))
+            self._put_first(name, self._invalid.pop(name))
         else:
             return False
         return True
@@ -105,7 +86,7 @@ class Pool:
     async def results(self) -> AsyncGenerator[Finished]:
         """Attempts as they finish.
 
-        A budget that is spent ends the run only after the attempts in flight were given the chance
+        When a budget is spent, the run ends only after the attempts in flight have had the chance
         to finish: what they have paid for is kept.
 
         Raises:
@@ -118,67 +99,64 @@ class Pool:
                     self._start()
                 while self._cancelled:
                     yield self._cancelled.pop(0), None
-                for name in await self._finished():
+                for name in await self._ended():
                     try:
-                        if (found := self._result(name)) is not None:
-                            yield found
+                        if (finished := self._result(name)) is not None:
+                            yield finished
                     except LimitReached as error:
                         limit = error
         finally:
-            for one in self._running.values():
-                one.work.cancel()
-            works = [one.work for one in self._running.values()]
+            works = [running.work for running in self._running.values()]
+            for work in works:
+                work.cancel()
             await asyncio.gather(*works, return_exceptions=True)
         if limit is not None:
             raise limit
 
     def _start(self) -> None:
         while self._waiting and not self.paused and len(self._running) < self.concurrency:
-            name, pair = self._waiting.popitem(last=False)
-            work = asyncio.create_task(self._runner.run(*pair))
-            self._running[name] = Running(pair, work, time.monotonic())
+            name, attempt = self._waiting.popitem(last=False)
+            work = asyncio.create_task(self._attempter.run(*attempt))
+            self._running[name] = _Running(attempt, work, time.monotonic())
 
-    async def _finished(self) -> list[str]:
+    async def _ended(self) -> list[str]:
         """Names of attempts that have ended; none if nothing happened for a while."""
-        works = {one.work: name for name, one in self._running.items()}
+        works = {running.work: name for name, running in self._running.items()}
         if not works:
             await asyncio.sleep(POLL_S if self._waiting else 0)
             return []
-        done, _ = await asyncio.wait(works, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
-        return [name for work, name in works.items() if work in done]
+        ended, _ = await asyncio.wait(works, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+        return [name for work, name in works.items() if work in ended]
 
     def _result(self, name: str) -> Finished | None:
-        """What an attempt has come to; None if it was cancelled."""
-        one = self._running.pop(name)
+        """The result of an attempt; None if it was cancelled."""
+        running = self._running.pop(name)
         try:
-            item, attempt = one.work.result()
+            item, run = running.work.result()
         except asyncio.CancelledError:
-            self._stopped(name, one.pair)
+            if name in self._requeued:
+                self._requeued.discard(name)
+                self._put_first(name, running.attempt)
+            else:
+                self._cancel(name, running.attempt)
             return None
         if item.outcome == "invalid":
-            self._invalid[name] = one.pair
-        return item, attempt
+            self._invalid[name] = running.attempt
+        return item, run
 
-    def _stopped(self, name: str, pair: Pair) -> None:
-        if name in self._again:
-            self._again.discard(name)
-            self._next(name, pair)
-        else:
-            self._cancel(name, pair)
-
-    def _next(self, name: str, pair: Pair) -> None:
-        self._waiting[name] = pair
+    def _put_first(self, name: str, attempt: Attempt) -> None:
+        self._waiting[name] = attempt
         self._waiting.move_to_end(name, last=False)
 
-    def _cancel(self, name: str, pair: Pair) -> None:
-        self._cancelled.append(stopped(name, pair, CANCELLED))
-        self._invalid[name] = pair
+    def _cancel(self, name: str, attempt: Attempt) -> None:
+        self._cancelled.append(unfinished(attempt, CANCELLED))
+        self._invalid[name] = attempt
 
 
-def stopped(name: str, pair: Pair, reason: str) -> ItemRecord:
-    """The record of an attempt that did not come to its end."""
-    task, epoch = pair
+def unfinished(attempt: Attempt, reason: str) -> ItemRecord:
+    """The record of an attempt that did not reach its end."""
+    task, epoch = attempt
     return ItemRecord(
-        id=name, task_id=task.id, epoch=epoch, outcome="invalid", value=0.0, reason=reason,
-        stratum=str(task.meta.get("stratum", "")),
+        id=attempt_id(task, epoch), task_id=task.id, epoch=epoch, outcome="invalid", value=0.0,
+        reason=reason, stratum=str(task.meta.get("stratum", "")),
     )  # fmt: skip

@@ -1,30 +1,72 @@
-"""Judging a finished run again, without running it: a check, an answer or a scorer has changed."""
+"""Judging answers whose work folders are gone: after a check, an answer or a scorer has changed.
+
+Who judges is a :data:`Judge`: this process, or the workers of an executor. The process that asks
+writes the records, so that these do not depend on where the scores come from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, Outcome, Task, Usage, Value, write_atomic
+from harness.core import BadInput, Outcome, Score, Task, Usage, Value, write_atomic
 from harness.core.rundir import RunReader, RunWriter
-from harness.evals.carry import copy_records, judged_again
-from harness.evals.compare import read_report
-from harness.evals.digests import FILE, RunParts, code_digest, read_parts, sample_parts
-from harness.evals.rescore import Judge, JudgingSpec, judge_elsewhere, judge_here
-from harness.evals.reuse import regradable
-from harness.evals.runner import Tally, finished_items
+from harness.evals.plan import PARTS_FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.evals.report import (
+    EvalReport,
+    ItemRecord,
+    Tally,
+    finished_items,
+    open_run,
+    read_report,
+)
 from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.types import EvalReport, ItemRecord
+from harness.tasks import family, leaves_workbook
+from harness.tasks.answers import COMPARISONS
+from harness.tasks.types import Family
 
 if TYPE_CHECKING:
-    from harness.fleet import Executor
+    from harness.evals.workers import Executor
 
-KEPT = "judged by its work folder, which is gone"
+FamilyOf = Callable[[Task], Family]
+Question = tuple[Task, str | None]
+"""A task and an answer to it."""
+Judge = Callable[[Sequence[Question]], Iterator[tuple[int, Score]]]
+"""Yields (number of the question, score) as scores are ready; of several questions that cannot be
+judged it raises the error of the first."""
+
+BY_ANSWER = frozenset({*COMPARISONS, "search", "longdoc", "vqa"})
+"""Checks that look at the answer alone, not at what was left in the work folder."""
+NO_WORKDIR = "judged by its work folder, which is gone"
+
+
+class JudgingSpec(Value):
+    """What a process needs to judge.
+
+    Attributes:
+        sandbox: name of a sandbox back end, `auto` or `none`; chosen on the machine that judges.
+        trust: whether code that comes with the suite runs outside the sandbox.
+    """
+
+    sandbox: str
+    trust: bool
+
+    def family_of(self) -> FamilyOf:
+        """What judges a task.
+
+        Raises:
+            BadInput: if there is no such sandbox here.
+        """
+        from harness.sandbox import select
+
+        sandbox = None if self.trust else select(self.sandbox)
+        return lambda task: family(task, sandbox=sandbox)
 
 
 class Regraded(Value):
-    """An attempt whose outcome is another one now."""
+    """An attempt whose outcome has changed."""
 
     id: str
     before: Outcome
@@ -40,7 +82,7 @@ class RegradeReport(Value):
         before: report of the run.
         after: report of the new folder.
         changed: attempts with another outcome.
-        graded: attempts that were judged again.
+        graded: number of attempts that were judged again.
         kept: attempts left as they were, and why.
     """
 
@@ -49,6 +91,76 @@ class RegradeReport(Value):
     changed: tuple[Regraded, ...]
     graded: int
     kept: dict[str, str]
+
+
+def score_again(task: Task, base: Path, family: FamilyOf, answer: str | None) -> Score:
+    """Judge an answer whose work folder is gone, by today's rules."""
+    with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
+        judge = family(task)
+        judge.prepare(task, base, Path(folder))
+        return judge.score(task, base, Path(folder), answer)
+
+
+def local_judge(base: Path, family: FamilyOf) -> Judge:
+    """Judges in this process, one answer after the other.
+
+    Args:
+        base: folder that the tasks' files start at.
+        family: judges a task.
+    """
+
+    def judge(questions: Sequence[Question]) -> Iterator[tuple[int, Score]]:
+        for number, (task, answer) in enumerate(questions):
+            yield number, score_again(task, base, family, answer)
+
+    return judge
+
+
+def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
+    """Whether an attempt can be judged again from its answer.
+
+    Its work folder is gone. That does not matter where the check looks at the answer alone, nor
+    where the agent is one of our graphs without tools, which leaves the folder as it was.
+
+    Args:
+        task: what was attempted.
+        agent: spec of the agent.
+        tools: those that the suite names.
+    """
+    check = task.check or ("em" if task.answer is not None else "")
+    ours = agent.startswith("graph:") and ".py" not in agent
+    return check in BY_ANSWER or (ours and not leaves_workbook(task) and not tools)
+
+
+def judged_again(item: ItemRecord, score: Score) -> ItemRecord:
+    """The record of an attempt with another judgement."""
+    return item.model_copy(
+        update={
+            "outcome": score.outcome, "value": score.value, "reason": score.reason,
+            "detail": score.detail,
+        }
+    )  # fmt: skip
+
+
+def copy_records(source: RunReader, items: dict[str, ItemRecord], run: RunWriter) -> None:
+    """Append records, and their last trajectories with the judgement of the records.
+
+    An attempt that was invalid and tried again has several trajectories.
+    """
+    positions = {
+        row.get("trajectory_id"): number for number, row in enumerate(source.trajectories())
+    }
+    chosen = {number for name, number in positions.items() if name in items}
+    for number, row in enumerate(source.trajectories()):
+        if number not in chosen:
+            continue
+        item = items[row["trajectory_id"]]
+        extra = dict(row.get("extra") or {})
+        judgement = {"outcome": item.outcome, "score": item.value, "reason": item.reason}
+        extra["harness"] = {**extra.get("harness", {}), **judgement}
+        run.append_trajectory({**row, "extra": extra})
+    for item in items.values():
+        run.append_item(item.model_dump(mode="json"))
 
 
 def regrade_folder(
@@ -61,33 +173,33 @@ def regrade_folder(
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] | None = None,
 ) -> RegradeReport:
-    """:func:`regrade` by the suite that `reference` or else the run itself names.
+    """Judge the attempts of `run` again, into the folder `out`; `run` is not touched.
 
     Args:
         run: a finished run.
-        out: where the new records go.
-        reference: of the suite; None for the one that the run names.
-        sandbox: a back end's name, `auto` or `none`.
+        out: where the new records go; must not hold a run.
+        reference: of the suite as it is now; None for the one that the run names.
+        sandbox: name of a sandbox back end, `auto` or `none`.
         trust: whether code that comes with the suite runs outside the sandbox.
         executor: starts the workers that judge; None judges in this process.
         on_progress: called after every judgement.
 
     Raises:
-        BadInput: as there, and if the run names no suite.
+        BadInput: if `run` is no eval run or names no suite, `out` holds a run, or the suite now
+            asks different questions.
     """
     reader, rows = RunReader(run), read_parts(run)
     named = reference or (rows[-1].suite if rows else "")
     if not named:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
     spec = JudgingSpec(sandbox=sandbox, trust=trust)
-    family = spec.family_of() if executor is None or executor.shares_disk else None
+    # Where workers judge on this machine, a sandbox that is missing is noticed before they start.
+    judging = spec.family_of() if executor is None or executor.shares_disk else None
     suite = load_suite(named, reader.lock.get("split"))
     if executor is not None:
-        judge = judge_elsewhere(suite, spec, executor)
-    else:
-        assert family is not None
-        judge = judge_here(suite.base, family)
-    return regrade(run, out, suite, judge, on_progress)
+        return regrade(run, out, suite, executor.judge(suite, spec), on_progress)
+    assert judging is not None
+    return regrade(run, out, suite, local_judge(suite.base, judging), on_progress)
 
 
 def regrade(
@@ -97,101 +209,64 @@ def regrade(
     judge: Judge,
     on_progress: Callable[[Tally], None] | None = None,
 ) -> RegradeReport:
-    """Judge the attempts of `run` again, into the folder `out`; `run` is not touched.
-
-    Args:
-        run: a finished run.
-        out: where the new records go; must not hold a run.
-        suite: the tasks as they are now.
-        judge: gives the scores.
-        on_progress: called after every judgement.
-
-    Raises:
-        BadInput: if `run` is no eval run, `out` holds one, or the suite asks something else now.
-    """
-    reader = RunReader(run)
-    if reader.lock.get("kind") != "eval":
-        raise BadInput(f"{str(run)!r} is a run of kind {reader.lock.get('kind')!r}, not eval")
+    """As :func:`regrade_folder`, for a suite that is loaded and a judge that is ready."""
+    reader = open_run(run)
     if (out / "run.json").exists():
         raise BadInput(f"{str(out)!r} holds a run: name another folder with --out")
     items, tasks = finished_items(reader), {task.id: task for task in suite.tasks}
     rows = read_parts(run)
-    _same_questions(items, tasks, suite.base, rows)
+    _check_same_questions(items, tasks, suite.base, rows)
     tools = (rows[-1].tools if rows else None) or suite.suite.tools
-    kept = dict(_kept(items, tasks, reader.lock["agent"], tools))
-    judged = {item.id: item for item in items}
-    for item in _judged(items, kept, tasks, judge, on_progress):
+    kept: dict[str, str] = {}
+    for item in items:
+        if item.outcome == "invalid" and item.answer is None:
+            kept[item.id] = "invalid"
+        elif not regradable(tasks[item.task_id], reader.lock["agent"], tools):
+            kept[item.id] = NO_WORKDIR
+    pending = [item for item in items if item.id not in kept]
+    judged, tally = {item.id: item for item in items}, Tally(len(pending))
+    for number, score in judge([(tasks[item.task_id], item.answer) for item in pending]):
+        item = judged_again(pending[number], score)
         judged[item.id] = item
-    lock = {name: value for name, value in reader.lock.items() if name != "schema_version"}
-    with RunWriter(out, {**lock, "tasks": suite.digest, "regraded": run.name}) as writer:
-        copy_records(reader, judged, writer)
-    if KEPT not in kept.values():
-        _write_parts(out, rows, tasks, suite.base)
-    return RegradeReport(
-        before=read_report(run), after=read_report(out),
-        changed=tuple(_changes(items, judged)), graded=len(items) - len(kept), kept=kept,
-    )  # fmt: skip
-
-
-def _judged(
-    items: Iterable[ItemRecord],
-    kept: dict[str, str],
-    tasks: dict[str, Task],
-    judge: Judge,
-    on_progress: Callable[[Tally], None] | None,
-) -> Iterator[ItemRecord]:
-    """The attempts that are not kept, as they are judged."""
-    again = [item for item in items if item.id not in kept]
-    tally = Tally(len(again))
-    for number, score in judge([(tasks[item.task_id], item.answer) for item in again]):
-        item = judged_again(again[number], score)
-        yield item
         if on_progress is not None:
             tally.count(item.model_copy(update={"usage": Usage()}))  # judging uses no model
             on_progress(tally)
+    lock = {name: value for name, value in reader.lock.items() if name != "schema_version"}
+    with RunWriter(out, {**lock, "tasks": suite.digest, "regraded": run.name}) as writer:
+        copy_records(reader, judged, writer)
+    if NO_WORKDIR not in kept.values() and len(rows) == 1:
+        # Of several starts, which attempt belongs to which is not kept in the new order.
+        samples: dict[str, Any] = {
+            name: sample_parts(tasks[name], suite.base) for name in rows[0].samples if name in tasks
+        }
+        update = {"scorer": code_digest("tasks"), "samples": samples, "first": 0}
+        parts = rows[0].model_copy(update=update)
+        write_atomic(out / PARTS_FILE, f"[{parts.model_dump_json()}]")
+    changed = tuple(
+        Regraded(
+            id=item.id, before=item.outcome, after=judged[item.id].outcome, answer=item.answer,
+            reason=judged[item.id].reason,
+        )
+        for item in items
+        if judged[item.id].outcome != item.outcome
+    )  # fmt: skip
+    return RegradeReport(
+        before=read_report(run), after=read_report(out), changed=changed,
+        graded=len(pending), kept=kept,
+    )  # fmt: skip
 
 
-def _same_questions(
+def _check_same_questions(
     items: Iterable[ItemRecord], tasks: dict[str, Task], base: Path, rows: list[RunParts]
 ) -> None:
-    then = {name: parts for row in rows for name, parts in row.samples.items()}
+    before = {name: parts for row in rows for name, parts in row.samples.items()}
     for item in items:
-        task, known = tasks.get(item.task_id), then.get(item.task_id)
-        now = sample_parts(task, base) if task else None
-        asked = "no such task" if now is None else "another prompt or other files"
-        same = known is None or (now and (now.sample, now.files) == (known.sample, known.files))
-        if now is None or not same:
-            raise BadInput(
-                f"the suite has {asked} for {item.task_id!r}: its answers cannot be judged by it; "
-                "run it again with `harness eval SUITE --from RUN`"
-            )
-
-
-def _kept(
-    items: Iterable[ItemRecord], tasks: dict[str, Task], agent: str, tools: tuple[str, ...] | None
-) -> Iterator[tuple[str, str]]:
-    for item in items:
-        if item.outcome == "invalid" and item.answer is None:
-            yield item.id, "invalid"
-        elif not regradable(tasks[item.task_id], agent, tools):
-            yield item.id, KEPT
-
-
-def _changes(items: list[ItemRecord], judged: dict[str, ItemRecord]) -> Iterator[Regraded]:
-    for item in items:
-        now = judged[item.id]
-        if now.outcome != item.outcome:
-            yield Regraded(
-                id=item.id, before=item.outcome, after=now.outcome, answer=item.answer,
-                reason=now.reason,
-            )  # fmt: skip
-
-
-def _write_parts(out: Path, rows: list[RunParts], tasks: dict[str, Task], base: Path) -> None:
-    """What held for the attempts still does, but for what judges them; of the last start only."""
-    if len(rows) != 1:
-        return  # attempts of several starts: which is which is not kept in the new order
-    now: dict[str, Any] = {name: sample_parts(tasks[name], base) for name in rows[0].samples
-                           if name in tasks}  # fmt: skip
-    row = rows[0].model_copy(update={"scorer": code_digest("tasks"), "samples": now, "first": 0})
-    write_atomic(out / FILE, f"[{row.model_dump_json()}]")
+        task, old = tasks.get(item.task_id), before.get(item.task_id)
+        new = sample_parts(task, base) if task else None
+        if new and (old is None or (new.sample, new.files) == (old.sample, old.files)):
+            continue
+        difference = "another prompt or other files" if new else "no such task"
+        raise BadInput(
+            f"the suite has {difference} for {item.task_id!r}: its answers cannot be judged by it; "
+            "run it again with `harness eval SUITE --from RUN`"
+        )

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from harness.core import BadInput, Task, Value
-from harness.core.rundir import RunReader
-from harness.evals.digests import RunParts, SampleParts, read_parts
-from harness.evals.plan import attempt_id
-from harness.evals.types import ItemRecord
-from harness.tasks import leaves_workbook
-from harness.tasks.answers import COMPARISONS
-
-if TYPE_CHECKING:
-    from harness.evals.plan import EvalPlan
+from harness.core.rundir import RunReader, RunWriter
+from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
+from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
+from harness.evals.report import ItemRecord, finished_items, open_run
+from harness.models import Budget, CallStore, Model, Spend
 
 Action = Literal["REUSE", "REGRADE", "RERUN"]
-BY_ANSWER = frozenset({*COMPARISONS, "search", "longdoc", "vqa"})
-"""Checks that look at the answer alone, not at what was left in the work folder."""
 UNKNOWN = "the earlier run does not say what it was made of"
+CALLS = "calls.sqlite"
 
 
 class Step(Value):
@@ -37,85 +33,160 @@ def plan_reuse(
     """What to do for every attempt of `plan`, in its order.
 
     Args:
-        plan: the run that is to be.
+        plan: the new run.
         parts: what it is made of.
         earlier: folder of the run whose attempts may be taken over.
-        accept: parts that may differ (`code`, `prompts`, ...): on the caller's word.
+        accept: parts that may differ (`code`, `prompts`, ...), as the caller vouches for them.
 
     Raises:
         BadInput: if `earlier` is no eval run, or a part of `accept` does not exist.
     """
     if unknown := sorted(set(accept) - parts.shared.keys()):
-        known = ", ".join(parts.shared)
-        raise BadInput(f"expected a part of an attempt ({known}), got {unknown[0]!r}")
-    reader = RunReader(earlier)
-    if reader.lock.get("kind") != "eval":
-        raise BadInput(f"{str(earlier)!r} is a run of kind {reader.lock.get('kind')!r}, not eval")
-    before = _with_parts(reader, read_parts(earlier))
+        names = ", ".join(parts.shared)
+        raise BadInput(f"expected a part of an attempt ({names}), got {unknown[0]!r}")
+    reader, rows = open_run(earlier), read_parts(earlier)
+    before: dict[str, tuple[ItemRecord, RunParts | None]] = {}
+    for number, row in enumerate(reader.items()):
+        held = [part for part in rows if part.first <= number]
+        before[row["id"]] = ItemRecord.model_validate(row), held[-1] if held else None
     steps: list[Step] = []
     for task, epoch in plan.attempts():
         name = attempt_id(task, epoch)
-        action, why = _decide(task, plan, parts, before.get(name), frozenset(accept))
+        if name not in before:
+            action, why = "RERUN", "no such attempt in the earlier run"
+        else:
+            action, why = _decide(task, plan, parts, *before[name], frozenset(accept))
         steps.append(Step(id=name, action=action, why=why))
     return steps
 
 
-Before = tuple[ItemRecord, RunParts | None]
-
-
-def _with_parts(reader: RunReader, rows: list[RunParts]) -> dict[str, Before]:
-    """The last record of every attempt, with the parts that held when it was written."""
-    found: dict[str, Before] = {}
-    for number, row in enumerate(reader.items()):
-        held = [one for one in rows if one.first <= number]
-        found[row["id"]] = ItemRecord.model_validate(row), held[-1] if held else None
-    return found
-
-
 def _decide(
-    task: Task, plan: EvalPlan, now: RunParts, before: Before | None, accept: frozenset[str]
+    task: Task,
+    plan: EvalPlan,
+    new: RunParts,
+    item: ItemRecord,
+    old: RunParts | None,
+    accept: frozenset[str],
 ) -> tuple[Action, str]:
-    if before is None:
-        return "RERUN", "no such attempt in the earlier run"
-    item, then = before
     if item.outcome == "invalid":
         return "RERUN", f"invalid there: {item.reason}"
-    known = then.samples.get(task.id) if then else None
-    if then is None or known is None:
+    if old is None or task.id not in old.samples:
         return "RERUN", UNKNOWN
-    mine = now.samples[task.id]
-    shared = [name for name, value in now.shared.items() if then.shared.get(name) != value]
-    changed = [name for name in shared if name not in accept]
-    changed += [name for name in ("sample", "files") if getattr(known, name) != getattr(mine, name)]
+    before, after = old.samples[task.id], new.samples[task.id]
+    changed = [name for name, value in new.shared.items() if old.shared.get(name) != value]
+    changed = [name for name in changed if name not in accept]
+    changed += [
+        name for name in ("sample", "files") if getattr(before, name) != getattr(after, name)
+    ]
     if changed:
         return "RERUN", f"other {', '.join(changed)}"
-    return _grading(task, plan, now, then, known, mine)
-
-
-def _grading(
-    task: Task, plan: EvalPlan, now: RunParts, then: RunParts, known: SampleParts, mine: SampleParts
-) -> tuple[Action, str]:
-    pairs = {"answer or check": known.grading != mine.grading, "scorer": now.scorer != then.scorer}
-    changed = [name for name, differs in pairs.items() if differs]
-    if not changed:
+    judging = {
+        "answer or check": before.grading != after.grading,
+        "scorer": new.scorer != old.scorer,
+    }
+    if not any(judging.values()):
         return "REUSE", "nothing changed"
-    why = f"other {', '.join(changed)}"
+    why = f"other {', '.join(name for name, differs in judging.items() if differs)}"
     if regradable(task, plan.agent.spec, plan.suite.suite.tools):
         return "REGRADE", why
     return "RERUN", f"{why}; it is judged by its work folder, which is made again"
 
 
-def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
-    """Whether an attempt can be judged again from its answer.
+def begin(
+    plan: EvalPlan,
+    model: Model,
+    out: Path,
+    *,
+    reference: str,
+    calls: CallStore,
+    budget: Budget,
+    family: FamilyOf,
+    earlier: Path | None = None,
+    accept: Sequence[str] = (),
+) -> list[Step]:
+    """Prepare the run folder `out`; the steps of all attempts, where there is an earlier run.
 
-    Its work folder is gone. That does not matter where the check looks at the answer alone, and
-    where the agent is one of our graphs without tools: it leaves what the task had put there.
+    Answers of the earlier run come along: what is run again pays only for requests that have
+    changed. They count against no budget of this run.
 
     Args:
-        task: what was attempted.
-        agent: spec of the agent.
-        tools: those that the suite names.
+        plan: the run.
+        model: answers.
+        out: its folder.
+        reference: how the suite was named.
+        calls: the run's calls.
+        budget: the run's budget.
+        family: judges a task.
+        earlier: run whose attempts may be taken over.
+        accept: parts that may differ.
     """
-    check = task.check or ("em" if task.answer is not None else "")
-    ours = agent.startswith("graph:") and ".py" not in agent
-    return check in BY_ANSWER or (ours and not leaves_workbook(task) and not tools)
+    parts = parts_of(plan, model.spec, reference)
+    carried, added = _carried(out), Spend()
+    steps: list[Step] = []
+    if earlier is not None:
+        steps = plan_reuse(plan, parts, earlier, accept)
+        if carried is None and (earlier / CALLS).is_file():
+            before = calls.spend()
+            with CallStore(earlier / CALLS) as source:
+                answered = source.answered()
+            calls.put(answered)
+            usages = [call.usage for call in answered]
+            carried = sum(
+                (Spend(usage.cost_usd or 0.0, usage.tokens, usage.calls) for usage in usages),
+                Spend(),
+            )
+            added = calls.spend() - before  # came after the budget had looked into the store
+    carried = carried or Spend()
+    budget.adopt(_origin(out), added - carried)
+    lock, amount = plan.lock(model), (carried.usd, carried.tokens, carried.calls)
+    write_parts(out, parts.model_copy(update={"carried": amount}), lock)
+    if earlier is not None:
+        with RunWriter(out, lock) as run:
+            _take_over(plan, steps, earlier, run, family)
+    return steps
+
+
+def adopt_spent(out: Path, budget: Budget) -> None:
+    """Count what a run folder has spent so far, if there is one, against a budget."""
+    if not (out / CALLS).is_file():
+        return
+    with CallStore(out / CALLS) as calls:
+        budget.adopt(calls.name, calls.spend())
+    if (carried := _carried(out)) is not None:
+        budget.adopt(_origin(out), Spend() - carried)
+
+
+def _origin(out: Path) -> str:
+    return f"{out.resolve()} before it began"
+
+
+def _carried(out: Path) -> Spend | None:
+    """What the answers that a run began with had cost; None if it has not begun."""
+    return next((Spend(*row.carried) for row in read_parts(out)), None)
+
+
+def _take_over(
+    plan: EvalPlan, steps: Iterable[Step], earlier: Path, run: RunWriter, family: FamilyOf
+) -> None:
+    """Write attempts that are reused or graded again into a run that does not have them yet."""
+    present = {item.id for item in finished_items(run)}
+    actions = {step.id: step.action for step in steps if step.id not in present}
+    source = RunReader(earlier)
+    items = {
+        item.id: item for item in finished_items(source) if actions.get(item.id, "RERUN") != "RERUN"
+    }
+    tasks = {attempt_id(task, epoch): task for task, epoch in plan.attempts()}
+    regraded = [item for item in items.values() if actions[item.id] == "REGRADE"]
+    questions = [(tasks[item.id], item.answer) for item in regraded]
+    for number, score in local_judge(plan.suite.base, family)(questions):
+        items[regraded[number].id] = judged_again(regraded[number], score)
+    copy_records(source, items, run)
+
+
+def counted(steps: Sequence[Step]) -> str:
+    """How many attempts are reused, graded again and run again, and the reasons, for people."""
+    actions = Counter(step.action for step in steps)
+    lines = [", ".join(f"{name} {actions[name]}" for name in ("REUSE", "REGRADE", "RERUN"))]
+    reasons = Counter((step.action, step.why) for step in steps if step.action != "REUSE")
+    lines += [f"  {action} {count}: {why}" for (action, why), count in reasons.most_common(8)]
+    return "\n".join(lines)

@@ -1,8 +1,9 @@
-"""The eval runner: attempts run side by side, one writer keeps what they leave behind.
+"""Running a suite: from settings to a finished run folder.
 
-A finished attempt is an item record in the run directory; resuming skips it, unless it was
-invalid. An attempt that a kill interrupted starts again in a fresh work folder, and every model
-call that had been answered is answered again from the request cache, so nothing is paid twice.
+Attempts run side by side; one writer keeps what they leave behind. A finished attempt is an item
+record in the run directory; resuming skips it, unless it was invalid. An attempt that a kill
+interrupted starts again in a fresh work folder, and every model call that had been answered is
+answered again from the request cache, so nothing is paid twice.
 """
 
 from __future__ import annotations
@@ -10,54 +11,178 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.core import Task, Usage, tracing
-from harness.core.rundir import RunReader, RunWriter
+from harness.agents import Agent, open_agent
+from harness.core import BadInput, Unreachable, Usage, loops, tracing
+from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import Knobs, controlled
-from harness.evals.pass_rates import attempts_by_task, pass_rate_error, pass_rate_interval
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
-from harness.evals.types import EvalReport, ItemRecord
-from harness.models.budget import Budget
+from harness.evals.regrade import FamilyOf
+from harness.evals.report import EvalReport, ItemRecord, Tally, finished_items, records, summarise
+from harness.evals.reuse import Step, adopt_spent, begin
+from harness.evals.settings import EvalSettings, agent_model_spec, budget_of
+from harness.evals.suite import LoadedSuite, load_suite
+from harness.evals.workers import Attempter, EventHook, RemoteRun
+from harness.models import Budget, CallStore, ChatModel, Sampling, open_model
+from harness.models.limits import SampleLimits
 from harness.sandbox import Sandbox
-from harness.stats import repeated
-from harness.tasks.types import Family
+from harness.tasks import family as builtin_family
 
-if TYPE_CHECKING:
-    from harness.fleet.attempts import RemoteAttempts
-    from harness.models.client import ChatModel
+ProgressHook = Callable[[str, Tally], None]
+PlanHook = Callable[[list[Step]], None]
+_NO_USAGE = Usage()
 
 
-@dataclass
-class Tally:
-    """The state of a run, as progress shows it."""
+def run_evaluation(
+    settings: EvalSettings,
+    *,
+    on_progress: ProgressHook | None = None,
+    on_event: EventHook | None = None,
+    on_plan: PlanHook | None = None,
+) -> list[EvalReport]:
+    """Run the eval; two reports with `baseline` (without the skill first), else one.
 
-    total: int
-    passed: int = 0
-    failed: int = 0
-    invalid: int = 0
-    usage: Usage = field(default_factory=Usage)
+    Raises:
+        BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
+        LimitReached: when a budget is spent; finished attempts are kept.
+        Unreachable: if no attempt reached the model.
+    """
+    return loops.run(_run(settings, on_progress, on_event, on_plan))
 
-    @property
-    def done(self) -> int:
-        """Finished attempts."""
-        return self.passed + self.failed + self.invalid
 
-    def count(self, item: ItemRecord) -> None:
-        """Add one finished attempt."""
-        self.passed += item.outcome == "pass"
-        self.failed += item.outcome == "fail"
-        self.invalid += item.outcome == "invalid"
-        self.usage += item.usage
+async def _run(
+    settings: EvalSettings,
+    on_progress: ProgressHook | None,
+    on_event: EventHook | None,
+    on_plan: PlanHook | None,
+) -> list[EvalReport]:
+    suite = suite_of(settings)
+    out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
+    arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
+    if settings.baseline and settings.skill is not None:
+        arms.insert(0, (out.with_name(out.name + "-baseline"), None))
+    begun = [folder for folder, _ in arms if (folder / "run.json").is_file()]
+    if settings.resume is not None and not begun:  # the second arm may not have begun
+        RunReader(settings.resume)
+    if settings.resume is None and out in begun:
+        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+    budget = budget_of(settings)
+    for folder in begun:
+        adopt_spent(folder, budget)
+    reports: list[EvalReport] = []
+    for folder, skill in arms:
+        evaluator = Evaluator(settings, suite, budget)
+        reports.append(await evaluator.run(folder, skill, on_progress, on_event, on_plan))
+    return reports
 
-    def take_back(self, item: ItemRecord) -> None:
-        """An invalid attempt that was tried again is not counted twice."""
-        self.invalid -= 1
-        self.usage -= item.usage
+
+class Evaluator:
+    """Runs a suite with one model and agent, with any skill. Used by `eval` and by the gate.
+
+    Args:
+        settings: how.
+        suite: what.
+        budget: of all its runs together; default: each has the one that the settings name.
+    """
+
+    def __init__(
+        self, settings: EvalSettings, suite: LoadedSuite, budget: Budget | None = None
+    ) -> None:
+        from harness.sandbox import select
+
+        self._settings, self._suite, self._budget = settings, suite, budget
+        self._sandbox: Sandbox | None = select(settings.sandbox)
+        by_user = settings.agent is not None
+        self._agent_base = Path.cwd() if by_user else suite.root
+        self._agent_trusted = by_user or settings.trust
+        self._agent: Agent = open_agent(
+            settings.agent or suite.suite.agent, base=self._agent_base, trusted=self._agent_trusted
+        )
+
+    def plan(self, skill: Path | None) -> EvalPlan:
+        """What a run with `skill` depends on.
+
+        Raises:
+            BadInput: if there is no such skill.
+        """
+        settings = self._settings
+        if skill is not None and not (skill / "SKILL.md").is_file():
+            raise BadInput(
+                f"expected a skill directory with SKILL.md, found none at {str(skill)!r}"
+            )
+        return EvalPlan(
+            suite=self._suite,
+            agent=self._agent,
+            skill=skill,
+            skill_mode=settings.skill_mode,
+            epochs=settings.epochs,
+            seed=settings.seed,
+            limit=settings.limit,
+            sample_limits=SampleLimits(
+                tokens=settings.token_limit,
+                usd=settings.cost_limit,
+                seconds=settings.time_limit,
+                working=settings.working_limit,
+            ),
+        )
+
+    async def run(
+        self,
+        out: Path,
+        skill: Path | None,
+        on_progress: ProgressHook | None = None,
+        on_event: EventHook | None = None,
+        on_plan: PlanHook | None = None,
+    ) -> EvalReport:
+        """Run the suite with `skill` in the run folder `out`.
+
+        Raises:
+            Unreachable: if every attempt was invalid because the endpoint did not answer.
+        """
+        settings, label = self._settings, out.name
+        plan, budget = self.plan(skill), self._budget or budget_of(settings)
+        sandbox = None if settings.trust else self._sandbox
+        earlier = settings.earlier
+        if earlier is not None and skill != settings.skill:  # a baseline has its own, or none
+            earlier = earlier.with_name(earlier.name + "-baseline")
+            earlier = earlier if (earlier / "run.json").is_file() else None
+        family: FamilyOf = lambda task: builtin_family(task, sandbox=sandbox)  # noqa: E731
+        with CallStore(out / "calls.sqlite") as calls:
+            async with aclosing(open_agent_model(settings, calls, budget=budget)) as model:
+                steps = begin(
+                    plan, model, out, reference=settings.suite, calls=calls, budget=budget,
+                    family=family, earlier=earlier, accept=settings.accept,
+                )  # fmt: skip
+                if steps and on_plan is not None:
+                    on_plan(steps)
+                remote, executor = None, settings.open_executor()
+                if executor is not None:
+                    work = RemoteRun(
+                        plan, out, model, settings, self._agent_base, self._agent_trusted, calls,
+                        budget, on_event,
+                    )  # fmt: skip
+                    remote = executor.attempts(work)
+                report = await run_eval(
+                    plan,
+                    out,
+                    model=model,
+                    sandbox=self._sandbox,
+                    family=family,
+                    concurrency=settings.concurrency,
+                    on_progress=(lambda tally: on_progress(label, tally)) if on_progress else None,
+                    on_event=on_event,
+                    budget=budget,
+                    remote=remote,
+                )
+        if report.items and report.invalid == report.items:
+            reasons = {item.reason for item in records(out)}
+            if all("unreachable" in reason.lower() for reason in reasons):
+                raise Unreachable(min(reasons))
+        return report
 
 
 async def run_eval(
@@ -66,49 +191,47 @@ async def run_eval(
     *,
     model: ChatModel,
     sandbox: Sandbox | None = None,
-    family: Callable[[Task], Family] | None = None,
+    family: FamilyOf = builtin_family,
     concurrency: int = 16,
     on_progress: Callable[[Tally], None] | None = None,
-    on_event: Callable[[dict[str, Any]], None] | None = None,
+    on_event: EventHook | None = None,
     budget: Budget | None = None,
-    elsewhere: AbstractAsyncContextManager[RemoteAttempts] | None = None,
+    remote: AbstractAsyncContextManager[Attempter] | None = None,
 ) -> EvalReport:
-    """Run, or go on with, an eval run in the folder `out`.
+    """Run, or resume, an eval run in the folder `out`.
 
-    While it runs, :mod:`harness.evals.control` takes requests from other processes; `budget` is
-    what they may change, too. `elsewhere` makes the attempts in place of this process.
+    While it runs, :mod:`harness.evals.control` takes requests from other processes; they may
+    change `budget`, too. `remote` makes the attempts in place of this process.
 
     Raises:
         LimitReached: when a budget is spent; finished attempts are kept.
-        BadInput: if `out` holds a run of something else, or another process writes it.
+        BadInput: if `out` holds another run, or another process writes it.
     """
-    from harness.tasks import family as builtin_family
-
-    started = time.monotonic()
+    started, lock = time.monotonic(), plan.lock(model)
     async with AsyncExitStack() as stack:
-        run = stack.enter_context(RunWriter(out, plan.lock(model)))
+        run = stack.enter_context(RunWriter(out, lock))
         items: dict[str, ItemRecord] = {}
-        tally = Tally(total=len(plan.attempts()))
+        attempts = plan.attempts()
+        tally = Tally(total=len(attempts))
         for item in finished_items(run):
             if item.outcome != "invalid":
                 tally.count(item)
                 items[item.id] = _slim(item)
-        if elsewhere is None:
+        attempter: Attempter
+        if remote is None:
             gateway = await stack.enter_async_context(gateway_of(plan, model))
-            chosen = family or builtin_family
-            runner = Attempts(plan, out, model, sandbox, chosen, on_event, gateway)
+            attempter = Attempts(plan, out, model, sandbox, family, on_event, gateway)
         else:
-            runner = await stack.enter_async_context(elsewhere)
+            attempter = await stack.enter_async_context(remote)
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
         stack.enter_context(tracing.operation("run", out.name, **facts))
-        todo = [pair for pair in plan.attempts() if attempt_id(*pair) not in items]
-        pool = Pool(runner, todo, concurrency)
-        sized = model.resize if isinstance(runner, Attempts) else runner.resize
-        knobs = Knobs(sized, budget, runner.limits, priced=model.priced)
+        waiting = [attempt for attempt in attempts if attempt_id(*attempt) not in items]
+        pool = Pool(attempter, waiting, concurrency)
+        knobs = Knobs(attempter.resize, budget, attempter.limits, priced=model.priced)
         await stack.enter_async_context(controlled(out, pool, tally, knobs))
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started
-    return summarise(plan.lock(model), out.name, list(items.values()), seconds, tally.usage)
+    return summarise(lock, out.name, list(items.values()), seconds, tally.usage)
 
 
 async def collect(
@@ -132,53 +255,34 @@ async def collect(
                 on_progress(tally)
 
 
-_NOTHING = Usage()
-
-
 def _slim(item: ItemRecord) -> ItemRecord:
     """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
-    usage = item.usage if item.outcome == "invalid" else _NOTHING  # that may be tried again
-    rest: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": {}}
-    return item.model_copy(update=rest)
+    usage = item.usage if item.outcome == "invalid" else _NO_USAGE  # that may be tried again
+    blanks: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": {}}
+    return item.model_copy(update=blanks)
 
 
-def finished_items(run: RunReader) -> list[ItemRecord]:
-    """The last record of every attempt, in the order of first finishing.
-
-    An invalid attempt is tried again on resuming, so an id can stand in the segment twice.
-    """
-    found = {row["id"]: row for row in run.items()}
-    return [ItemRecord.model_validate(row) for row in found.values()]
-
-
-def summarise(
-    lock: dict[str, Any],
-    run_id: str,
-    items: list[ItemRecord],
-    seconds: float,
-    usage: Usage | None = None,
-) -> EvalReport:
-    """The report of a run from its item records; `usage` where those do not hold it."""
-    valid = [item for item in items if item.outcome != "invalid"]
-    passes = sum(item.outcome == "pass" for item in valid)
-    if usage is None:
-        usage = sum((item.usage for item in items), Usage())
-    return EvalReport(
-        run=run_id,
-        items=len(items),
-        passed=passes,
-        failed=len(valid) - passes,
-        invalid=len(items) - len(valid),
-        score=passes / len(valid) if valid else None,
-        ci95=pass_rate_interval(valid),
-        se=pass_rate_error(valid),
-        repeated=repeated(list(attempts_by_task(valid).values()), lock.get("epochs", 1)),
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
-        seconds=seconds,
-        model=lock["model"],
-        simulated=lock["simulated"],
-        suite=lock["suite"],
-        skill=lock["skill_name"],
-        skill_mode=lock.get("skill_mode") if lock["skill_name"] else None,
+def open_agent_model(
+    settings: EvalSettings, calls: CallStore, *, budget: Budget | None = None
+) -> ChatModel:
+    """The agent's model, with a request cache and a budget; the caller closes both."""
+    return open_model(
+        agent_model_spec(settings.models),
+        base_url=settings.base_url,
+        calls=calls,
+        budget=budget or budget_of(settings),
+        sampling=Sampling(),
+        concurrency=settings.concurrency,
+        role="agent",
     )
+
+
+def suite_of(settings: EvalSettings) -> LoadedSuite:
+    """The suite that the settings name, or the one task of it."""
+    suite = load_suite(settings.suite, settings.split)
+    if settings.sample is None:
+        return suite
+    tasks = tuple(task for task in suite.tasks if task.id == settings.sample)
+    if not tasks:
+        raise BadInput(f"suite {suite.suite.name!r} has no task {settings.sample!r}")
+    return suite.model_copy(update={"tasks": tasks})

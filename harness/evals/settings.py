@@ -1,19 +1,44 @@
-"""Settings of what runs a suite, with the command line's defaults."""
+"""Settings of everything that runs a suite: one declaration for Python and the command line."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from harness.agents.types import SkillMode
-from harness.core import Value
+from harness.core import BadInput, Option, Value
+from harness.core.plugins import plugins
 from harness.evals.suite import Split
 from harness.models.budget import Budget
 
 if TYPE_CHECKING:
-    from harness.fleet import Executor
+    from harness.evals.workers import Executor
 
 DEFAULT_MODEL = "local/smollm2-135m"
+
+
+def join_urls(context: Any, parameter: Any, urls: tuple[str, ...]) -> str | None:
+    """Several base URLs as one string, in the form of the environment variables."""
+    return ",".join(urls) or None
+
+
+def read_amounts(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[str, float]:
+    """Words of the form NAME=AMOUNT as numbers by name."""
+    amounts: dict[str, float] = {}
+    for word in words:
+        name, _, amount = word.partition("=")
+        try:
+            amounts[name] = float(amount)
+        except ValueError:
+            amounts[name] = -1.0
+        if not name or not 0 <= amounts[name] < float("inf"):
+            raise BadInput(f"--worker-resource: expected NAME=AMOUNT such as GPU=0.5, got {word!r}")
+    return amounts
+
+
+Sandbox = Annotated[str, Option("Sandbox back end, or none.")]
 
 
 class ModelSettings(Value):
@@ -24,16 +49,31 @@ class ModelSettings(Value):
         base_url: of the models' endpoints, in place of those of their specs.
         budget_usd: with `budget_tokens` and `budget_calls`, the hard limits of all calls together.
         seed: of sampling, and of whatever is drawn.
-        sandbox: a back end's name, `auto`, or `none`.
+        sandbox: name of a sandbox back end, `auto`, or `none`.
     """
 
-    models: tuple[str, ...] = ()
-    base_url: str | None = None
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    seed: int = 41
-    sandbox: str = "auto"
+    seed: Annotated[int, Option("Random seed.")] = 41
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "openai/NAME, vllm/NAME, local/NAME, replay/FILE or simulated/PROFILE; may "
+            f"repeat with a role (agent=, analyst=, merger=). Default: {DEFAULT_MODEL}.",
+            names=("--model",),
+            metavar="[ROLE=]SPEC",
+        ),
+    ] = ()
+    base_url: Annotated[
+        str | None,
+        Option(
+            "Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the "
+            "load.",
+            callback=join_urls,
+        ),
+    ] = None
+    budget_usd: Annotated[float | None, Option("Stop before more money than this is spent.")] = None
+    budget_tokens: Annotated[int | None, Option("Stop before more tokens are used.")] = None
+    budget_calls: Annotated[int | None, Option("Stop before more calls are sent.")] = None
+    sandbox: Sandbox = "auto"
 
 
 class WorkerSettings(Value):
@@ -45,43 +85,64 @@ class WorkerSettings(Value):
         worker_resources: that a worker asks Ray for: `CPU`, `GPU`, `memory` (bytes) or own names.
     """
 
-    executor: Literal["local", "ray"] = "local"
-    workers: int = 0
-    worker_resources: dict[str, float] = {}
+    executor: Annotated[
+        str,
+        Option(
+            "This machine, or the Ray cluster of RAY_ADDRESS (without it: one begun here).",
+            choices=lambda: tuple(sorted({"local", *plugins("executors")})),
+        ),
+    ] = "local"
+    workers: Annotated[
+        int,
+        Field(ge=0),
+        Option(
+            "Worker processes. Default: none; with ray, as many as the cluster has room for.",
+            show_default=False,
+        ),
+    ] = 0
+    worker_resources: Annotated[
+        dict[str, float],
+        Option(
+            "That each worker asks Ray for: CPU, GPU, memory (bytes) or a node's own tag.",
+            names=("--worker-resource",),
+            metavar="NAME=AMOUNT",
+            callback=read_amounts,
+        ),
+    ] = {}
 
     def open_executor(self) -> Executor | None:
-        """What starts the workers; None where this process does the work itself.
+        """Opens what starts the workers; None where this process does the work itself.
 
         Raises:
-            HarnessError: as :func:`harness.fleet.open_executor`.
+            HarnessError: as :func:`harness.evals.workers.open_executor`.
         """
-        if self.executor == "local" and not (self.workers or self.worker_resources):
-            return None
-        from harness.fleet import open_executor
+        from harness.evals.workers import open_executor
 
         return open_executor(self.executor, self.workers, self.worker_resources)
 
 
 class SuiteSettings(ModelSettings, WorkerSettings):
-    """What everything that runs a suite takes, with the command line's defaults.
+    """What everything that runs a suite takes.
 
     Attributes:
         suite: path or name of a suite.
         limit: take the first tasks only.
         trust: run code that comes with the suite outside the sandbox.
         out: run folder; default `runs/<id>`.
-        resume: run folder to go on with.
+        resume: run folder to resume.
     """
 
     suite: str
-    split: Split | None = None
-    agent: str | None = None
-    skill_mode: SkillMode | None = None
-    limit: int | None = None
-    trust: bool = False
-    out: Path | None = None
-    resume: Path | None = None
-    concurrency: int = 16
+    split: Annotated[Split | None, Option()] = None
+    agent: Annotated[
+        str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+    ] = None
+    skill_mode: Annotated[SkillMode | None, Option(choices=("preloaded", "discovered"))] = None
+    limit: Annotated[int | None, Option("Take the first tasks only.")] = None
+    trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False
+    out: Annotated[Path | None, Option("Run folder. Default: runs/<id>.")] = None
+    resume: Annotated[Path | None, Option("Resume this run folder.")] = None
+    concurrency: Annotated[int, Option()] = 16
 
 
 class EvalSettings(SuiteSettings):
@@ -98,16 +159,41 @@ class EvalSettings(SuiteSettings):
             `working_limit` (seconds) in place of the suite's `limits`.
     """
 
-    skill: Path | None = None
-    baseline: bool = False
-    epochs: int = 1
-    sample: str | None = None
-    earlier: Path | None = None
-    accept: tuple[str, ...] = ()
-    token_limit: int | None = None
-    cost_limit: float | None = None
-    time_limit: float | None = None
-    working_limit: float | None = None
+    skill: Annotated[Path | None, Option("Skill directory.")] = None
+    baseline: Annotated[bool, Option("Run without the skill too, and compare.")] = False
+    epochs: Annotated[int, Option("Attempts per task.")] = 1
+    token_limit: Annotated[int | None, Field(ge=1), Option("Tokens that an attempt may use.")] = (
+        None
+    )
+    cost_limit: Annotated[
+        float | None, Field(gt=0), Option("US dollars that an attempt may cost.")
+    ] = None
+    time_limit: Annotated[
+        float | None, Field(gt=0), Option("Seconds that an attempt may take.")
+    ] = None
+    working_limit: Annotated[
+        float | None,
+        Field(gt=0),
+        Option("The same without waiting for a slot, a rate limit or another try."),
+    ] = None
+    sample: Annotated[
+        str | None, Option("Run this task only, and print its events as they happen.")
+    ] = None
+    earlier: Annotated[
+        Path | None,
+        Option(
+            "Take over from RUN what still holds, judge again what is judged otherwise.",
+            names=("--from",),
+            metavar="RUN",
+        ),
+    ] = None
+    accept: Annotated[
+        tuple[str, ...],
+        Option(
+            "With --from: skill, prompts, model, agent, settings or code may differ.",
+            metavar="PART",
+        ),
+    ] = ()
 
 
 def agent_model_spec(models: tuple[str, ...]) -> str:

@@ -1,10 +1,26 @@
-"""Suites: which tasks, which agent, which settings."""
+"""Suites: which tasks, which agent, which settings, and how tasks divide into splits.
+
+One task file is divided by the suite's `split_by`:
+
+| `split_by` | train | selection | test |
+|---|---|---|---|
+| `paper` | rows 0 to 199 | none | rows 200 to 399 |
+| `stratified` | 40 % of each stratum | 10 % | 50 % |
+| `{train: [0, 50], test: [50, 90]}` | rows 0 to 49 | as written | rows 50 to 89 |
+
+`paper` is the division of Trace2Skill (arXiv 2603.25158) of SpreadsheetBench-Verified in its
+published order. Its halves differ in kind: the first has 125 sheet-level tasks of 200, the second
+none (a skill that learns about sheets is never tested on them). `stratified` has the same share of
+every stratum in each part: report it, too.
+"""
 
 from __future__ import annotations
 
 import re
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -12,10 +28,20 @@ from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
 from harness.core.values import first_fault
-from harness.evals.splits import Split, SplitBy, divided
 from harness.models.limits import SampleLimits
 from harness.models.types import Sampling
 
+Split = Literal["train", "selection", "test"]
+Rows = dict[Split, tuple[int, int]]
+"""Split -> its first row, and the first row behind it, counted from 0."""
+SplitBy = Literal["paper", "stratified"] | Rows
+
+PAPER: Rows = {"train": (0, 200), "test": (200, 400)}
+STRATIFIED: Mapping[Split, tuple[float, float]] = {
+    "train": (0.0, 0.4),
+    "selection": (0.4, 0.5),
+    "test": (0.5, 1.0),
+}
 _SCORER = re.compile(r"[\w-]*")
 """Name of one of our scorers, or none."""
 
@@ -27,8 +53,7 @@ class Suite(Value):
         name: shown in reports.
         tasks: a task file relative to the suite, or split -> task file. One file is halved
             into train and selection where a split is asked for.
-        split_by: how one task file is divided, in place of the halves: see
-            :mod:`harness.evals.splits`.
+        split_by: how one task file is divided, in place of the halves.
         corpus: name of one of our generated corpora, instead of `tasks`.
         agent: agent spec; relative files start at the suite.
         skill_mode: preloaded or discovered.
@@ -67,19 +92,19 @@ class LoadedSuite(Value):
         named = {
             path
             for task in self.tasks
-            for path in (*task.files.values(), *_gold_file(task, self.base))
+            for path in (*task.files.values(), possible_path(task))
+            if path and (self.base / path).is_file()
         }
-        return tuple(sorted(path for path in named if (self.base / path).is_file()))
+        return tuple(sorted(named))
 
     @property
     def sent(self) -> tuple[str, ...] | None:
-        """Files below `base` that another machine needs; None: all that lie there."""
-        return None if self.brings_code else self.files
+        """Files below `base` that another machine needs; None means all of them.
 
-    @property
-    def brings_code(self) -> bool:
-        """Whether a task is judged by a function or command that comes with the suite."""
-        return any(not _SCORER.fullmatch(task.check or "") for task in self.tasks)
+        All are sent where a task is judged by a function or command that comes with the suite.
+        """
+        brings_code = any(not _SCORER.fullmatch(task.check or "") for task in self.tasks)
+        return None if brings_code else self.files
 
     @property
     def digest(self) -> str:
@@ -87,11 +112,6 @@ class LoadedSuite(Value):
         files = {path: digest_file(self.base / path) for path in self.files}
         tasks = [task.model_dump(mode="json") for task in self.tasks]
         return digest([self.suite.model_dump(mode="json", exclude={"split_by"}), tasks, files])
-
-
-def _gold_file(task: Task, base: Path) -> tuple[str, ...]:
-    answer = possible_path(task)
-    return (answer,) if answer and (base / answer).is_file() else ()
 
 
 def possible_path(task: Task) -> str | None:
@@ -114,37 +134,38 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
         BadInput: if it cannot be found or read, has no tasks, or repeats a task id.
     """
     path = _find(reference)
-    if _is_spreadsheetbench(path):
-        return _load_spreadsheetbench(path, split)
-    if path.suffix == ".jsonl":
-        suite, root = Suite(name=path.stem, tasks=path.name), path.parent
+    published = _is_spreadsheetbench(path)
+    chosen: Split | None = None
+    if published:
+        suite, file = Suite(name=path.stem, tasks=path.name), path
+        root = base = path if path.is_dir() else path.parent
     else:
         suite, root = _read(path), path.parent
-    tasks_file, found_split = _tasks_file(suite, root, split)
-    if _is_spreadsheetbench(tasks_file):
+        file, chosen = _tasks_file(suite, root, split)
+        base = file.parent
+    if published or _is_spreadsheetbench(file):
         from harness.tasks import load_spreadsheetbench
 
-        tasks = tuple(load_spreadsheetbench(tasks_file))
+        tasks = tuple(load_spreadsheetbench(file))
     else:
-        tasks = tuple(read_models(tasks_file, Task))
-    _check(tasks, tasks_file)
+        tasks = tuple(read_models(file, Task))
+    if not published:
+        _check_ids(tasks, file)
     if suite.split_by is not None:
-        if found_split is not None:
+        if chosen is not None:
             raise BadInput(f"suite {suite.name!r}: 'split_by' divides one task file, not splits")
-        found_split = split or "test"
-        tasks = divided(tasks, suite.split_by, found_split, suite.name)
-    elif split is not None and found_split is None:
-        tasks, found_split = _half(tasks, suite, split), split
-    return LoadedSuite(
-        suite=suite, split=found_split, tasks=tasks, base=tasks_file.parent, root=root
-    )
+        chosen = split or "test"
+        tasks = divided(tasks, suite.split_by, chosen, suite.name)
+    elif split is not None and chosen is None:
+        tasks, chosen = _half(tasks, suite, split), split
+    return LoadedSuite(suite=suite, split=chosen, tasks=tasks, base=base, root=root)
 
 
 def _find(reference: str) -> Path:
     path = Path(reference)
     if path.is_dir() and not _is_spreadsheetbench(path):
         path = path / "suite.yaml"
-    if path.is_file() or path.is_dir():
+    if path.exists():
         return path.resolve()
     shipped = assets.root() / "evals" / f"{reference}.yaml"
     if shipped.is_file():
@@ -157,7 +178,7 @@ def _find(reference: str) -> Path:
 
 
 def _is_spreadsheetbench(path: Path) -> bool:
-    """A published folder (dataset.json), or rows of its shape in a JSONL file."""
+    """Whether it is a published folder (dataset.json), or a JSONL file with rows of its shape."""
     if path.is_dir():
         return (path / "dataset.json").is_file()
     if path.suffix != ".jsonl" or not path.is_file():
@@ -165,20 +186,11 @@ def _is_spreadsheetbench(path: Path) -> bool:
     return any("spreadsheet_path" in row for _, row in islice(read_rows(path), 1))
 
 
-def _load_spreadsheetbench(path: Path, split: Split | None) -> LoadedSuite:
-    from harness.tasks import load_spreadsheetbench
-
-    suite = Suite(name=path.stem, tasks=path.name)
-    tasks = tuple(load_spreadsheetbench(path))
-    if split is not None:
-        tasks = _half(tasks, suite, split)
-    base = path if path.is_dir() else path.parent
-    return LoadedSuite(suite=suite, split=split, tasks=tasks, base=base, root=base)
-
-
 def _read(path: Path) -> Suite:
     import yaml
 
+    if path.suffix == ".jsonl":
+        return Suite(name=path.stem, tasks=path.name)
     try:
         return Suite.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except yaml.YAMLError as error:
@@ -204,6 +216,16 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Sp
     return root / suite.tasks[chosen], chosen
 
 
+def _check_ids(tasks: tuple[Task, ...], path: Path) -> None:
+    if not tasks:
+        raise BadInput(f"{str(path)!r} has no tasks")
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise BadInput(f"{str(path)!r}: task id {task.id!r} stands there twice")
+        seen.add(task.id)
+
+
 def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:
     """The train or selection half of a suite of one file, by the digest of the task's id.
 
@@ -212,18 +234,58 @@ def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ..
     """
     if split == "test":
         raise BadInput(f"suite {suite.name!r} has one task file: it has no split 'test'")
-    wanted = 0 if split == "train" else 1
-    chosen = tuple(task for task in tasks if int(digest(task.id)[:8], 16) % 2 == wanted)
+    parity = 0 if split == "train" else 1
+    chosen = tuple(task for task in tasks if int(digest(task.id)[:8], 16) % 2 == parity)
     if not chosen:
         raise BadInput(f"suite {suite.name!r} has too few tasks ({len(tasks)}) to split")
     return chosen
 
 
-def _check(tasks: tuple[Task, ...], path: Path) -> None:
-    if not tasks:
-        raise BadInput(f"{str(path)!r} has no tasks")
-    seen: set[str] = set()
+def divided(
+    tasks: Sequence[Task], split_by: SplitBy, split: Split, name: str = ""
+) -> tuple[Task, ...]:
+    """The tasks of one split, in the order of the file.
+
+    Args:
+        tasks: all of them, in the order of the file.
+        split_by: how they are divided.
+        split: which part.
+        name: of the suite, for messages.
+
+    Raises:
+        BadInput: if there is no such part, its rows are not all there, it is empty, or parts
+            overlap.
+    """
+    if split_by == "stratified":
+        chosen = _stratified(tasks, split)
+    else:
+        rows = PAPER if split_by == "paper" else split_by
+        if split not in rows:
+            raise BadInput(f"suite {name!r} has no split {split!r}, only {list(rows)}")
+        if any(end > begin for (_, end), (begin, _) in pairwise(sorted(rows.values()))):
+            raise BadInput(f"suite {name!r}: expected splits that share no row, found {rows!r}")
+        first, end = rows[split]
+        if not 0 <= first <= end <= len(tasks):
+            raise BadInput(
+                f"suite {name!r}: split {split!r} is rows {first} to {end - 1}, and there are "
+                f"{len(tasks)} tasks"
+            )
+        chosen = tuple(tasks[first:end])
+    if not chosen:
+        raise BadInput(f"suite {name!r}: the split {split!r} of {len(tasks)} tasks is empty")
+    return chosen
+
+
+def _stratified(tasks: Sequence[Task], split: Split) -> tuple[Task, ...]:
+    """The split's share of each stratum, drawn by the digests of the ids: adding tasks of one
+    stratum moves none of another, and the order of the file does not matter."""
+    strata: dict[str, list[Task]] = {}
     for task in tasks:
-        if task.id in seen:
-            raise BadInput(f"{str(path)!r}: task id {task.id!r} stands there twice")
-        seen.add(task.id)
+        strata.setdefault(str(task.meta.get("stratum", "")), []).append(task)
+    low, high = STRATIFIED[split]
+    chosen: set[str] = set()
+    for members in strata.values():
+        drawn = sorted(members, key=lambda task: digest(["stratified", task.id]))
+        count = len(drawn)
+        chosen |= {task.id for task in drawn[round(low * count) : round(high * count)]}
+    return tuple(task for task in tasks if task.id in chosen)

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.evals.session import agent_model_spec
-from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, LoadedSuite, agent_model_spec, load_suite
 from harness.evolve.baselines.transfer import run_transfer
 from harness.evolve.evolution import Event
 from harness.evolve.outcome import Finished

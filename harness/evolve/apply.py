@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Edit, Patch, Usage, Value
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.evolve.evolution import Event, Evolution, State, Update, detached
 from harness.evolve.gate import sequential_gate
 from harness.evolve.merge.by_model import merged

@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Literal
 
 from harness.core import Usage, Value, assets, write_atomic
-from harness.evals import compare_paired
-from harness.evals.runner import Tally
-from harness.evals.session import EvalSettings, Evaluator, records
-from harness.evals.suite import load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import (
+    EvalSettings,
+    Evaluator,
+    ItemRecord,
+    Tally,
+    compare_paired,
+    load_suite,
+    records,
+)
 from harness.evolve.baselines.few_shot import random_sets, rule_alone
 from harness.evolve.evolution import Event, tally_event
 from harness.evolve.session import run_evolution

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.core import Trajectory, Usage, Value
-from harness.evals.runner import Tally
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, Tally
 from harness.evolve.analysts.single import Reading
 from harness.evolve.artifacts import Shelf
 from harness.evolve.gate import gate_plan

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from harness.core import BadInput
-from harness.evals import compare_paired
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, compare_paired
 from harness.evolve.types import EvolveOptions, GateResult
 from harness.stats import Decision, SequentialPlan, decide
 

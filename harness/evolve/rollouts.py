@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import cast
 
 from harness.core import BadInput, Usage
-from harness.evals.runner import Tally
-from harness.evals.session import EvalSettings, Evaluator, records
-from harness.evals.suite import LoadedSuite, Split, load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import (
+    EvalSettings,
+    Evaluator,
+    ItemRecord,
+    LoadedSuite,
+    Split,
+    Tally,
+    load_suite,
+    records,
+)
 from harness.evolve.evolution import Evaluate, Event, Rollouts, Trials, tally_event
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings

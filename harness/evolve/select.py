@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Edit, Usage, Value
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.evolve.apply import Final, Translated
 from harness.evolve.assemble import assemble
 from harness.evolve.evolution import Event, Evolution, State, Update, detached

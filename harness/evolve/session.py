@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, loops, write_atomic
-from harness.evals.settings import budget_of
+from harness.evals import budget_of
 from harness.evolve.afterwards import comparison, transfer, transfer_plan
 from harness.evolve.evolution import Event
 from harness.evolve.gate import gate_plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.evals.settings import ModelSettings, WorkerSettings
+from harness.evals import ModelSettings, WorkerSettings
 from harness.evolve.baselines.types import BaselineName
 from harness.evolve.types import EvolveOptions
 

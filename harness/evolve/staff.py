@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.evals.session import agent_model_spec
-from harness.evals.suite import load_suite
+from harness.evals import agent_model_spec, load_suite
 from harness.evolve.evolution import Read
 from harness.evolve.rollouts import split_of
 from harness.evolve.seed import seed_skill

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.core import BadInput
-from harness.evals.suite import LoadedSuite
+from harness.evals import LoadedSuite
 from harness.stats import detectable_lift, required_tasks
 
 ALPHA = 0.05

@@ -16,23 +16,14 @@ from harness.fleet.telling import part, telling
 from harness.fleet.types import Executor, Tree, Work
 
 
-def open_executor(kind: str, workers: int, resources: dict[str, float]) -> Executor:
-    """What starts the workers.
-
-    Args:
-        kind: `local` or `ray`.
-        workers: how many; 0 is one for every core.
-        resources: that each worker asks Ray for.
+def local(workers: int, resources: dict[str, float]) -> LocalExecutor:
+    """Worker processes on this machine (`--executor local`); 0 is one for every core.
 
     Raises:
-        BadInput: for a negative number, resources without Ray, or Ray where it is not installed.
+        BadInput: for a negative number, or resources, which only Ray knows.
     """
     if workers < 0:
         raise BadInput(f"workers: expected 0 or more, got {workers!r}")
-    if kind == "ray":
-        from harness.fleet.actors import open_ray
-
-        return open_ray(workers, resources)
     if resources:
         raise BadInput("resources of a worker need --executor ray")
     return LocalExecutor(workers or os.cpu_count() or 1)
@@ -52,7 +43,7 @@ __all__ = [
     "Work",
     "WorkersLost",
     "budget_terms",
-    "open_executor",
+    "local",
     "open_fleet",
     "open_shared_model",
     "part",

@@ -22,7 +22,7 @@ from typing import Any
 from harness.core import BadInput, Unreachable
 from harness.fleet.files import pack, unpack
 from harness.fleet.processes import GOING_S, HOST, VAIN, ended
-from harness.fleet.types import Arrivals, Invitation, Work
+from harness.fleet.types import Arrivals, Executor, Invitation, Work
 from harness.fleet.worker import serve
 
 
@@ -41,7 +41,7 @@ class RayWorker:
 
 
 @dataclass(frozen=True)
-class RayExecutor:
+class RayExecutor(Executor):
     """So many actors in the cluster that this process has joined.
 
     Attributes:

@@ -11,20 +11,26 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from harness.agents.types import AgentRun, SkillMode
 from harness.core import Task, Trajectory, Usage, Value, tracing
-from harness.evals.attempts import Attempts, gateway_of
-from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Finished, stopped
-from harness.evals.suite import LoadedSuite, Suite
-from harness.evals.types import ItemRecord
+from harness.evals import (
+    Attempts,
+    EvalPlan,
+    Finished,
+    ItemRecord,
+    LoadedSuite,
+    RemoteRun,
+    Suite,
+    attempt_id,
+    gateway_of,
+    unfinished,
+)
 from harness.fleet import (
     CallService,
     Channel,
@@ -47,7 +53,7 @@ from harness.fleet import (
 from harness.models.limits import LiveLimits, SampleLimits
 
 if TYPE_CHECKING:
-    from harness.models import Budget, CallStore, ChatModel
+    from harness.models import ChatModel
 
 ENTRY = "harness.fleet.attempts:attempts_here"
 
@@ -82,82 +88,48 @@ class AttemptsSpec(Value):
     content: bool
 
 
-@dataclass(frozen=True)
-class Elsewhere:
-    """Settings of attempts in a fleet.
+@asynccontextmanager
+async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[RemoteAttempts]:
+    """Attempts of a run in workers, while a block runs."""
+    plan, settings = run.plan, run.settings
+    spec = AttemptsSpec(
+        suite=plan.suite.suite,
+        base=plan.suite.base.absolute(),
+        agent=plan.agent.spec,
+        agent_base=run.agent_base.absolute(),
+        agent_trusted=run.agent_trusted,
+        trust=settings.trust,
+        sandbox=settings.sandbox,
+        skill_mode=plan.skill_mode,
+        seed=plan.seed,
+        limits=plan.sample_limits,
+        model=shared_spec(
+            run.model, settings.base_url, run.budget, settings.concurrency, executor.host
+        ),
+        work=run.out.absolute() / "work" if executor.shares_disk else None,
+        events=run.on_event is not None,
+        watched=tracing.watched(),
+        content=tracing.content_wanted(),
+    )
+    trees = {"base": Tree(plan.suite.base, plan.suite.sent)}
+    if plan.skill is not None:
+        trees["skill"] = Tree(plan.skill)
+    shared, retelling = CallService(run.calls, run.budget), Retelling(wanted=spec.watched)
 
-    Attributes:
-        executor: starts the workers.
-        agent_base: folder that files of the agent start at.
-        agent_trusted: whether its code may run outside the sandbox.
-        trust: whether the suite's code may.
-        sandbox: a back end's name, `auto` or `none`; chosen by every worker on its machine.
-        base_url: of the model's endpoint.
-        concurrency: attempts at a time, of all workers; and model calls in flight of each.
-        calls: of the run.
-        budget: of the run.
-    """
+    async def event(value: dict[str, Any]) -> None:
+        if run.on_event is not None:
+            run.on_event(value)
 
-    executor: Executor
-    agent_base: Path
-    agent_trusted: bool
-    trust: bool
-    sandbox: str
-    base_url: str | None
-    concurrency: int
-    calls: CallStore
-    budget: Budget
+    def services(worker: Channel) -> Methods:
+        told = retelling.of(worker)
+        relay = relay_service(run.model, told.context)
+        return {**relay, **shared.methods(worker), **told.methods(), "event": event}
 
-    @asynccontextmanager
-    async def open(
-        self,
-        plan: EvalPlan,
-        out: Path,
-        model: ChatModel,
-        on_event: Callable[[dict[str, Any]], None] | None,
-    ) -> AsyncGenerator[RemoteAttempts]:
-        """Attempts of a plan in workers, while a block runs."""
-        spec = self._spec(plan, out, model, events=on_event is not None)
-        trees = {"base": Tree(plan.suite.base, plan.suite.sent)}
-        if plan.skill is not None:
-            trees["skill"] = Tree(plan.skill)
-        shared, retelling = CallService(self.calls, self.budget), Retelling(wanted=spec.watched)
-
-        async def event(value: dict[str, Any]) -> None:
-            if on_event is not None:
-                on_event(value)
-
-        def services(worker: Channel) -> Methods:
-            told = retelling.of(worker)
-            relay = relay_service(model, told.context)
-            return {**relay, **shared.methods(worker), **told.methods(), "event": event}
-
-        work = Work(ENTRY, spec.model_dump(mode="json"), trees)
-        async with open_fleet(self.executor, work, services) as fleet:
-            budget = self.budget
-            budget.changed = lambda: fleet.tell_all("budget", budget_terms(budget))
-            yield RemoteAttempts(fleet, plan, model, retelling)
-
-    def _spec(self, plan: EvalPlan, out: Path, model: ChatModel, *, events: bool) -> AttemptsSpec:
-        return AttemptsSpec(
-            suite=plan.suite.suite,
-            base=plan.suite.base.absolute(),
-            agent=plan.agent.spec,
-            agent_base=self.agent_base.absolute(),
-            agent_trusted=self.agent_trusted,
-            trust=self.trust,
-            sandbox=self.sandbox,
-            skill_mode=plan.skill_mode,
-            seed=plan.seed,
-            limits=plan.sample_limits,
-            model=shared_spec(
-                model, self.base_url, self.budget, self.concurrency, self.executor.host
-            ),
-            work=out.absolute() / "work" if self.executor.shares_disk else None,
-            events=events,
-            watched=tracing.watched(),
-            content=tracing.content_wanted(),
-        )
+    work = Work(ENTRY, spec.model_dump(mode="json"), trees)
+    async with open_fleet(executor, work, services) as fleet:
+        budget = run.budget
+        budget.changed = lambda: fleet.tell_all("budget", budget_terms(budget))
+        yield RemoteAttempts(fleet, plan, run.model, retelling)
 
 
 class RemoteAttempts:
@@ -192,7 +164,7 @@ class RemoteAttempts:
                     found = await self._fleet.call("attempt", {**value, "part": number})
             except WorkersLost as error:
                 watched.add(outcome="invalid", score=0.0)
-                return stopped(name, (task, epoch), str(error)), None
+                return unfinished((task, epoch), str(error)), None
             item = ItemRecord.model_validate(found["item"])
             watched.add(outcome=item.outcome, score=item.value)
         return item, AgentRun(

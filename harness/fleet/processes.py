@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from harness.core import Unreachable
-from harness.fleet.types import Arrivals, Invitation, Work
+from harness.fleet.types import Arrivals, Executor, Invitation, Work
 
 HOST = "127.0.0.1"
 GOING_S = 5.0
@@ -24,7 +24,7 @@ up by itself.
 
 
 @dataclass(frozen=True)
-class LocalExecutor:
+class LocalExecutor(Executor):
     """So many worker processes on this machine, which read the driver's files where they lie."""
 
     workers: int

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.evals import Attempter, Judge, JudgingSpec, LoadedSuite, RemoteRun
 
 
 @dataclass(frozen=True)
@@ -56,23 +60,18 @@ Arrivals = Callable[[], int]
 """How many workers of a fleet have become ready so far, those that died since included."""
 
 
-class Executor(Protocol):
+class Executor:
     """Starts the worker processes of a fleet, and others in place of those that die.
 
     Attributes:
         workers: how many.
         host: address to which the driver listens, so that its workers can reach it.
-        shares_disk: whether workers see the driver's files where they lie.
+        shares_disk: whether workers see the driver's files where they are.
     """
 
-    @property
-    def workers(self) -> int: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def shares_disk(self) -> bool: ...
+    workers: int
+    host: str
+    shares_disk: bool
 
     async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the workers running until it is cancelled; then they end.
@@ -85,4 +84,16 @@ class Executor(Protocol):
         Raises:
             HarnessError: if they cannot be kept running.
         """
-        ...
+        raise TypeError(f"{type(self).__name__} places no workers")
+
+    def attempts(self, run: RemoteRun) -> AbstractAsyncContextManager[Attempter]:
+        """See :class:`harness.evals.workers.Executor`."""
+        from harness.fleet.attempts import open_attempts
+
+        return open_attempts(self, run)
+
+    def judge(self, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
+        """See :class:`harness.evals.workers.Executor`."""
+        from harness.fleet.judging import remote_judge
+
+        return remote_judge(self, suite, spec)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.core import digest
-from harness.evals.settings import ModelSettings
+from harness.evals import ModelSettings
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import AnalystKind, MergeKind, Signal
 from harness.learn.finding import Client

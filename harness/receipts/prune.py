@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.core import BadInput, Value, loops
-from harness.evals.session import Evaluator, records
-from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import Evaluator, ItemRecord, LoadedSuite, load_suite, records
 from harness.evolve.gate import sequential_gate
 from harness.evolve.types import GateResult
 from harness.receipts.cutting import cut

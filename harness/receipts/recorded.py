@@ -7,8 +7,7 @@ from pathlib import Path
 
 from harness.core import Trajectory
 from harness.core.rundir import RunReader
-from harness.evals.runner import finished_items
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, finished_items
 from harness.models.recordings import open_recording
 from harness.models.wire import request_digest
 from harness.receipts.plan import Rollout

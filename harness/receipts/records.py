@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Outcome, Value, canonical_json, digest
-from harness.evals.suite import Split
+from harness.evals import Split
 from harness.receipts.plan import AuditPlan
 
 SCHEMA = "agent-skill-harness/audit-records/1"

@@ -14,13 +14,20 @@ from harness.agents import open_agent
 from harness.agents.types import AgentRun
 from harness.core import Task, Trajectory
 from harness.core.rundir import RunWriter
-from harness.evals.attempts import Attempts, gateway_of
-from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Pool
-from harness.evals.runner import Tally, collect, finished_items
-from harness.evals.session import ProgressHook, open_agent_model
-from harness.evals.suite import LoadedSuite
-from harness.evals.types import ItemRecord
+from harness.evals import (
+    Attempts,
+    EvalPlan,
+    ItemRecord,
+    LoadedSuite,
+    Pool,
+    ProgressHook,
+    Tally,
+    attempt_id,
+    collect,
+    finished_items,
+    gateway_of,
+    open_agent_model,
+)
 from harness.models.calls import CallStore
 from harness.receipts.plan import Rollout
 from harness.receipts.settings import AuditSettings

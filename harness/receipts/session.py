@@ -18,10 +18,14 @@ from harness.core import (
     write_atomic,
 )
 from harness.core.rundir import RunReader, new_run_id
-from harness.evals.plan import prompts_digest
-from harness.evals.session import ProgressHook, agent_model_spec
-from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import (
+    ItemRecord,
+    LoadedSuite,
+    ProgressHook,
+    agent_model_spec,
+    load_suite,
+    prompts_digest,
+)
 from harness.receipts.card import write_card
 from harness.receipts.compute import receipt_of
 from harness.receipts.cutting import cut

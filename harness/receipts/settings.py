@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.evals.session import EvalSettings, SuiteSettings
+from harness.evals import EvalSettings, SuiteSettings
 
 ROLLOUTS = 600
 

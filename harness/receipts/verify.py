@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, Task, Value, digest
-from harness.evals.suite import LoadedSuite, load_suite
+from harness.evals import LoadedSuite, load_suite
 from harness.receipts.card import card
 from harness.receipts.compute import receipt_of
 from harness.receipts.cutting import cut

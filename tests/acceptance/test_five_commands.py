@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.core.rundir import RunReader
-from harness.evals.runner import finished_items
+from harness.evals import finished_items
 from tests.acceptance.conftest import ChatServer, Harness
 
 ANSWERS = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.rundir import RunReader
-from harness.evals.runner import finished_items
+from harness.evals import finished_items
 from tests.acceptance.conftest import ChatServer, Harness
 
 CONCURRENCY = 4

@@ -10,7 +10,7 @@ from PIL import Image
 
 from harness.cli import cli
 from harness.core import BadInput
-from harness.evals.suite import load_suite
+from harness.evals import load_suite
 
 ROW = {
     "_id": "5a",

@@ -19,10 +19,7 @@ from harness.debug import Debugger
 from harness.debug.attempts import Item, Settings, find_item, open_item
 from harness.debug.compare import compare
 from harness.debug.timeline import timeline
-from harness.evals.plan import EvalPlan
-from harness.evals.runner import run_eval
-from harness.evals.suite import load_suite
-from harness.evals.types import EvalReport
+from harness.evals import EvalPlan, EvalReport, load_suite, run_eval
 from harness.models import CallStore, open_model
 from harness.sandbox import select
 from tests.agents.scripted import in_order, native

@@ -18,10 +18,8 @@ from harness.api import EvalSettings, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
 from harness.core.rundir import RunReader
-from harness.evals.compare import read_report
+from harness.evals import EvalReport, read_report, records
 from harness.evals.control import Change, Command, RunStatus, ask, read_status
-from harness.evals.session import records
-from harness.evals.types import EvalReport
 from tests.evals.test_limits import CURL
 from tests.models.http_server import Answer, completion, error, serve
 

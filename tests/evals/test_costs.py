@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.api import EvalSettings, plan_evaluation, run_evaluation
-from harness.evals.session import records
+from harness.evals import records
 from tests.models.http_server import completion, serve
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput, Task
-from harness.evals.splits import Split, divided
-from harness.evals.suite import load_suite
+from harness.evals import Split, load_suite
+from harness.evals.suite import divided
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 

@@ -15,8 +15,8 @@ from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput
 from harness.core.rundir import RunReader
+from harness.evals import records
 from harness.evals.inspect_import import NO_SCORE, import_inspect
-from harness.evals.session import records
 from harness.trajectories import export_trajectories
 from tests.models.http_server import Answer, completion, error, serve
 

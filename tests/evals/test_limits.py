@@ -13,9 +13,7 @@ from pydantic import ValidationError
 
 from harness.api import EvalSettings, run_evaluation
 from harness.core import LimitReached
-from harness.evals.regrade import regrade_folder
-from harness.evals.session import records
-from harness.evals.types import EvalReport
+from harness.evals import EvalReport, records, regrade_folder
 from harness.models import open_model
 from harness.models.limits import LimitedModel, SampleLimitReached, SampleLimits
 from tests.models.http_server import completion, serve

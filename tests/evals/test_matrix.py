@@ -15,12 +15,11 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.core.rundir import RunReader
 from harness.debug.web.browse import Browsing, Library
+from harness.evals import records, regrade_folder
+from harness.evals.matrix.plot import Point, cost_plot, pareto
 from harness.evals.matrix.report import matrix_report
 from harness.evals.matrix.run import MatrixRun, MatrixSettings
 from harness.evals.matrix.spec import read_lock, read_matrix
-from harness.evals.plot import Point, cost_plot, pareto
-from harness.evals.regrade import regrade_folder
-from harness.evals.session import records
 from harness.stats import holm
 from tests.models.http_server import Answer, Served, completion, serve
 

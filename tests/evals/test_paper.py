@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.core import BadInput
-from harness.evals.paper import IN_DOMAIN, OUT_OF_DOMAIN, trace2skill_average
+from harness.evals import trace2skill_average
+from harness.evals.papers import IN_DOMAIN, OUT_OF_DOMAIN
 
 # (skill, Vrf Soft Hard WikiTQ HiTab of the 122B user, then of the 35B user, published Avg)
 TABLE_1 = (

@@ -13,8 +13,16 @@ from click.testing import CliRunner
 from harness.cli import cli
 from harness.core import BadInput, assets
 from harness.corpora import list_corpora
-from harness.evals.paper import IN_DOMAIN, OUT_OF_DOMAIN, trace2skill_average
-from harness.evals.papers import Figure, load_paper, load_papers, page, rows
+from harness.evals import trace2skill_average
+from harness.evals.papers import (
+    IN_DOMAIN,
+    OUT_OF_DOMAIN,
+    Figure,
+    load_paper,
+    load_papers,
+    page,
+    rows,
+)
 
 PAGE = assets.root() / "docs" / "concepts" / "papers.md"
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Outcome
-from harness.evals import compare_paired, pass_rate_error, pass_rate_interval
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, compare_paired, pass_rate_error, pass_rate_interval
 from harness.stats import wilson
 
 

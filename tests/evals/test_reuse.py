@@ -14,10 +14,9 @@ from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
 from harness.core.rundir import RunReader
-from harness.evals.digests import read_parts, sample_parts
-from harness.evals.regrade import regrade_folder
-from harness.evals.reuse import Step, regradable
-from harness.evals.session import records
+from harness.evals import Step, records, regrade_folder
+from harness.evals.plan import read_parts, sample_parts
+from harness.evals.regrade import regradable
 from tests.models.http_server import Served, completion, serve
 
 JUDGE = "def judge(task, workdir, answer):\n    return answer == {!r}\n"

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.evals.compare import compare_runs, read_report
+from harness.evals import compare_runs, read_report
 
 
 @pytest.mark.parametrize("skill", [True, False])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.core import AgentInfo, Step, Trajectory
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 
 Answer = Callable[[str], str]
 

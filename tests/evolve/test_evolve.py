@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from harness.cli.evolve import evolve as command
 from harness.core import BadInput, digest_tree
 from harness.core.patch import Patch
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.evolve import Event, EvolveOptions, EvolveResult, evolve
 from harness.skills import explain_place, load_skill, validate
 from tests.evolve.conftest import items, record_row, trajectory, write_rows, write_trajectories

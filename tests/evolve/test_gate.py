@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.evolve.gate import gate_plan, sequential_gate, task_order
 from harness.evolve.types import EvolveOptions, GateResult
 from harness.stats import SequentialPlan

@@ -19,10 +19,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
-from harness.evals import compare_paired
-from harness.evals.session import records
-from harness.evals.suite import load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, compare_paired, load_suite, records
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
 from harness.evolve.transfer_plan import held_out
 from harness.stats import detectable_lift

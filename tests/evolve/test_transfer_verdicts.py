@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Task
-from harness.evals.suite import LoadedSuite, Suite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, LoadedSuite, Suite
 from harness.evolve.baselines.transfer import TransferRow, holm, judged
 from harness.evolve.transfer_plan import TransferPlan
 from tests.evolve.conftest import items

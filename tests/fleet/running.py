@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from harness.api import EvalSettings, run_evaluation
 from harness.core.rundir import RunReader
-from harness.evals.types import EvalReport
+from harness.evals import EvalReport
 from tests.models.http_server import Answer, Served, completion
 
 PIECES = ("What is twice ", "?")

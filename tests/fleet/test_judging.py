@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.evals.regrade import regrade_folder
-from harness.evals.runner import Tally
-from harness.evals.session import records
+from harness.evals import Tally, records, regrade_folder
 from harness.fleet import LocalExecutor
 from tests.fleet.conftest import MARK
 from tests.fleet.judged import contents, finished_run, judged_rows, write_suite

@@ -18,9 +18,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, LimitReached, digest_tree
-from harness.evals.regrade import regrade_folder
-from harness.evals.runner import Tally
-from harness.evals.session import records
+from harness.evals import Tally, records, regrade_folder
 from harness.fleet import Tree, Work, open_fleet
 from harness.fleet.actors import open_ray
 from harness.rag.retrieve import create_index, open_encoder, parse_paths

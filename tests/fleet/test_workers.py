@@ -10,7 +10,7 @@ import pytest
 import harness
 from harness.core import BadInput, LimitReached, Unreachable
 from harness.fleet import Channel, Gone, LocalExecutor, Work, WorkersLost, open_fleet
-from harness.fleet.types import Arrivals, Invitation
+from harness.fleet.types import Arrivals, Executor, Invitation
 from tests.fleet.running import (
     doubled,
     evaluated,
@@ -88,7 +88,7 @@ def test_a_worker_that_cannot_begin_says_why() -> None:
         asyncio.run(main())
 
 
-class Idle:
+class Idle(Executor):
     """Starts nobody: the test dials in itself."""
 
     workers, host, shares_disk = 1, "127.0.0.1", True

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Outcome
-from harness.evals.pass_rates import attempts_by_task
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, attempts_by_task
 from harness.stats import at_least, pass_all, pass_at, repeated
 
 

@@ -24,7 +24,7 @@ from harness.trajectories import content_text
 
 if TYPE_CHECKING:
     from harness.checkpoints.store import CheckpointStore
-    from harness.evals.suite import LoadedSuite
+    from harness.evals import LoadedSuite
     from harness.models.client import ChatModel
 
 COMPUTED = frozenset(("context",))
@@ -139,7 +139,7 @@ def _obstacle(found: Found) -> str | None:
 
 
 def _attempt(found: Found, folder: Path, settings: Settings) -> _Attempt | str:
-    from harness.evals.suite import load_suite
+    from harness.evals import load_suite
 
     name = settings.suite or str(found.lock.get("suite"))
     try:
@@ -177,7 +177,7 @@ def _recorded(found: Found, store: CheckpointStore, attempt: _Attempt, settings:
 def _context(found: Found, attempt: _Attempt, skill: Path | None, answers: Answers) -> ReactContext:
     """What the attempt's graph was given, its model and tools answering from the record."""
     from harness.agents.graph import react_context
-    from harness.evals.attempts import attempt_context
+    from harness.evals import attempt_context
 
     lock = found.lock
     agent = attempt_context(

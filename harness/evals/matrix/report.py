@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import Value
-from harness.core.rundir import RunReader
+from harness.evals.matrix.plot import Point, cost_plot, pareto
 from harness.evals.matrix.spec import AXES, Cell, MatrixLock, read_lock
-from harness.evals.pass_rates import compare_paired
-from harness.evals.plot import Point, cost_plot, pareto
-from harness.evals.runner import finished_items, summarise
-from harness.evals.types import EvalReport, ItemRecord
+from harness.evals.report import EvalReport, ItemRecord, compare_paired, read_report, records
 from harness.stats import PairedComparison, holm
 
 
@@ -65,82 +62,60 @@ def matrix_report(folder: Path) -> MatrixReport:
         BadInput: if it holds no matrix.
     """
     lock = read_lock(folder)
-    runs = {cell: read for cell in lock.cells if (read := _read(folder / cell.folder)) is not None}
-    unit = _unit([report for report, _ in runs.values()])
+    runs = {
+        cell: (read_report(folder / cell.folder), records(folder / cell.folder))
+        for cell in lock.cells
+        if (folder / cell.folder / "run.json").is_file()
+    }
+    prices = [report.cost_usd for report, _ in runs.values()]
+    priced = prices and all(price is not None for price in prices) and any(prices)
+    unit = "US dollars" if priced else "tokens"
     rows = [_row(lock, cell, runs, unit) for cell in lock.cells]
     compared = [row for row in rows if row.versus_base and row.versus_base.p is not None]
     corrected = holm([row.versus_base.p or 0.0 for row in compared if row.versus_base])
     by_run = {row.run: p for row, p in zip(compared, corrected, strict=True)}
     rows = [row.model_copy(update={"p_holm": by_run.get(row.run)}) for row in rows]
     plots: dict[str, str] = {}
+    front: set[str] = set()
     for suite in lock.base:
-        plot = _plot(
-            f"{lock.name}: {suite}", [row for row in rows if row.cell.suite == suite], unit
-        )
-        if plot is not None:
-            plots[suite], front = plot
-            rows = [
-                row.model_copy(update={"front": True}) if row.run in front else row for row in rows
-            ]
+        cells = [row for row in rows if row.cell.suite == suite]
+        shown = [row for row in cells if row.report and row.report.score is not None]
+        shown = [row for row in shown if row.cost is not None]
+        points = [_point(row, cells) for row in shown]
+        if points:
+            plots[suite] = cost_plot(points, f"{lock.name}: {suite}", unit)
+            front |= {shown[index].run for index in pareto(points)}
+    rows = [row.model_copy(update={"front": row.run in front}) for row in rows]
     return MatrixReport(
         name=lock.name, unit=unit, comparisons=len(compared), cells=tuple(rows), plots=plots
     )
 
 
-Read = tuple[EvalReport, list[ItemRecord]]
-
-
-def _read(run: Path) -> Read | None:
-    if not (run / "run.json").is_file():
-        return None
-    reader = RunReader(run)
-    items = finished_items(reader)
-    seconds = sum(item.usage.seconds for item in items)
-    return summarise(reader.lock, run.name, items, seconds), items
-
-
-def _unit(reports: Sequence[EvalReport]) -> str:
-    prices = [report.cost_usd for report in reports]
-    known = prices and all(price is not None for price in prices) and any(prices)
-    return "US dollars" if known else "tokens"
-
-
-def _row(lock: MatrixLock, cell: Cell, runs: dict[Cell, Read], unit: str) -> CellReport:
+def _row(
+    lock: MatrixLock, cell: Cell, runs: dict[Cell, tuple[EvalReport, list[ItemRecord]]], unit: str
+) -> CellReport:
     base = lock.base[cell.suite]
-    found, other = runs.get(cell), runs.get(base)
-    row = CellReport(cell=cell, run=cell.folder, report=found and found[0], base=cell == base)
-    if found is None:
-        return row
-    report, items = found
+    if cell not in runs:
+        return CellReport(cell=cell, run=cell.folder, report=None, base=cell == base)
+    report, items = runs[cell]
     spent = report.tokens if unit == "tokens" else report.cost_usd
-    return row.model_copy(
-        update={
-            "versus_base": compare_paired(other[1], items) if other and cell != base else None,
-            "cost": spent / report.items if spent is not None and report.items else None,
-            "seconds": report.seconds / report.items if report.items else None,
-        }
+    versus = compare_paired(runs[base][1], items) if base in runs and cell != base else None
+    return CellReport(
+        cell=cell,
+        run=cell.folder,
+        report=report,
+        base=cell == base,
+        versus_base=versus,
+        cost=spent / report.items if spent is not None and report.items else None,
+        seconds=report.seconds / report.items if report.items else None,
     )
 
 
-def _plot(title: str, rows: Sequence[CellReport], unit: str) -> tuple[str, set[str]] | None:
-    shown = [
-        (row.run, _point(_label(row.cell, rows), row.report, row.cost))
-        for row in rows
-        if row.report is not None and row.report.score is not None and row.cost is not None
-    ]
-    if not shown:
-        return None
-    points = [point for _, point in shown]
-    return cost_plot(points, title, unit), {shown[at][0] for at in pareto(points)}
-
-
-def _point(label: str, report: EvalReport, cost: float) -> Point:
-    rate = report.score or 0.0
-    low, high = report.ci95 or (rate, rate)
-    return Point(label=label, cost=cost, quality=rate, low=low, high=high)
-
-
-def _label(cell: Cell, rows: Sequence[CellReport]) -> str:
-    """The names that tell it from the other cells of its suite."""
-    axes = [axis for axis in AXES[1:] if len({getattr(row.cell, axis) for row in rows}) > 1]
-    return ", ".join(getattr(cell, axis) for axis in axes) or cell.model
+def _point(row: CellReport, cells: Sequence[CellReport]) -> Point:
+    """A cell in the plot, labelled by the names that tell it from the other cells of its suite."""
+    axes = [axis for axis in AXES[1:] if len({getattr(other.cell, axis) for other in cells}) > 1]
+    label = ", ".join(getattr(row.cell, axis) for axis in axes) or row.cell.model
+    assert row.report is not None
+    rate = row.report.score or 0.0
+    low, high = row.report.ci95 or (rate, rate)
+    return Point(label=label, cost=row.cost or 0.0, quality=rate, low=low, high=high)

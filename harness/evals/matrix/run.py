@@ -9,11 +9,10 @@ from pathlib import Path
 from harness.core import BadInput, LimitReached, Unreachable, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
-from harness.evals.session import Evaluator, ProgressHook, open_agent_model
+from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
 from harness.evals.settings import EvalSettings
 from harness.evals.suite import LoadedSuite, load_suite
-from harness.models.budget import Spend
-from harness.models.calls import CallStore
+from harness.models import CallStore, Spend
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class MatrixRun:
         on_progress: ProgressHook | None = None,
         on_cell: Callable[[Cell, str], None] | None = None,
     ) -> None:
-        """Run every cell, or go on with those that are not finished.
+        """Run every cell, or resume those that are not finished.
 
         A cell whose endpoint does not answer is left, and the next one begins.
 
@@ -59,8 +58,8 @@ class MatrixRun:
         write_lock(self.out, lock_of(self.matrix))
         spent = {cell: spent_in(self.out / cell.folder) for cell in cells if self._limits}
         for cell in cells:
-            others = sum((one for name, one in spent.items() if name != cell), Spend())
-            evaluator = Evaluator(self._left(cell, others), self._suite(cell))
+            elsewhere = sum((spend for name, spend in spent.items() if name != cell), Spend())
+            evaluator = Evaluator(self._left(cell, elsewhere), self._suite(cell))
             if on_cell is not None:
                 on_cell(cell, "runs")
             run = evaluator.run(self.out / cell.folder, self._skill(cell), on_progress=on_progress)
@@ -72,12 +71,29 @@ class MatrixRun:
             if self._limits:
                 spent[cell] = spent_in(self.out / cell.folder)
 
+    def estimates(self) -> list[tuple[Cell, Estimate]]:
+        """What every cell is expected to cost, without a call."""
+        rows: list[tuple[Cell, Estimate]] = []
+        for cell in self.matrix.cells():
+            suite, model = self._suite(cell), self.matrix.models[cell.model]
+            tasks = list(suite.tasks[: self.matrix.limit]) * self.matrix.epochs
+            expected = estimate(
+                suite, tasks, model=model.spec, base_url=model.base_url, skill=self._skill(cell),
+                runs=[self.out, self.out.parent],
+            )  # fmt: skip
+            rows.append((cell, expected))
+        return rows
+
     @property
     def _limits(self) -> dict[str, float]:
         """The budgets that there are."""
-        mine = self._settings
-        named = {"usd": mine.budget_usd, "tokens": mine.budget_tokens, "calls": mine.budget_calls}
-        return {name: limit for name, limit in named.items() if limit is not None}
+        settings = self._settings
+        budgets = {
+            "usd": settings.budget_usd,
+            "tokens": settings.budget_tokens,
+            "calls": settings.budget_calls,
+        }
+        return {name: limit for name, limit in budgets.items() if limit is not None}
 
     def _try(self, cells: list[Cell]) -> None:
         """Open everything once: what cannot be used is found before anything is paid for."""
@@ -86,67 +102,53 @@ class MatrixRun:
         for cell in cells:
             self._skill(cell)
         for cell in {cell.model: cell for cell in cells}.values():
-            settings = self._settings_of(cell, Spend(1.0, 1, 1))
-            with CallStore() as nothing:
-                model = open_agent_model(settings, nothing)
+            with CallStore() as calls:
+                model = open_agent_model(self._settings_of(cell, Spend(1.0, 1, 1)), calls)
                 loops.run(model.aclose())
 
-    def estimates(self) -> list[tuple[Cell, Estimate]]:
-        """What every cell is expected to cost, without a call."""
-        found: list[tuple[Cell, Estimate]] = []
-        for cell in self.matrix.cells():
-            suite, model = self._suite(cell), self.matrix.models[cell.model]
-            tasks = list(suite.tasks[: self.matrix.limit]) * self.matrix.epochs
-            runs = [self.out, self.out.parent]
-            found.append(
-                (cell, estimate(suite, tasks, model=model.spec, base_url=model.base_url,
-                                skill=self._skill(cell), runs=runs))
-            )  # fmt: skip
-        return found
-
     def _suite(self, cell: Cell) -> LoadedSuite:
-        return self.matrix.contexts[cell.context].applied(load_suite(self._named(cell)))
+        return self.matrix.contexts[cell.context].applied(load_suite(self._reference(cell)))
 
-    def _named(self, cell: Cell) -> str:
+    def _reference(self, cell: Cell) -> str:
         """The suite's path from here, or the name of a shipped one."""
-        named = self.matrix.suites[cell.suite]
-        found = self._found(named)
-        return str(found) if found.exists() else named
+        name = self.matrix.suites[cell.suite]
+        path = self._path(name)
+        return str(path) if path.exists() else name
 
     def _skill(self, cell: Cell) -> Path | None:
-        named = self.matrix.skills[cell.skill]
-        if named is None:
+        name = self.matrix.skills[cell.skill]
+        if name is None:
             return None
-        found = self._found(named)
-        if not (found / "SKILL.md").is_file():
+        path = self._path(name)
+        if not (path / "SKILL.md").is_file():
             raise BadInput(
                 f"skill {cell.skill!r}: expected a skill directory with SKILL.md, found none at "
-                f"{str(found)!r}"
+                f"{str(path)!r}"
             )
-        return found
+        return path
 
-    def _found(self, named: str) -> Path:
-        """Beside the matrix file, else from where one works."""
-        beside = self._base / named
-        return beside if beside.exists() else Path(named)
+    def _path(self, name: str) -> Path:
+        """Beside the matrix file, else from the current folder."""
+        beside = self._base / name
+        return beside if beside.exists() else Path(name)
 
     def _settings_of(self, cell: Cell, left: Spend | None = None) -> EvalSettings:
-        matrix, mine, model = self.matrix, self._settings, self.matrix.models[cell.model]
+        matrix, settings, model = self.matrix, self._settings, self.matrix.models[cell.model]
         left = left or Spend()
         return EvalSettings(
-            suite=self._named(cell),
+            suite=self._reference(cell),
             skill=self._skill(cell),
             epochs=matrix.epochs,
             limit=matrix.limit,
             seed=matrix.seed,
             sandbox=matrix.sandbox,
-            trust=mine.trust,
+            trust=settings.trust,
             models=(model.spec,),
             base_url=model.base_url,
-            concurrency=mine.concurrency,
-            budget_usd=None if mine.budget_usd is None else left.usd,
-            budget_tokens=None if mine.budget_tokens is None else left.tokens,
-            budget_calls=None if mine.budget_calls is None else left.calls,
+            concurrency=settings.concurrency,
+            budget_usd=None if settings.budget_usd is None else left.usd,
+            budget_tokens=None if settings.budget_tokens is None else left.tokens,
+            budget_calls=None if settings.budget_calls is None else left.calls,
         )
 
     def _left(self, cell: Cell, spent: Spend) -> EvalSettings:
@@ -154,13 +156,15 @@ class MatrixRun:
 
         Args:
             cell: the cell.
-            spent: by the others.
+            spent: by the other cells.
 
         Raises:
             LimitReached: if they have left nothing.
         """
-        mine = self._settings
-        left = Spend(mine.budget_usd or 0.0, mine.budget_tokens or 0, mine.budget_calls or 0)
+        settings = self._settings
+        left = Spend(
+            settings.budget_usd or 0.0, settings.budget_tokens or 0, settings.budget_calls or 0
+        )
         left = left - spent
         for name, limit in self._limits.items():
             if getattr(left, name) <= 0:

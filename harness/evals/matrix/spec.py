@@ -39,9 +39,9 @@ class ContextArm(Value):
 
     def applied(self, suite: LoadedSuite) -> LoadedSuite:
         """The suite with these settings."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        fields = {name: it for name, it in given.items() if it is not None or name == "tools"}
-        changed: Suite = suite.suite.model_copy(update=fields)
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        update = {name: v for name, v in fields.items() if v is not None or name == "tools"}
+        changed: Suite = suite.suite.model_copy(update=update)
         return suite.model_copy(update={"suite": changed})
 
 
@@ -102,7 +102,7 @@ class MatrixFile(Value):
         # Validators run from the last one up: lists have their names by now.
         if not isinstance(value, Mapping):
             return value
-        return {name: {"spec": one} if isinstance(one, str) else one for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType]  # raw YAML
+        return {k: {"spec": v} if isinstance(v, str) else v for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]  # raw YAML
 
     @field_validator("suites", "models", "skills", mode="before")
     @classmethod
@@ -110,8 +110,14 @@ class MatrixFile(Value):
         """A list names itself; a folder goes by its last part."""
         if not isinstance(value, list):
             return value
-        rows = [str(one) for one in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # before-validators see raw YAML
-        names = [_short(row) for row in rows]
+        rows = [str(entry) for entry in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # before-validators see raw YAML
+        names = [
+            # The last part of a path to a folder or file of ours; a spec stays what it is.
+            Path(row).stem
+            if row.startswith((".", "/")) or row.endswith((".yaml", ".jsonl")) or "skills/" in row
+            else row
+            for row in rows
+        ]
         if len(set(names)) < len(names):
             names = rows
         if len(set(names)) < len(names):
@@ -133,12 +139,6 @@ class MatrixFile(Value):
         return Cell(suite=suite, **chosen)
 
 
-def _short(row: str) -> str:
-    """The last part of a path to a folder or file of ours; a spec stays what it is."""
-    looks = row.startswith((".", "/")) or row.endswith((".yaml", ".jsonl")) or "skills/" in row
-    return Path(row).stem if looks else row
-
-
 def read_matrix(path: Path) -> MatrixFile:
     """Read a matrix file.
 
@@ -148,23 +148,23 @@ def read_matrix(path: Path) -> MatrixFile:
     import yaml
 
     try:
-        found = MatrixFile.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        matrix = MatrixFile.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except OSError as error:
         raise BadInput(f"expected a matrix file at {str(path)!r}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: not YAML: {error}") from error
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'matrix')}") from error
-    if unknown := sorted(found.base.keys() - {"model", "skill", "context"}):
+    if unknown := sorted(matrix.base.keys() - {"model", "skill", "context"}):
         raise BadInput(f"{path}: base: expected model, skill or context, got {unknown[0]!r}")
-    cells = found.cells()
-    for suite in found.suites:
-        if (base := found.base_of(suite)) not in cells:
+    cells = matrix.cells()
+    for suite in matrix.suites:
+        if (base := matrix.base_of(suite)) not in cells:
             names = ", ".join(f"{axis} {getattr(base, axis)!r}" for axis in AXES[1:])
             raise BadInput(f"{path}: the base is no cell: {names}")
     if len(cells) > MOST_CELLS:
         raise BadInput(f"{path}: expected at most {MOST_CELLS} cells, got {len(cells)}")
-    return found
+    return matrix
 
 
 class MatrixLock(Value):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from harness.core import Task
 from harness.core.prompts import render
-from harness.evals.suite import LoadedSuite
+from harness.evals import LoadedSuite
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.types import AnalystRecord
 from harness.rag.retrieve import Encoder, FlatIndex, open_encoder

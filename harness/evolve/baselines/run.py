@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.core import BadInput, Usage
-from harness.evals import compare_paired
-from harness.evals.suite import LoadedSuite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, LoadedSuite, compare_paired
 from harness.evolve.baselines.memory import memory
 from harness.evolve.baselines.parametric import parametric
 from harness.evolve.baselines.random_half import random_half

@@ -17,9 +17,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from harness.core import Usage, Value, digest
-from harness.evals import compare_paired
-from harness.evals.suite import LoadedSuite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, LoadedSuite, compare_paired
 from harness.evolve.evidence import task_prompt
 from harness.evolve.outcome import Finished
 from harness.evolve.runs import load

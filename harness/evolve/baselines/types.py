@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from harness.core import BadInput, Patch, Usage, Value
-from harness.evals.suite import LoadedSuite
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, LoadedSuite
 from harness.evolve.evidence import task_prompt
 from harness.evolve.outcome import Finished
 from harness.evolve.types import AnalystRecord

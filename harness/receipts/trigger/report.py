@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.core import Value
-from harness.evals import pass_rate_interval
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, pass_rate_interval
 from harness.receipts.trigger.queries import Query
 
 NONE, INVALID = "(none)", "(invalid)"

@@ -17,16 +17,18 @@ from harness.agents.types import ToolProtocol
 from harness.core import BadInput, Score, Task, Usage, digest
 from harness.core.rundir import RunReader, new_run_id
 from harness.core.score import failed, passed
-from harness.evals.plan import EvalPlan
-from harness.evals.runner import finished_items, run_eval
-from harness.evals.session import (
+from harness.evals import (
+    EvalPlan,
     EvalSettings,
+    LoadedSuite,
     ProgressHook,
+    Suite,
     SuiteSettings,
     agent_model_spec,
+    finished_items,
     open_agent_model,
+    run_eval,
 )
-from harness.evals.suite import LoadedSuite, Suite
 from harness.models.calls import CallStore
 from harness.models.types import Model, Sampling
 from harness.receipts.library import skills_in

@@ -20,7 +20,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from harness.api import EvalSettings, run_evaluation
-from harness.evals.types import EvalReport
+from harness.evals import EvalReport
 from tests.models.http_server import Answer, completion, serve
 
 SECRET_WORD = "zephyrine"

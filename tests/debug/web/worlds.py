@@ -9,7 +9,7 @@ from typing import Any
 from harness.core import AgentInfo, Step, Trajectory, Usage
 from harness.core.rundir import RunWriter
 from harness.core.trajectory import Observation, ObservationResult, ToolCall
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord
 from harness.evolve import EvolveSettings, run_evolution
 from tests.debug.web.agent import HOSTILE
 

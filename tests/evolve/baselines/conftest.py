@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from harness.core import Task, assets
-from harness.evals.session import EvalSettings, Evaluator, records
-from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.types import ItemRecord
+from harness.evals import EvalSettings, Evaluator, ItemRecord, LoadedSuite, load_suite, records
 from harness.evolve.analysts.readers import single_reader
 from harness.evolve.baselines import Ground
 from harness.evolve.evolution import Evolution

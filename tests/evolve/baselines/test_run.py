@@ -10,8 +10,7 @@ from typing import Any, cast
 import pytest
 
 from harness.core import BadInput
-from harness.evals import compare_paired
-from harness.evals.types import ItemRecord
+from harness.evals import ItemRecord, compare_paired
 from harness.evolve.baselines import NAMES, BaselineRow, Ground, run_baselines
 from harness.skills import load_skill
 from tests.evolve.baselines.conftest import Bench

@@ -11,8 +11,7 @@ from harness.core import BadInput, Trajectory
 from harness.core.redaction import redact
 from harness.core.rundir import RunReader
 from harness.core.segments import read_at, read_placed
-from harness.evals.runner import summarise
-from harness.evals.types import EvalReport, ItemRecord
+from harness.evals import EvalReport, ItemRecord, summarise
 
 TASK = 2000
 """Characters of a task that are listed and searched."""

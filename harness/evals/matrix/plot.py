@@ -42,13 +42,15 @@ class Point(Value):
 
 
 def pareto(points: Sequence[Point]) -> list[int]:
-    """Places of the points that no other one beats in cost and quality, the cheapest first."""
-    order = sorted(range(len(points)), key=lambda at: (points[at].cost, -points[at].quality))
+    """Indexes of the points that no other beats in cost and quality, the cheapest first."""
+    order = sorted(
+        range(len(points)), key=lambda index: (points[index].cost, -points[index].quality)
+    )
     best, front = -1.0, list[int]()
-    for at in order:
-        if points[at].quality > best:
-            best = points[at].quality
-            front.append(at)
+    for index in order:
+        if points[index].quality > best:
+            best = points[index].quality
+            front.append(index)
     return front
 
 
@@ -57,10 +59,10 @@ def cost_plot(points: Sequence[Point], title: str, unit: str) -> str:
 
     Costs stand on a logarithmic scale where the dearest is more than 30 times the cheapest.
     """
-    costs = [one.cost for one in points]
+    costs = [point.cost for point in points]
     scale = _Scale(costs)
     front = pareto(points)
-    steps = [(scale.x(points[at].cost), _y(points[at].quality)) for at in front]
+    steps = [(scale.x(points[index].cost), _y(points[index].quality)) for index in front]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in steps)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
@@ -93,9 +95,10 @@ class _Scale:
 
     def ticks(self) -> list[float]:
         if self.log:
-            whole = range(math.ceil(self.low), math.floor(self.high) + 1)
-            found = [10.0**power for power in whole]
-            return found if len(found) > 1 else [10**self.low * 1.3, 10**self.high / 1.3]
+            powers = range(math.ceil(self.low), math.floor(self.high) + 1)
+            if len(powers) > 1:
+                return [10.0**power for power in powers]
+            return [10**self.low * 1.3, 10**self.high / 1.3]
         step = 10 ** math.floor(math.log10(self.high / 2))
         step = next(step * by for by in (1, 2, 5, 10) if self.high / (step * by) <= 6)
         return [step * number for number in range(int(self.high / step) + 1)]
@@ -114,7 +117,7 @@ def _grid(scale: _Scale, unit: str) -> list[str]:
         )
         parts.append(_text(LEFT - 8, y + 4, f"{percent} %", "soft", "end"))
     row = HEIGHT - BOTTOM + 20
-    parts += [_text(scale.x(one), row, f"{one:.3g}", "soft", "middle") for one in scale.ticks()]
+    parts += [_text(scale.x(tick), row, f"{tick:.3g}", "soft", "middle") for tick in scale.ticks()]
     kind = ", logarithmic" if scale.log else ""
     parts.append(
         _text((LEFT + WIDTH) / 2, HEIGHT - 14, f"{unit} per attempt{kind}", "soft", "middle")
@@ -125,33 +128,36 @@ def _grid(scale: _Scale, unit: str) -> list[str]:
 
 def _points(points: Sequence[Point], scale: _Scale, front: frozenset[int]) -> list[str]:
     parts: list[str] = []
-    places = [(scale.x(one.cost), _y(one.quality)) for one in points]
-    taken: list[tuple[float, float, float]] = []
-    for at, (one, (x, y)) in enumerate(zip(points, places, strict=True)):
-        kind = "best" if at in front else "dot"
+    labels: list[tuple[float, float, float]] = []
+    for index, point in enumerate(points):
+        x, y = scale.x(point.cost), _y(point.quality)
+        kind = "best" if index in front else "dot"
         parts.append(
-            f'<line class="error" x1="{x:.1f}" x2="{x:.1f}" y1="{_y(one.low):.1f}" '
-            f'y2="{_y(one.high):.1f}"/><circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+            f'<line class="error" x1="{x:.1f}" x2="{x:.1f}" y1="{_y(point.low):.1f}" '
+            f'y2="{_y(point.high):.1f}"/><circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
         )
-        wide = LETTER * len(one.label)
-        right = x + 9 + wide > WIDTH - 4
-        left = x - 9 - wide if right else x + 9
-        row = _free(left, left + wide, y + 4, taken)
-        parts.append(_text(x - 9 if right else x + 9, row, one.label, "", "end" if right else ""))
+        width = LETTER * len(point.label)
+        on_left = x + 9 + width > WIDTH - 4
+        left = x - 9 - width if on_left else x + 9
+        row = _free_row(left, left + width, y + 4, labels)
+        labels.append((left, left + width, row))
+        anchor = "end" if on_left else ""
+        parts.append(_text(x - 9 if on_left else x + 9, row, point.label, "", anchor))
     return parts
 
 
-def _free(left: float, right: float, y: float, taken: list[tuple[float, float, float]]) -> float:
-    """The nearest row where no label lies yet between these places."""
-    rows = (y + sign * shift for shift in range(0, HEIGHT, 15) for sign in (1, -1))
-    inside = (row for row in rows if TOP + 6 <= row <= HEIGHT - BOTTOM - 4)
-    free = (
-        row for row in inside
-        if all(abs(row - other) >= 14 or right < start or left > end for start, end, other in taken)
-    )  # fmt: skip
-    row = next(free, y)
-    taken.append((left, right, row))
-    return row
+def _free_row(
+    left: float, right: float, y: float, labels: Sequence[tuple[float, float, float]]
+) -> float:
+    """The row nearest to `y` where no label lies yet between `left` and `right`."""
+    for shift in range(0, HEIGHT, 15):
+        for row in (y + shift, y - shift):
+            inside = TOP + 6 <= row <= HEIGHT - BOTTOM - 4
+            if inside and all(
+                abs(row - used) >= 14 or right < start or left > end for start, end, used in labels
+            ):
+                return row
+    return y
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "") -> str:

@@ -1,0 +1,303 @@
+"""Records of an eval run, the report made from them, and the comparison of two runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from harness.core import BadInput, Outcome, Usage, Value, write_atomic
+from harness.core.rundir import RunReader
+from harness.stats import (
+    PairedComparison,
+    Repeated,
+    clustered_error,
+    compare_rates,
+    detectable_lift,
+    rate_interval,
+    repeated,
+)
+
+
+class ItemRecord(Value):
+    """One finished attempt at one task.
+
+    Attributes:
+        id: trajectory id, `<task id>` or `<task id>@<epoch>`.
+        task_id: the task.
+        epoch: 0 for the first attempt.
+        outcome: pass, fail or invalid.
+        value: soft score in [0, 1].
+        reason: why, in one sentence.
+        answer: final answer text.
+        usage: tokens, money and time.
+        stratum: group of the task, for stratified splits and clustered intervals.
+        detail: the scorer's detail.
+    """
+
+    id: str
+    task_id: str
+    epoch: int = 0
+    outcome: Outcome
+    value: float
+    reason: str = ""
+    answer: str | None = None
+    usage: Usage = Usage()
+    stratum: str = ""
+    detail: dict[str, JsonValue] = {}
+
+
+class EvalReport(Value):
+    """The end of an eval run, as `harness eval --json` prints it (DESIGN section 5).
+
+    `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
+    attempts at one task being one cluster; all None if no item was valid. `repeated` has pass@k,
+    pass^k and "at least k" where every task was attempted more than once. `skill_mode` tells a
+    skill whose text was in the prompt (preloaded) from one that the agent had to open
+    (discovered); None without a skill.
+    """
+
+    run: str
+    items: int
+    passed: int
+    failed: int
+    invalid: int
+    score: float | None
+    ci95: tuple[float, float] | None
+    se: float | None = None
+    repeated: dict[str, Repeated] = {}
+    tokens: int
+    cost_usd: float | None
+    seconds: float
+    model: str
+    simulated: bool = False
+    suite: str = ""
+    skill: str | None = None
+    skill_mode: str | None = None
+
+
+class ChangedOutcome(Value):
+    """An attempt that passed in one run and failed in the other.
+
+    Attributes:
+        id: of the attempt.
+        before: outcome in the first run, with its answer.
+        after: outcome in the second run, with its answer.
+        reason: the reason given in the second run.
+    """
+
+    id: str
+    before: Outcome
+    after: Outcome
+    answer_before: str | None
+    answer_after: str | None
+    reason: str
+
+
+class RunComparison(Value):
+    """A run against the first one.
+
+    Attributes:
+        before: report of the first run.
+        after: report of this run.
+        paired: the paired comparison.
+        detectable: smallest lift that this many tasks can detect at 80 % power.
+        differs: lock fields that differ, such as skill and model; shows a comparison across
+            different tasks, too.
+        changes: attempts that passed in one and failed in the other.
+    """
+
+    before: EvalReport
+    after: EvalReport
+    paired: PairedComparison
+    detectable: float | None
+    differs: tuple[str, ...]
+    changes: tuple[ChangedOutcome, ...] = ()
+
+
+@dataclass
+class Tally:
+    """The state of a run, as progress shows it."""
+
+    total: int
+    passed: int = 0
+    failed: int = 0
+    invalid: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def done(self) -> int:
+        """Finished attempts."""
+        return self.passed + self.failed + self.invalid
+
+    def count(self, item: ItemRecord) -> None:
+        """Add one finished attempt."""
+        self.passed += item.outcome == "pass"
+        self.failed += item.outcome == "fail"
+        self.invalid += item.outcome == "invalid"
+        self.usage += item.usage
+
+    def take_back(self, item: ItemRecord) -> None:
+        """Remove an invalid attempt that was tried again, so that it is not counted twice."""
+        self.invalid -= 1
+        self.usage -= item.usage
+
+
+def finished_items(run: RunReader) -> list[ItemRecord]:
+    """The last record of every attempt, in the order of first finishing.
+
+    Resuming a run tries its invalid attempts again, so an id may have several records.
+    """
+    latest = {row["id"]: row for row in run.items()}
+    return [ItemRecord.model_validate(row) for row in latest.values()]
+
+
+def records(run: Path) -> list[ItemRecord]:
+    """The item records of a run folder."""
+    return finished_items(RunReader(run))
+
+
+def open_run(path: Path) -> RunReader:
+    """A finished or stopped eval run.
+
+    Raises:
+        BadInput: if the folder holds no run, or a run of another kind.
+    """
+    run = RunReader(path)
+    if run.lock.get("kind") != "eval":
+        raise BadInput(f"{str(path)!r} is a run of kind {run.lock.get('kind')!r}, not eval")
+    return run
+
+
+def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
+    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for item in items:
+        if item.outcome != "invalid":
+            groups[item.task_id].append(float(item.outcome == "pass"))
+    return groups
+
+
+def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
+    """95 % interval of the pass rate over valid items (:func:`harness.stats.rate_interval`)."""
+    return rate_interval(list(attempts_by_task(items).values()))
+
+
+def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
+    """Standard error of the pass rate over valid items; None below two tasks.
+
+    Attempts at one task are one cluster: :func:`harness.stats.clustered_error`.
+    """
+    return clustered_error(list(attempts_by_task(items).values()))
+
+
+def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) -> PairedComparison:
+    """Compare two sets of attempts on the same tasks and seeds, clustered by task."""
+    first, second = (
+        {task: sum(values) / len(values) for task, values in attempts_by_task(items).items()}
+        for items in (before, after)
+    )
+    return compare_rates(first, second)
+
+
+def summarise(
+    lock: dict[str, Any],
+    run_id: str,
+    items: list[ItemRecord],
+    seconds: float,
+    usage: Usage | None = None,
+) -> EvalReport:
+    """The report of a run.
+
+    Args:
+        lock: content of `run.json`.
+        run_id: name of the run folder.
+        items: its records.
+        seconds: how long it took.
+        usage: of all attempts, where `items` do not carry it; default their sum.
+    """
+    valid = [item for item in items if item.outcome != "invalid"]
+    passes = sum(item.outcome == "pass" for item in valid)
+    if usage is None:
+        usage = sum((item.usage for item in items), Usage())
+    return EvalReport(
+        run=run_id,
+        items=len(items),
+        passed=passes,
+        failed=len(valid) - passes,
+        invalid=len(items) - len(valid),
+        score=passes / len(valid) if valid else None,
+        ci95=pass_rate_interval(valid),
+        se=pass_rate_error(valid),
+        repeated=repeated(list(attempts_by_task(valid).values()), lock.get("epochs", 1)),
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        seconds=seconds,
+        model=lock["model"],
+        simulated=lock["simulated"],
+        suite=lock["suite"],
+        skill=lock["skill_name"],
+        skill_mode=lock.get("skill_mode") if lock["skill_name"] else None,
+    )
+
+
+def read_report(path: Path) -> EvalReport:
+    """The report of a run folder, computed from its records."""
+    run = RunReader(path)
+    items = finished_items(run)
+    return summarise(run.lock, path.name, items, sum(item.usage.seconds for item in items))
+
+
+def compare_runs(first: Path, second: Path) -> RunComparison:
+    """Compare two run folders.
+
+    Raises:
+        BadInput: if one is no eval run, or they share no task.
+    """
+    before, after = open_run(first), open_run(second)
+    old_items, new_items = finished_items(before), finished_items(after)
+    paired = compare_paired(old_items, new_items)
+    if paired.tasks == 0 and paired.unpaired:
+        raise BadInput(f"{str(first)!r} and {str(second)!r} share no task that is valid in both")
+    old = {item.id: item for item in old_items}
+    keys = before.lock.keys() | after.lock.keys()
+    return RunComparison(
+        before=read_report(first),
+        after=read_report(second),
+        paired=paired,
+        detectable=detectable_lift(paired.tasks, paired.discordance or 0.25),
+        differs=tuple(sorted(key for key in keys if before.lock.get(key) != after.lock.get(key))),
+        changes=tuple(
+            ChangedOutcome(
+                id=item.id, before=old[item.id].outcome, after=item.outcome,
+                answer_before=old[item.id].answer, answer_after=item.answer, reason=item.reason,
+            )
+            for item in new_items
+            if item.id in old and {old[item.id].outcome, item.outcome} == {"pass", "fail"}
+        ),
+    )  # fmt: skip
+
+
+def write_junit(runs: Iterable[Path], out: Path) -> None:
+    """Write run folders as JUnit XML: a suite per folder, a case per attempt.
+
+    Invalid attempts are errors, not failures.
+
+    Raises:
+        BadInput: if one is no run folder or `out` cannot be written.
+    """
+    from harness.core.junit import JUnitCase, junit
+
+    def case(item: ItemRecord) -> JUnitCase:
+        seconds = item.usage.seconds
+        if item.outcome == "pass":
+            return JUnitCase(item.id, seconds=seconds)
+        kind = "error" if item.outcome == "invalid" else "failure"
+        text = "" if item.answer is None else f"answer: {item.answer}"
+        return JUnitCase(item.id, kind, item.reason, item.outcome, text, seconds)
+
+    write_atomic(out, junit({run.name: map(case, records(run)) for run in runs}))

@@ -1,0 +1,119 @@
+"""Who makes the attempts of a run where this process does not: the contract of `--executor`.
+
+An executor is a plugin of `harness.executors`: a function `(workers, resources) -> Executor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.core import Task
+from harness.evals.report import ItemRecord
+
+if TYPE_CHECKING:
+    from harness.agents import AgentRun
+    from harness.evals.plan import EvalPlan
+    from harness.evals.regrade import Judge, JudgingSpec
+    from harness.evals.settings import SuiteSettings
+    from harness.evals.suite import LoadedSuite
+    from harness.models import Budget, CallStore, ChatModel
+    from harness.models.limits import LiveLimits
+
+Attempt = tuple[Task, int]
+"""A task and the number of the attempt at it, from 0."""
+Finished = tuple[ItemRecord, "AgentRun | None"]
+EventHook = Callable[[dict[str, Any]], None]
+
+
+class Attempter(Protocol):
+    """Makes single attempts: in this process, or in workers.
+
+    Attributes:
+        limits: of every attempt, from its next call on.
+    """
+
+    limits: LiveLimits
+
+    async def run(self, task: Task, epoch: int) -> Finished:
+        """One attempt.
+
+        Raises:
+            LimitReached: when a budget is spent.
+        """
+        ...
+
+    def resize(self, concurrency: int) -> None:
+        """Allow that many model calls in flight from now on."""
+        ...
+
+
+@dataclass(frozen=True)
+class RemoteRun:
+    """A run whose attempts are made by workers.
+
+    Attributes:
+        plan: what to run.
+        out: the run folder, which this process alone writes.
+        model: answers the workers.
+        settings: sandbox, trust, concurrency and endpoint of the run.
+        agent_base: folder that files of the agent start at.
+        agent_trusted: whether the agent's code may run outside the sandbox.
+        calls: the run's record of calls.
+        budget: of the run.
+        on_event: called with every event of every attempt.
+    """
+
+    plan: EvalPlan
+    out: Path
+    model: ChatModel
+    settings: SuiteSettings
+    agent_base: Path
+    agent_trusted: bool
+    calls: CallStore
+    budget: Budget
+    on_event: EventHook | None = None
+
+
+class Executor(Protocol):
+    """Starts workers, here or on other machines.
+
+    Attributes:
+        workers: how many.
+        shares_disk: whether workers see this machine's files where they are.
+    """
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def shares_disk(self) -> bool: ...
+
+    def attempts(self, run: RemoteRun) -> AbstractAsyncContextManager[Attempter]:
+        """Makes the attempts of a run, while a block runs."""
+        ...
+
+    def judge(self, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
+        """Judges answers to the tasks of a suite."""
+        ...
+
+
+def open_executor(kind: str, workers: int, resources: dict[str, float]) -> Executor | None:
+    """Opens the executor of that name; None where this process does the work itself.
+
+    Args:
+        kind: `local`, `ray`, or the name of another plugin.
+        workers: how many; 0 means none (`local`), or as many as there is room for.
+        resources: that each worker asks for.
+
+    Raises:
+        HarnessError: if there is no such executor, or it cannot be opened.
+    """
+    if kind == "local" and not (workers or resources):
+        return None
+    from harness.core.plugins import load
+
+    return load("executors", kind)(workers, resources)
