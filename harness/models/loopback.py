@@ -50,8 +50,14 @@ async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGen
 
     with bind(port) as listener:
         listener.listen(256)
+        # Without log_config=None uvicorn sets logging up anew, for the whole process: handlers that
+        # others registered are closed, and one of them (absl's) closes its stream with it.
         config = uvicorn.Config(
-            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=grace
+            app,
+            log_config=None,
+            log_level="critical",
+            lifespan="off",
+            timeout_graceful_shutdown=grace,
         )
         server = Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
