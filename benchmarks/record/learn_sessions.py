@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import report
-from harness.learn import LearnSettings, Redactor, Spans, gather, infer_outcome
+from harness.core.redaction import Redactor
+from harness.learn import LearnSettings, Spans, gather, infer_outcome
 from harness.learn.acts import acts, plain
 from harness.learn.testing import test_run
 from harness.trajectories import dump, open_trajectories, redact_trajectory
@@ -79,7 +80,7 @@ def secrets(home: Path) -> dict[str, Any]:
         session = events(PLANTED, "The discount is ignored.")
         case = Case(f"planted-{form}", form, "pass", session)  # pyright: ignore[reportArgumentType]  # one of the literals
         (found,) = open_trajectories(written(case, home))
-        clean = json.dumps(dump(Redactor(Path("/home/ada")).clean(found)[0]))
+        clean = json.dumps(Redactor(thorough=True, home=Path("/home/ada")).clean(dump(found)))
         by_form = json.dumps(dump(redact_trajectory(found)[0]))
         rows[form] = {
             "kinds planted": len(PLANTED),

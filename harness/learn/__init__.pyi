@@ -16,7 +16,6 @@ from .learning import (
 )
 from .outcomes import infer_outcome as infer_outcome
 from .recipients import recipients as recipients
-from .redaction import Redactor as Redactor
 from .settings import (
     NAME as NAME,
 )

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, digest, write_atomic
 from harness.core.digests import digest_file
+from harness.core.redaction import Redactor
 from harness.evolve.analysts.transcript import extract
 from harness.evolve.evolution import Event
 from harness.learn.finding import fault, session_files, since_time
 from harness.learn.outcomes import infer_outcome
 from harness.learn.people import prompts
-from harness.learn.redaction import Redactor
 from harness.learn.settings import LearnSettings
 from harness.learn.spans import Spans
 from harness.learn.types import Outcome, Rebuilt, Session, Skipped
@@ -220,7 +220,8 @@ def write_sessions(
 def _session(
     read: Read, held_out: set[str], redactor: Redactor, taken: set[str]
 ) -> tuple[Session, Trajectory]:
-    clean, found = redactor.clean(_stamped(read, taken))
+    before = redactor.counts.copy()
+    clean = Trajectory.model_validate(redactor.clean(dump(_stamped(read, taken))))
     prompt = prompts(clean)
     why_not = ""
     if read.outcome.verdict == "unknown":
@@ -237,7 +238,7 @@ def _session(
         task=read.task,
         outcome=read.outcome,
         tokens=0 if why_not else count_tokens(extract(clean)),
-        redactions=dict(found),
+        redactions=dict(redactor.counts - before),
         teaches=not why_not,
         why_not=why_not,
     )

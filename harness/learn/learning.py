@@ -12,13 +12,13 @@ from typing import Any
 import yaml
 
 from harness.core import BadInput, Value, digest, write_atomic
+from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
 from harness.evolve.evolution import Event
 from harness.evolve.session import run_evolution
 from harness.evolve.types import EvolveResult
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
 from harness.learn.rebuilding import Made, rebuild
-from harness.learn.redaction import Redactor
 from harness.learn.repositories import NotRebuilt
 from harness.learn.settings import LearnSettings
 from harness.learn.types import Rebuilt, Skipped
@@ -76,7 +76,8 @@ def gather(
     skipped: list[Skipped] = []
     with only_writer(out):
         reads = read_sessions(settings, environment, skipped, progress)
-        redactor = Redactor(Path(environment.get("HOME") or Path.home()))
+        home = Path(environment.get("HOME") or Path.home())
+        redactor = Redactor(thorough=True, home=home)
         tasks, made = _tasks(settings, reads, redactor, progress)
         gate, no_gate = _hold_out(settings, made, out / SUITE)
         held_out = {one.task.id for one in gate}

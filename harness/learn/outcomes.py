@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from harness.core import Trajectory
+from harness.core.redaction import until_secret
 from harness.learn.acts import Act, acts
-from harness.learn.redaction import speakable
 from harness.learn.reverting import takes_back, takes_on
 from harness.learn.sayings import saying
 from harness.learn.spans import Spans
@@ -137,7 +137,7 @@ def _goes_on(rest: list[Act]) -> bool:
 
 def _claim(sign: Sign, verdict: str, quote: str, act: Act, spans: Spans) -> Claim | None:
     """The claim with its place; None where the file does not hold the quote."""
-    words = speakable(quote)
+    words = until_secret(quote)
     line = spans.line_of(words, act.keys)
     if line is None:
         return None

@@ -13,9 +13,9 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core import Task, Trajectory, digest
+from harness.core.redaction import Redactor
 from harness.learn.acts import acts
 from harness.learn.people import prompts
-from harness.learn.redaction import Redactor
 from harness.learn.repositories import (
     NotRebuilt,
     changed_files,
@@ -26,6 +26,7 @@ from harness.learn.repositories import (
 )
 from harness.learn.testing import test_command
 from harness.sandbox import Limits, Result, Sandbox
+from harness.trajectories import dump
 from harness.trajectories.lenient import mapping, string
 
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
@@ -94,7 +95,8 @@ def rebuild(
     check = _check(command, within, hidden)
     verified = _verify(check, tree, folder, root, later, sandbox)
     # From the whole session without secrets: one that is bare here may be named elsewhere.
-    prompt = prompts(Redactor(redactor.home).clean(trajectory)[0])[0]
+    whole = Redactor(thorough=True, home=redactor.home).clean(dump(trajectory))
+    prompt = prompts(Trajectory.model_validate(whole))[0]
     if within.parts:
         prompt += f"\n\n(Work in the folder `{within.as_posix()}`.)"
     files = {
@@ -176,14 +178,13 @@ def _clean(tree: Path, redactor: Redactor) -> None:
     size = sum(path.stat().st_size for path in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
-    own = Redactor(None)  # paths in code must stay as they are
+    own = Redactor(thorough=True)  # paths in code must stay as they are
     for path in files:
         try:
             text = path.read_bytes().decode()
         except UnicodeDecodeError:
             continue  # no text: no agent reads it
-        clean, found = own.text(text)
-        if found:
+        if (clean := own.text(text)) != text:
             path.write_bytes(clean.encode())
     redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.core import digest
-from harness.record.secrets import KEPT_HEADERS, Secrets
+from harness.core.redaction import Redactor
 from harness.trajectories.lenient import mapping
 
 Outcome = Literal["complete", "cut", "left", "unreachable"]
 """How an exchange ended: whole; cut by the upstream; left by the client; never answered."""
 Event = dict[str, Any]
+
+KEPT_HEADERS = ("content-type", "anthropic-version", "anthropic-beta", "openai-beta")
+"""Request headers that are recorded. No other one: keys lie in headers."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Asked:
         method: such as `POST`.
         path: behind the base URL's host, such as `/v1/messages`.
         query: the part behind the question mark.
-        headers: those of :data:`~harness.record.secrets.KEPT_HEADERS`.
+        headers: those of :data:`KEPT_HEADERS`.
         body: JSON where it is JSON, else `{"text"}` or `{"base64"}`; None if it is empty.
     """
 
@@ -42,14 +45,19 @@ class Asked:
 
 
 def read_request(
-    method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, secrets: Secrets
+    method: str,
+    path: str,
+    query: str,
+    headers: Mapping[str, str],
+    content: bytes,
+    secrets: Redactor,
 ) -> Asked:
     """A request without its keys."""
     kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
-    body = secrets.clean_json(json_of(content))
+    body = secrets.clean(json_of(content))
     if body is None and content:
         body = pack(content, secrets)
-    return Asked(method, path, secrets.clean(query), secrets.clean_json(kept), body)
+    return Asked(method, path, secrets.text(query), secrets.clean(kept), body)
 
 
 def json_of(content: bytes) -> Any:
@@ -64,10 +72,10 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def pack(content: bytes, secrets: Secrets) -> dict[str, str]:
+def pack(content: bytes, secrets: Redactor) -> dict[str, str]:
     """Bytes as a JSON value: text without keys, or base64 of what is no text."""
     try:
-        return {"text": secrets.clean(content.decode())}
+        return {"text": secrets.text(content.decode())}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
 

@@ -83,7 +83,7 @@ class Forward:
         return Response(content, leg.response.status_code, headers)
 
     async def _reply(self, leg: Leg, headers: dict[str, str]) -> None:
-        clean = self._line.secrets.clean_json(headers)
+        clean = self._line.secrets.clean(headers)
         await self._write("reply", status=leg.response.status_code, headers=clean)
 
     async def _all(self, leg: Leg) -> tuple[Leg, bytes]:
@@ -243,8 +243,8 @@ class Forward:
         }
         told = self._sitting.facts() if self._sitting else {}
         if problem:
-            facts["error"] = self._line.secrets.clean(problem)
-        return {**facts, **self._line.secrets.clean_json(told)}
+            facts["error"] = self._line.secrets.text(problem)
+        return {**facts, **self._line.secrets.clean(told)}
 
     async def _end(self, outcome: Outcome, problem: str | None = None) -> None:
         await self._write("end", outcome=outcome, facts=self._ended(problem))

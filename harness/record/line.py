@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 
 from harness.core import Usage
+from harness.core.redaction import Redactor
 from harness.models.budget import Reservation
 from harness.record.context import Context
 from harness.record.log import LogWriter
 from harness.record.money import Purse, settle
-from harness.record.secrets import Secrets
 from harness.record.upstream import Upstream
 from harness.record.wires import Body, Wire
 
@@ -37,7 +37,7 @@ class Line:
     client: httpx.AsyncClient
     log: LogWriter | None
     purse: Purse
-    secrets: Secrets
+    secrets: Redactor
     session: str
     context: Context | None = None
 

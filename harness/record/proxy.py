@@ -11,12 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.core import BadInput, LimitReached
+from harness.core.redaction import Redactor
 from harness.record.exchange import Exchange, read_request
 from harness.record.forward import Forward
 from harness.record.library import Library
 from harness.record.line import Line
 from harness.record.replies import refusal, replayed
-from harness.record.secrets import Secrets
 from harness.record.wires import wire_of
 
 LOCAL_NAMES = ("127.0.0.1", "localhost")
@@ -44,7 +44,7 @@ class Proxy:
         self,
         library: Library,
         line: Line | None,
-        secrets: Secrets,
+        secrets: Redactor,
         *,
         token: str = "",
         first: int = 1,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Trajectory
+from harness.core.redaction import Redactor
 from harness.record.atif import trajectory_of
 from harness.record.conversations import conversations
 from harness.record.exchange import Event, Exchange, gather
 from harness.record.log import FILE, read_log
-from harness.record.secrets import Secrets
 from harness.trajectories import TrajectoryStore, dump, redact_trajectory
 
 
@@ -48,7 +48,7 @@ class Recording:
         found = (event for event in self.events if event.get("event") == "compressed")
         return [{name: event[name] for name in event if name != "event"} for event in found]
 
-    def trajectories(self, session: str, secrets: Secrets) -> list[Trajectory]:
+    def trajectories(self, session: str, secrets: Redactor) -> list[Trajectory]:
         """The trajectories of a session, one a conversation, without keys."""
         agent = self.sessions().get(session, "unknown")
         mine = self._asked_by(session)
@@ -56,7 +56,7 @@ class Recording:
         spoken = [one for one in conversations(mine) if one.moves]
         for number, conversation in enumerate(spoken, start=1):
             made = trajectory_of(conversation, f"{session}-{number}", session, agent)
-            clean = Trajectory.model_validate(secrets.clean_json(dump(made)))
+            clean = Trajectory.model_validate(secrets.clean(dump(made)))
             found.append(redact_trajectory(clean)[0])
         return found
 
@@ -67,7 +67,7 @@ class Recording:
         asked = (e for e in self.events if e["event"] in kinds and e["session"] == session)
         return [by_number[event["exchange"]] for event in asked]
 
-    def write_trajectories(self, secrets: Secrets) -> list[str]:
+    def write_trajectories(self, secrets: Redactor) -> list[str]:
         """Write the trajectories that are not written yet, of sessions that were killed too.
 
         Returns:
@@ -83,12 +83,12 @@ class Recording:
         return written
 
 
-def session_event(session: str, command: Sequence[str], time: float, secrets: Secrets) -> Event:
+def session_event(session: str, command: Sequence[str], time: float, secrets: Redactor) -> Event:
     """What the log says when a command begins."""
     return {
         "event": "session",
         "session": session,
         "time": time,
         "agent": Path(command[0]).name if command else "unknown",
-        "command": [secrets.clean(part) for part in command],
+        "command": [secrets.text(part) for part in command],
     }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 from starlette.applications import Starlette
 
+from harness.core.redaction import Redactor
 from harness.models.budget import Budget
 from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
@@ -13,7 +15,6 @@ from harness.record.library import Library
 from harness.record.line import Line
 from harness.record.money import Purse
 from harness.record.proxy import Proxy
-from harness.record.secrets import Secrets
 from harness.record.upstream import Upstream
 from harness.record.wires import Body
 from harness.trajectories.building import text_of
@@ -36,7 +37,7 @@ def shortening(app: Starlette, settings: Settings, store: Store | None = None) -
     Raises:
         BadInput: if the critic cannot be opened.
     """
-    secrets = Secrets()
+    secrets = Redactor(environment=os.environ)
     upstream = Upstream(_BASE, _BASE.removesuffix("/v1"), app=app, adapt=as_text)
     context = Context(Compressions(settings, store or Store()), secrets, expandable=False)
     purse = Purse(Budget(), upstream)

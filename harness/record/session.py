@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import BadInput, Value
+from harness.core.redaction import Redactor
 from harness.core.rundir import new_run_id
 from harness.models.budget import Budget
 from harness.models.loopback import serving
@@ -24,7 +25,6 @@ from harness.record.log import LogWriter
 from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of
 from harness.record.recording import Recording, session_event
-from harness.record.secrets import Secrets
 from harness.record.upstream import Upstream
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -92,7 +92,7 @@ def run(plan: Plan, command: Sequence[str]) -> Report:
 
 
 async def _run(plan: Plan, command: Sequence[str]) -> Report:
-    hidden = Secrets()
+    hidden = Redactor(environment=os.environ)
     async with _proxy(plan, command, hidden) as (proxy, url, dropped):
         code = await _command(command, _variables(url, plan.upstream), plan.quiet_stdout)
     written: list[str] = []
@@ -112,7 +112,7 @@ async def _run(plan: Plan, command: Sequence[str]) -> Report:
 
 @asynccontextmanager
 async def _proxy(
-    plan: Plan, command: Sequence[str], hidden: Secrets
+    plan: Plan, command: Sequence[str], hidden: Redactor
 ) -> AsyncGenerator[tuple[Proxy, str, int]]:
     """The proxy on its port, its base URL without `/v1`, and the bytes dropped on opening."""
     token = secrets.token_urlsafe(16)
@@ -136,7 +136,7 @@ async def _proxy(
         yield proxy, f"{origin}/{token}", dropped
 
 
-def _context(plan: Plan, recording: Recording, log: LogWriter, hidden: Secrets) -> Context | None:
+def _context(plan: Plan, recording: Recording, log: LogWriter, hidden: Redactor) -> Context | None:
     """What shortens, with all that was shortened into this folder before."""
     if plan.context is None:
         return None

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
+from harness.core.redaction import Redactor
 from harness.learn import (
     Gathered,
     LearnSettings,
     Outcome,
     Rebuilt,
-    Redactor,
     gather,
     recipients,
     session_files,
@@ -153,7 +153,7 @@ def test_sessions_without_a_name_get_one_each(tmp_path: Path) -> None:
         Read(file=store, trajectory=one, outcome=Outcome(verdict="pass", reason="so"), task="t")
         for one in (bare, bare)
     ]
-    found = write_sessions(reads, set(), tmp_path / "out", Redactor(None), "key")
+    found = write_sessions(reads, set(), tmp_path / "out", Redactor(thorough=True), "key")
     assert [one.id for one in found.sessions] == ["bare", "bare#2"]
 
 

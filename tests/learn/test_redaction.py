@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.redaction import find_secrets, redact
-from harness.learn.redaction import Redactor, speakable
+from harness.core.redaction import Redactor, find_secrets, redact, until_secret
 from harness.trajectories import dump, open_trajectories
 from tests.learn.clients import write_claude, write_codex
 from tests.learn.planted import PLANTED, events
@@ -23,13 +22,13 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
         path = write_claude(tmp_path, "s1", session)
     else:
         path = write_codex(tmp_path, "s1", session, form=int(client[-1]))
-    (found,) = open_trajectories(path)
-    logged = json.dumps(dump(found))
+    (trajectory,) = open_trajectories(path)
+    logged = json.dumps(dump(trajectory))
     assert [kind for kind, secret in PLANTED.items() if secret not in logged] == []
-    clean, counts = Redactor(Path("/home/ada")).clean(found)
-    text = json.dumps(dump(clean))
+    redactor = Redactor(thorough=True, home=Path("/home/ada"))
+    text = json.dumps(redactor.clean(dump(trajectory)))
     assert [kind for kind, secret in PLANTED.items() if secret in text] == []
-    assert counts["repeated secret"] >= 2
+    assert redactor.counts["repeated secret"] >= 2
     assert "/home/ada" not in text
     assert PROMPT in text
     assert "4 passed in 0.10s" in text
@@ -63,7 +62,7 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert Redactor(None).text(text)[0] == text
+    assert Redactor(thorough=True).text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -90,15 +89,15 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ],
 )
 def test_a_value_goes_whole_and_only_once(text: str, left: str) -> None:
-    assert Redactor(None).text(text)[0] == left
-    again, found = Redactor(None).text(left)
-    assert (again, sum(found.values())) == (left, 0)
+    assert Redactor(thorough=True).text(text) == left
+    again = Redactor(thorough=True)
+    assert (again.text(left), again.counts.total()) == (left, 0)
     assert redact(redact(text)) == redact(text)
     assert find_secrets(left) == []
 
 
 def test_a_value_that_may_end_at_a_mark_is_sought_both_ways() -> None:
-    clean, _ = Redactor(None).text("ADMIN_TOKEN=abcd1234;ls\nlater: abcd1234")
+    clean = Redactor(thorough=True).text("ADMIN_TOKEN=abcd1234;ls\nlater: abcd1234")
     assert "abcd1234" not in clean
 
 
@@ -109,8 +108,8 @@ def test_a_key_that_was_cut_off_goes_too() -> None:
 
 def test_a_quote_ends_before_a_secret() -> None:
     secret = PLANTED["OpenAI key"]
-    assert speakable(f"still wrong with {secret} set") == "still wrong with"
-    assert speakable("still wrong") == "still wrong"
+    assert until_secret(f"still wrong with {secret} set") == "still wrong with"
+    assert until_secret("still wrong") == "still wrong"
 
 
 def test_a_secret_behind_a_written_out_line_end_goes_everywhere() -> None:

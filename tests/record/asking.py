@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from harness.core.redaction import Redactor
 from harness.models.budget import Budget
 from harness.models.loopback import serving
 from harness.rag.compress import Store
@@ -20,7 +21,6 @@ from harness.record.log import LogWriter
 from harness.record.money import Purse
 from harness.record.proxy import Proxy, answers_of
 from harness.record.recording import Recording
-from harness.record.secrets import Secrets
 from harness.record.upstream import find_upstream
 
 
@@ -45,7 +45,7 @@ async def proxied(
 ) -> AsyncGenerator[Open]:
     """A proxy on its port: recording into `folder`, or replaying it without an upstream."""
     async with AsyncExitStack() as stack:
-        secrets, line = Secrets({}), None
+        secrets, line = Redactor(), None
         if upstream is not None:
             log = LogWriter(folder)
             stack.callback(log.close)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Trajectory
+from harness.core.redaction import Redactor
 from harness.record import Recording
-from harness.record.secrets import Secrets
 from harness.record.sse import Splitter, data_of, event_of
 from tests.record.asking import Open, ask
 from tests.record.provider import Answer, Json, Provider, Said, Seen, provide
@@ -30,7 +30,7 @@ def echo(seen: Seen) -> Said:
 
 
 def trajectories(folder: Path) -> list[Trajectory]:
-    return Recording(folder).trajectories("session", Secrets({}))
+    return Recording(folder).trajectories("session", Redactor())
 
 
 def said(trajectory: Trajectory) -> list[Any]:

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
+from harness.core.redaction import Redactor
 from harness.record.context.compressing import Compressions
 from harness.record.context.outputs import last_question, replaced
 from harness.record.context.rounds import Rounds
@@ -14,7 +15,6 @@ from harness.record.context.rounds_messages import MessagesRounds
 from harness.record.context.rounds_responses import ResponsesRounds
 from harness.record.context.splices import KEPT, Splices, listed_of
 from harness.record.context.tool import answer, name_for, offered
-from harness.record.secrets import Secrets
 from harness.record.wires import Body, Call, Wire
 from harness.trajectories.lenient import string
 
@@ -33,7 +33,7 @@ class Context:
     """
 
     def __init__(
-        self, compressions: Compressions, secrets: Secrets, *, expandable: bool = True
+        self, compressions: Compressions, secrets: Redactor, *, expandable: bool = True
     ) -> None:
         self.compressions, self._secrets = compressions, secrets
         self._expandable = expandable
@@ -45,9 +45,9 @@ class Context:
         facts: list[dict[str, Any]] = []
 
         async def shorten(text: str, question: str) -> str:
-            if self._secrets.clean(text) != text:
+            if self._secrets.text(text) != text:
                 return text
-            kept = await self.compressions.shortened(text, self._secrets.clean(question))
+            kept = await self.compressions.shortened(text, self._secrets.text(question))
             if kept is None:
                 return text
             names = {"key", "id", "before", "after", "tokenizer"}
