@@ -133,7 +133,7 @@ def _creator(
         out,
         evals=evals_of(skill.name, tasks) if tasks else None,
         benchmark=benchmark if run else None,
-        history=history if history.iterations else None,
+        history=history if history["iterations"] else None,
         force=force,
         check=check,
     )

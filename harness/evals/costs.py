@@ -19,7 +19,7 @@ from harness.evals.suite import LoadedSuite
 from harness.models import Price, parse_spec, price_of
 from harness.models.endpoints import OPENAI_URL
 from harness.models.prices import PRICES_VARIABLE
-from harness.skills.tokens import TOKENIZER, count_tokens
+from harness.skills import TOKENIZER, count_tokens
 from harness.stats import detectable_lift
 
 ASSUMED_COMPLETION = 500

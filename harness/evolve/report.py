@@ -19,15 +19,17 @@ from harness.evolve.outcome import Finished
 from harness.evolve.runs import load
 from harness.evolve.types import EvolveResult
 from harness.skills import (
+    Provenance,
     Skill,
     count_tokens,
+    explain_file,
     provenance_of,
     read_provenance,
     record_version,
     review_form,
     review_rows,
+    write_provenance,
 )
-from harness.skills.provenance import Provenance, explain_file, write_provenance
 
 RESULT = "evolve.json"
 

@@ -10,7 +10,7 @@ from harness.receipts.session import Audited, plan_of, run_audit
 from harness.receipts.settings import AuditSettings
 from harness.receipts.units import Cut, Unit
 from harness.receipts.verify import Verified, verify
-from harness.skills.receipts import beside
+from harness.skills import beside
 
 __all__ = [
     "AuditSettings",

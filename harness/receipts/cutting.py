@@ -15,8 +15,7 @@ from dataclasses import replace
 
 from harness.receipts.segments import Block, blocks, is_introduction, sentences
 from harness.receipts.units import ALWAYS, Cut, Piece, Segment, Unit, UnitKind
-from harness.skills import SKILL_FILE, Skill, count_tokens, sections
-from harness.skills.links import mentions
+from harness.skills import SKILL_FILE, Skill, count_tokens, mentions, sections
 
 FOLDERS: dict[str, UnitKind] = {"references": "reference", "scripts": "script"}
 _KINDS: dict[str, UnitKind] = {"item": "rule", "row": "rule", "code": "example"}

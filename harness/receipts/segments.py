@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from harness.skills import Section, sections
-from harness.skills.markdown import scan
+from harness.skills import Section, scan, sections
 
 BlockKind = Literal["heading", "comment", "item", "code", "head", "row", "paragraph", "ruler"]
 _ITEM = re.compile(r"^( *)(?:[-*+]|\d+[.)])(?: |$)")

@@ -38,8 +38,7 @@ from harness.receipts.records import Header, Origin, Records, Row
 from harness.receipts.rollouts import Runner
 from harness.receipts.settings import AuditSettings
 from harness.receipts.units import Cut
-from harness.skills import load_skill
-from harness.skills.receipts import CARD, RECEIPT, RECORDS, beside
+from harness.skills import CARD, RECEIPT, RECORDS, beside, load_skill
 
 Tell = Callable[[str], None]
 

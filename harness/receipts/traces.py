@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from harness.core import Trajectory, canonical_json
 from harness.receipts.units import Unit
-from harness.skills.links import mentions
+from harness.skills import mentions
 from harness.trajectories.text import content_text
 
 RUN = 5

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.core import Value
-from harness.skills import SKILL_FILE, Skill
-from harness.skills.links import dangling, orphans
+from harness.skills import SKILL_FILE, Skill, dangling, orphans
 
 UnitKind = Literal["section", "rule", "example", "reference", "script"]
 ALWAYS: frozenset[int] = frozenset()

@@ -17,9 +17,16 @@ from harness.receipts.plan import design
 from harness.receipts.recorded import run_differs
 from harness.receipts.records import Records, read_records
 from harness.receipts.session import task_digests
-from harness.skills import Skill, load_skill
-from harness.skills.export import CODEX_FILE, as_measured
-from harness.skills.receipts import CARD, RECEIPT, RECORDS, beside
+from harness.skills import (
+    CARD,
+    CODEX_FILE,
+    RECEIPT,
+    RECORDS,
+    Skill,
+    as_measured,
+    beside,
+    load_skill,
+)
 from harness.tasks.answers import COMPARISONS
 
 

@@ -1,167 +1,175 @@
 """The files of Anthropic's skill-creator: `evals.json`, `benchmark.json`, `history.json`.
 
-Field names are those that its viewer reads; what we do not know of is kept when a file is read
-and written again. Source: anthropics/skills, skill-creator/references/schemas.md.
+Field names are those that its viewer reads. Source: anthropics/skills,
+skill-creator/references/schemas.md.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from statistics import fmean, stdev
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from harness.core.values import Value
+from harness.skills.history import list_versions
+from harness.skills.place import read_object
 
-from harness.core import BadInput
-from harness.core.values import first_fault
-
-Configuration = Literal["with_skill", "without_skill"]
-Grading = Literal["baseline", "won", "lost", "tie"]
-
-
-class _Open(BaseModel):
-    """A record that others write too: fields that we do not know are kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
+INVALID = "invalid: neither right nor wrong, and in no mean"
 
 
-class EvalCase(_Open):
-    """One task. `files` are relative to the skill; `name` is our task id, "" in other files."""
+class Attempt(Value):
+    """One attempt at one task, in plain values.
 
-    id: int
-    prompt: str
-    expected_output: str = ""
-    files: tuple[str, ...] = ()
-    expectations: tuple[str, ...] = ()
-    name: str = ""
-
-
-class Evals(_Open):
-    """`evals/evals.json` inside a skill."""
-
-    skill_name: str
-    evals: tuple[EvalCase, ...]
-
-
-class Expectation(_Open):
-    """A statement that was checked, with what it was checked by."""
-
-    text: str
-    passed: bool
-    evidence: str = ""
-
-
-class RunResult(_Open):
-    """One run: counts of expectations, `pass_rate` in [0, 1], wall-clock seconds, tokens."""
-
-    pass_rate: float
-    passed: int
-    failed: int
-    total: int
-    time_seconds: float = 0.0
-    tokens: int = 0
-    errors: int = 0
-
-
-class BenchmarkRun(_Open):
-    """One run of one eval under one configuration; `run_number` from 1."""
-
-    eval_id: int
-    eval_name: str = ""
-    configuration: Configuration
-    run_number: int = 1
-    result: RunResult
-    expectations: tuple[Expectation, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class Spread(_Open):
-    """Mean, sample standard deviation (0 for one value), smallest and largest."""
-
-    mean: float
-    stddev: float
-    min: float | None = None
-    max: float | None = None
-
-
-class Summary(_Open):
-    """The spread of one configuration."""
-
-    pass_rate: Spread
-    time_seconds: Spread
-    tokens: Spread
-
-
-class RunSummary(_Open):
-    """Both configurations, where they were run, and signed differences of the means as text."""
-
-    with_skill: Summary | None = None
-    without_skill: Summary | None = None
-    delta: dict[str, str] = {}
-
-
-class Metadata(_Open):
-    """What was run; `timestamp` is "" where nobody noted it."""
-
-    skill_name: str
-    skill_path: str = ""
-    executor_model: str = ""
-    analyzer_model: str = ""
-    timestamp: str = ""
-    evals_run: tuple[int | str, ...] = ()
-    runs_per_configuration: int = 1
-
-
-class Benchmark(_Open):
-    """`benchmark.json`."""
-
-    metadata: Metadata
-    runs: tuple[BenchmarkRun, ...] = ()
-    run_summary: RunSummary = RunSummary()
-    notes: tuple[str, ...] = ()
-
-
-class Iteration(_Open):
-    """One version of the skill; `expectation_pass_rate` in [0, 1]."""
-
-    version: str
-    parent: str | None = None
-    expectation_pass_rate: float
-    grading_result: Grading
-    is_current_best: bool = False
-
-
-class History(_Open):
-    """`history.json`; `started_at` is "" where nobody noted it."""
-
-    started_at: str = ""
-    skill_name: str
-    current_best: str = ""
-    iterations: tuple[Iteration, ...] = ()
-
-
-CreatorFile = TypeVar("CreatorFile", Evals, Benchmark, History)
-
-
-def read_creator(path: Path, kind: type[CreatorFile]) -> CreatorFile:
-    """Read one of the files, whoever wrote it.
-
-    Raises:
-        BadInput: if it is missing or of another shape.
+    Attributes:
+        task: task id.
+        outcome: `invalid` (model unreachable, limit reached, ...) counts as neither.
+        epoch: 0 for the first attempt.
+        reason: why, in one sentence.
+        seconds: wall-clock time.
+        tokens: prompt and completion tokens.
     """
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from error
-    except ValidationError as error:
-        reason = first_fault(error)
-        raise BadInput(f"{str(path)!r} is no {kind.__name__} file: {reason}") from error
+
+    task: str
+    outcome: Literal["pass", "fail", "invalid"]
+    epoch: int = 0
+    reason: str = ""
+    seconds: float = 0.0
+    tokens: int = 0
 
 
-def creator_text(value: Evals | Benchmark | History) -> str:
-    """The file's text; a configuration that was not run is left out, as the viewer expects."""
-    plain = value.model_dump(mode="json")
-    summary = plain.get("run_summary")
-    if isinstance(value, Benchmark) and summary:
-        plain["run_summary"] = {key: one for key, one in summary.items() if one is not None}
-    return json.dumps(plain, ensure_ascii=False, indent=2) + "\n"
+def evals_of(skill_name: str, tasks: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """`evals.json` from (task id, prompt, expected output), numbered from 1 in this order."""
+    cases = [
+        {
+            "id": number,
+            "prompt": prompt,
+            "expected_output": expected,
+            "files": [],
+            "expectations": [f"The task's check passes ({name})"],
+            "name": name,
+        }
+        for number, (name, prompt, expected) in enumerate(tasks, 1)
+    ]
+    return {"skill_name": skill_name, "evals": cases}
+
+
+def benchmark_of(
+    skill_name: str,
+    with_skill: Sequence[Attempt],
+    without_skill: Sequence[Attempt] = (),
+    *,
+    model: str = "",
+    order: Sequence[str] = (),
+) -> dict[str, Any]:
+    """`benchmark.json` from the attempts of one or two runs.
+
+    A configuration without a valid attempt is left out of the summary, as the viewer expects.
+
+    Args:
+        skill_name: name of the skill.
+        with_skill: attempts with the skill.
+        without_skill: attempts at the same tasks without it, or with what it replaces.
+        model: what ran the tasks.
+        order: task ids of `evals.json`, which number the evals; default as they come.
+    """
+    attempts = (*with_skill, *without_skill)
+    names = dict.fromkeys([*order, *(attempt.task for attempt in attempts)])
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    configurations = {"with_skill": with_skill, "without_skill": without_skill}
+    runs: list[dict[str, Any]] = []
+    summary: dict[str, Any] = {}
+    for configuration, rows in configurations.items():
+        for row in rows:
+            head = {
+                "eval_id": numbers[row.task],
+                "eval_name": row.task,
+                "configuration": configuration,
+                "run_number": row.epoch + 1,
+            }
+            runs.append(head | _result(row))
+        if valid := [row for row in rows if row.outcome != "invalid"]:
+            summary[configuration] = {
+                "pass_rate": _spread([float(row.outcome == "pass") for row in valid]),
+                "time_seconds": _spread([row.seconds for row in valid]),
+                "tokens": _spread([float(row.tokens) for row in valid]),
+            }
+    delta: dict[str, str] = {}
+    if len(summary) == 2:
+        for name, form in {"pass_rate": "+.2f", "time_seconds": "+.1f", "tokens": "+.0f"}.items():
+            ours, base = (summary[row][name]["mean"] for row in configurations)
+            delta[name] = format(ours - base, form)
+    invalid = sum(attempt.outcome == "invalid" for attempt in attempts)
+    return {
+        "metadata": {
+            "skill_name": skill_name,
+            "skill_path": "",
+            "executor_model": model,
+            "analyzer_model": "",
+            "timestamp": "",
+            "evals_run": sorted({numbers[attempt.task] for attempt in attempts}),
+            "runs_per_configuration": max((row.epoch + 1 for row in attempts), default=1),
+        },
+        "runs": sorted(
+            runs, key=lambda run: (run["eval_id"], run["configuration"], run["run_number"])
+        ),
+        "run_summary": {**summary, "delta": delta},
+        "notes": [f"{invalid} of {len(attempts)} runs are {INVALID}"] if invalid else [],
+    }
+
+
+def _result(attempt: Attempt) -> dict[str, Any]:
+    valid, passed = attempt.outcome != "invalid", attempt.outcome == "pass"
+    text = f"The task's check passes ({attempt.task})"
+    return {
+        "result": {
+            "pass_rate": float(passed),
+            "passed": int(passed),
+            "failed": int(valid and not passed),
+            "total": int(valid),
+            "time_seconds": attempt.seconds,
+            "tokens": attempt.tokens,
+            "errors": int(not valid),
+        },
+        "expectations": [{"text": text, "passed": passed, "evidence": attempt.reason}] * valid,
+        "notes": [f"{INVALID}: {attempt.reason}".rstrip(": ")] * (not valid),
+    }
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    """Mean, sample standard deviation (0 for one value), smallest and largest."""
+    return {
+        "mean": round(fmean(values), 4),
+        "stddev": round(stdev(values), 4) if len(values) > 1 else 0.0,
+        "min": min(values),
+        "max": max(values),
+    }
+
+
+def history_of(skill_dir: Path) -> dict[str, Any]:
+    """`history.json` of an evolved skill: the pass rates that its gate measured, from the report.
+
+    Versions are `v0`, `v1`, ... as they were recorded; one that no gate measured has no pass rate
+    and is left out.
+    """
+    root = skill_dir.resolve()
+    report = read_object(root.parent.parent / "report.json")
+    gate = _object(_object(report.get("result")).get("gate"))
+    rates = [gate.get("before"), gate.get("after")]
+    names = {version.digest: f"v{number}" for number, version in enumerate(list_versions(root))}
+    first, second = names.get(str(report.get("seed"))), names.get(str(report.get("skill")))
+    history: dict[str, Any] = {"started_at": "", "skill_name": root.name, "current_best": ""}
+    measured = all(type(rate) in (int, float) for rate in rates)
+    if first is None or second is None or first == second or not measured:
+        return {**history, "iterations": []}
+    before, after = map(float, cast("list[float]", rates))
+    won = gate.get("verdict") == "accepted"
+    verdict = "won" if won else "lost" if after < before else "tie"
+    rows = [(first, None, before, "baseline", not won), (second, first, after, verdict, won)]
+    keys = ("version", "parent", "expectation_pass_rate", "grading_result", "is_current_best")
+    iterations = [dict(zip(keys, row, strict=True)) for row in rows]
+    return {**history, "current_best": second if won else first, "iterations": iterations}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -6,18 +6,24 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from harness.core import BadInput
+from harness.core import BadInput, Refused
 from harness.core.values import Value
-from harness.skills.archive import pack
-from harness.skills.creator import Benchmark, Evals, History, creator_text
-from harness.skills.marketplace import place_plugin
-from harness.skills.place import Placed, Status, place_file, place_skill
+from harness.skills.io import load_skill, strict
+from harness.skills.place import (
+    Placed,
+    Status,
+    pack,
+    place_file,
+    place_plugin,
+    place_skill,
+    place_well_known,
+    render,
+)
+from harness.skills.provenance import provenance_path, read_provenance
 from harness.skills.types import Skill
 from harness.skills.validate import validate
-from harness.skills.wellknown import place_well_known
-from harness.skills.write import strict
 
 Target = Literal[
     "universal",
@@ -44,10 +50,16 @@ FOLDERS: dict[Target, str] = {
 }
 EVALS_FILE = "evals/evals.json"
 CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
+RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
+_NO_GATE = {
+    "none": "no gate has shown that it helps (gate: none)",
+    "refused": "its gate refused it (gate: refused)",
+    "edited": "it is no longer the skill that its gate accepted: it was edited since",
+}
 
 
 class Exported(Value):
-    """What an export did, or with `check` would do.
+    """What an export changed, or with `check` would change.
 
     Attributes:
         target: never an alias.
@@ -99,9 +111,10 @@ def export(
     elif kind == "well-known":
         placed = place_well_known(ready, out, force=force, check=check)
     else:
-        shaped = _for_codex(ready) if kind == "codex" else ready
+        if kind == "codex" and CODEX_FILE not in ready.files:
+            ready = replace(ready, files={**ready.files, CODEX_FILE: _codex_file(ready)})
         path = f"{FOLDERS[kind]}/{ready.name}"
-        placed = [place_skill(shaped, out, path, force=force, check=check)]
+        placed = [place_skill(ready, out, path, force=force, check=check)]
     beside = placed[0].path.rpartition("/")[0]
     for name, data in (receipt or {}).items():
         placed.append(place_file(data, out, f"{beside}/{name}".lstrip("/"), check=check))
@@ -112,30 +125,28 @@ def export_creator(
     skill: Skill,
     out: Path,
     *,
-    evals: Evals | None = None,
-    benchmark: Benchmark | None = None,
-    history: History | None = None,
+    evals: dict[str, Any] | None = None,
+    benchmark: dict[str, Any] | None = None,
+    history: dict[str, Any] | None = None,
     force: bool = False,
     check: bool = False,
 ) -> Exported:
     """Write what Anthropic's skill-creator opens: `<name>/` and, beside it, `<name>-workspace/`.
 
-    `evals/evals.json` goes into the skill; `benchmark.json` and `history.json` into the workspace.
-    A file that is not given is not written.
+    `evals/evals.json` goes into the skill; `benchmark.json` and `history.json` into the workspace
+    (see :mod:`harness.skills.creator`). A file that is not given is not written.
 
     Raises:
         BadInput: as :func:`export`.
     """
     ready = _valid(skill)
     if evals is not None:
-        files = {**ready.files, EVALS_FILE: creator_text(evals).encode()}
-        ready = replace(ready, files=files)
+        ready = replace(ready, files={**ready.files, EVALS_FILE: render(evals).encode()})
     placed = [place_skill(ready, out, ready.name, force=force, check=check)]
-    beside = {"benchmark.json": benchmark, "history.json": history}
-    for name, value in beside.items():
+    for name, value in {"benchmark.json": benchmark, "history.json": history}.items():
         if value is not None:
             path = f"{ready.name}-workspace/{name}"
-            placed.append(place_file(creator_text(value), out, path, check=check))
+            placed.append(place_file(render(value), out, path, check=check))
     return _report("skill-creator", out, placed)
 
 
@@ -155,55 +166,109 @@ def install(
     if not project.is_dir():
         raise BadInput(f"expected a project folder, found none at {str(project)!r}")
     targets: tuple[Target, ...] = ("universal", "claude")
-    planned = [
-        export(skill, target, project, force=force, check=True, receipt=receipt)
-        for target in targets
-    ]
-    if check:
-        return planned
-    return [export(skill, target, project, force=force, receipt=receipt) for target in targets]
+
+    def run(check: bool) -> list[Exported]:
+        return [
+            export(skill, target, project, force=force, check=check, receipt=receipt)
+            for target in targets
+        ]
+
+    planned = run(check=True)
+    return planned if check else run(check=False)
 
 
 def _report(target: Target, out: Path, placed: list[Placed]) -> Exported:
-    changed: list[Status] = [one.status for one in placed if one.status != "unchanged"]
+    changed: list[Status] = [part.status for part in placed if part.status != "unchanged"]
     return Exported(
         target=target,
         path=str(out / placed[0].path),
         status=changed[0] if changed else "unchanged",
-        diff="".join(one.diff for one in placed),
-        also=tuple(str(out / one.path) for one in placed[1:]),
+        diff="".join(part.diff for part in placed),
+        also=tuple(str(out / part.path) for part in placed[1:]),
     )
-
-
-def _for_codex(skill: Skill) -> Skill:
-    """With the file that Codex shows the skill by, unless the skill brings its own."""
-    if CODEX_FILE in skill.files:
-        return skill
-    return replace(skill, files={**skill.files, CODEX_FILE: _codex_file(skill)})
-
-
-def as_measured(skill: Skill) -> Skill:
-    """The skill without the file that an export for Codex added: no agent is told what it says."""
-    if skill.files.get(CODEX_FILE) != _codex_file(skill):
-        return skill
-    kept = {path: data for path, data in skill.files.items() if path != CODEX_FILE}
-    return replace(skill, files=kept)
-
-
-def _codex_file(skill: Skill) -> bytes:
-    short = skill.description
-    if len(short) > CODEX_WIDTH:
-        short = short[: CODEX_WIDTH - 1].rsplit(" ", 1)[0] + "…"
-    name = skill.name.replace("-", " ").capitalize()
-    rows = [("display_name", name), ("short_description", short)]
-    lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in rows]
-    return "\n".join(["interface:", *lines, ""]).encode()
 
 
 def _valid(skill: Skill) -> Skill:
     ready = replace(strict(skill), directory=None)  # it gets a directory of its own name
-    errors = [one for one in validate(ready) if one.level == "error"]
+    errors = [problem for problem in validate(ready) if problem.level == "error"]
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise BadInput(f"skill {skill.name!r} does not validate: {errors[0]}{more}")
     return ready
+
+
+def as_measured(skill: Skill) -> Skill:
+    """The skill without the file that an export for Codex added: no agent reads it."""
+    if skill.files.get(CODEX_FILE) != _codex_file(skill):
+        return skill
+    files = {path: data for path, data in skill.files.items() if path != CODEX_FILE}
+    return replace(skill, files=files)
+
+
+def _codex_file(skill: Skill) -> bytes:
+    """What Codex shows a skill by."""
+    short = skill.description
+    if len(short) > CODEX_WIDTH:
+        short = short[: CODEX_WIDTH - 1].rsplit(" ", 1)[0] + "…"
+    rows = {"display_name": skill.name.replace("-", " ").capitalize(), "short_description": short}
+    lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in rows.items()]
+    return "\n".join(["interface:", *lines, ""]).encode()
+
+
+def refuse_ungated(skill: Path) -> None:
+    """Refuse an evolved skill that no gate accepted; one without provenance was written by hand.
+
+    A gate's verdict holds for the skill that it ran, and for no other.
+
+    Raises:
+        Refused: with what to do.
+        BadInput: if its provenance is damaged.
+    """
+    if not provenance_path(skill).is_file():
+        return
+    provenance = read_provenance(skill)
+    gate: str = provenance.gate
+    if gate == "accepted" and provenance.skill != load_skill(skill).digest:
+        gate = "edited"
+    if gate in _NO_GATE:
+        raise Refused(
+            f"{str(skill)!r}: {_NO_GATE[gate]}: run `harness evolve` with a gate, or read it "
+            "(`harness skill review`) and add --ungated"
+        )
+
+
+def beside(skill: Path, part: str) -> Path:
+    """Where a part of the receipt of a skill directory lies: beside it, as its provenance does."""
+    folder = skill.resolve()
+    return folder.parent / f"{folder.name}.{part}"
+
+
+def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
+    """File name -> content of the receipt of a skill directory; {} if there is none.
+
+    This room knows the names of these files and the digest that they speak of; what a receipt says
+    is the matter of `harness.receipts`.
+
+    Args:
+        folder: the skill directory; its receipt lies beside it.
+        skill: the skill as it is exported.
+
+    Raises:
+        BadInput: if the receipt is damaged, or speaks of other files than these: it would tell
+            readers of the copy something that was never measured.
+    """
+    receipt = beside(folder, RECEIPT)
+    if not receipt.is_file():
+        return {}
+    try:
+        value: Any = json.loads(receipt.read_bytes())
+        measured = str(value["digests"]["skill"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{str(receipt)!r} is no receipt: {error!r}") from error
+    if measured != skill.digest:
+        raise BadInput(
+            f"{receipt.name} speaks of skill {measured[:12]}, this one is "
+            f"{skill.digest[:12]}: run `harness skill audit` again, or move the receipt away"
+        )
+    parts = (receipt, beside(folder, RECORDS), beside(folder, CARD))
+    return {path.name: path.read_bytes() for path in parts if path.is_file()}

@@ -8,18 +8,22 @@ the same evolution leaves the same bytes.
 
 from __future__ import annotations
 
-import hashlib
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from harness.core import BadInput, Edit, write_atomic
+from harness.core import BadInput, Edit, digest, write_atomic
 from harness.core.values import Value
-from harness.skills.io import load_skill, parse_skill
-from harness.skills.provenance import Provenance
-from harness.skills.types import SKILL_FILE, Skill
+from harness.skills.io import load_skill, parse_skill, write_skill
+from harness.skills.provenance import (
+    Provenance,
+    provenance_path,
+    read_provenance,
+    read_value,
+    write_provenance,
+    write_value,
+)
+from harness.skills.types import SKILL_FILE, Skill, diff
 
 SHORTEST = 6  # characters of a digest that a user may type
 
@@ -59,6 +63,21 @@ class _Log(Value):
     entries: tuple[Entry, ...] = ()
 
 
+class Rollback(Value):
+    """What a rollback did.
+
+    Attributes:
+        before: digest of what was there; `harness skill rollback --to` it undoes this.
+        after: digest of what is there now.
+        kept: whether what was there had to be recorded first (it was edited by hand).
+    """
+
+    before: str
+    after: str
+    kept: bool
+    diff: str
+
+
 def versions_path(skill_dir: Path) -> Path:
     """Where the versions of a skill directory lie."""
     return skill_dir.parent / f"{skill_dir.name}.versions"
@@ -73,7 +92,7 @@ def record_version(
     parent_provenance: Provenance | None = None,
     skill: Skill | None = None,
 ) -> Version:
-    """Keep what lies in `skill_dir` as a version; doing it again changes nothing.
+    """Store what lies in `skill_dir` as a version; doing it again changes nothing.
 
     Args:
         skill_dir: the skill directory.
@@ -88,51 +107,52 @@ def record_version(
     """
     value = skill or load_skill(skill_dir)
     log = read_log(skill_dir)
-    known = {entry.digest for entry in log}
+    recorded = {entry.digest for entry in log}
     made_from = log[-1].digest if log else ""
     if parent is not None:
         made_from = parent.digest
-        if made_from not in known:
-            _keep(skill_dir, parent, "", "before the edits", parent_provenance)
-            log = _log(
-                skill_dir, Entry(digest=made_from, action="recorded", reason="before the edits")
-            )
-    if value.digest in known or value.digest == made_from:
+        if made_from not in recorded:
+            _store(skill_dir, parent, "", "before the edits", parent_provenance)
+            log = _append(skill_dir, made_from, "recorded", "before the edits")
+    if value.digest in recorded or value.digest == made_from:
         version = read_version(skill_dir, value.digest)
     else:
-        version = _keep(skill_dir, value, made_from, reason, provenance)
+        version = _store(skill_dir, value, made_from, reason, provenance)
     if not log or log[-1].digest != value.digest:
-        _log(skill_dir, Entry(digest=value.digest, action="recorded", reason=reason))
+        _append(skill_dir, value.digest, "recorded", reason)
     return version
 
 
-def _keep(
-    skill_dir: Path, value: Skill, parent: str, reason: str, provenance: Provenance | None
+def _store(
+    skill_dir: Path, skill: Skill, parent: str, reason: str, provenance: Provenance | None
 ) -> Version:
+    earlier = read_version(skill_dir, parent).provenance if parent else None
+    edits = provenance.edits if provenance else ()
+    if earlier and edits[: len(earlier.edits)] == earlier.edits:
+        edits = edits[len(earlier.edits) :]
     root = versions_path(skill_dir)
-    earlier = read_version(skill_dir, parent) if parent else None
+    for data in skill.all_files.values():
+        path = root / "objects" / digest(data)
+        if not path.is_file():
+            write_atomic(path, data)
     version = Version(
-        digest=value.digest,
+        digest=skill.digest,
         parent=parent,
         reason=reason,
-        edits=_new_edits(provenance, earlier),
-        files={path: _store(root, data) for path, data in value.all_files.items()},
-        executable=tuple(sorted(value.executable)),
+        edits=edits,
+        files={path: digest(data) for path, data in skill.all_files.items()},
+        executable=tuple(sorted(skill.executable)),
         provenance=provenance,
     )
-    _write(root / f"{version.digest}.json", version)
+    write_value(root / f"{version.digest}.json", version)
     return version
 
 
-def log_restored(skill_dir: Path, digest: str) -> None:
-    """Note that a recorded version became the skill again, unless it is the last one anyway."""
-    if read_log(skill_dir)[-1].digest != digest:
-        _log(skill_dir, Entry(digest=digest, action="restored"))
-
-
-def _log(skill_dir: Path, entry: Entry) -> tuple[Entry, ...]:
-    entries = (*read_log(skill_dir), entry)
-    _write(versions_path(skill_dir) / "log.json", _Log(entries=entries))
+def _append(
+    skill_dir: Path, name: str, action: Literal["recorded", "restored"], reason: str = ""
+) -> tuple[Entry, ...]:
+    entries = (*read_log(skill_dir), Entry(digest=name, action=action, reason=reason))
+    write_value(versions_path(skill_dir) / "log.json", _Log(entries=entries))
     return entries
 
 
@@ -143,18 +163,16 @@ def read_log(skill_dir: Path) -> tuple[Entry, ...]:
         BadInput: if the log is damaged.
     """
     path = versions_path(skill_dir) / "log.json"
-    if not path.is_file():
-        return ()
-    try:
-        return _Log.model_validate_json(path.read_bytes()).entries
-    except ValidationError as error:
-        raise BadInput(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}") from error
+    return read_value(path, _Log, "is damaged").entries if path.is_file() else ()
+
+
+def _digests(skill_dir: Path) -> list[str]:
+    return list(dict.fromkeys(entry.digest for entry in read_log(skill_dir)))
 
 
 def list_versions(skill_dir: Path) -> list[Version]:
     """Every version once, in the order of their first recording."""
-    digests = dict.fromkeys(entry.digest for entry in read_log(skill_dir))
-    return [read_version(skill_dir, digest) for digest in digests]
+    return [read_version(skill_dir, name) for name in _digests(skill_dir)]
 
 
 def read_version(skill_dir: Path, name: str) -> Version:
@@ -163,17 +181,14 @@ def read_version(skill_dir: Path, name: str) -> Version:
     Raises:
         BadInput: if there is none, or several, or it is damaged.
     """
-    known = list(dict.fromkeys(entry.digest for entry in read_log(skill_dir)))
-    found = [one for one in known if one.startswith(name)] if len(name) >= SHORTEST else []
-    if len(found) != 1:
-        shown = ", ".join(one[:12] for one in known) or "none was recorded"
-        many = f"{len(found)} versions" if found else "no version"
+    recorded = _digests(skill_dir)
+    matches = [row for row in recorded if row.startswith(name)] if len(name) >= SHORTEST else []
+    if len(matches) != 1:
+        shown = ", ".join(row[:12] for row in recorded) or "none was recorded"
+        many = f"{len(matches)} versions" if matches else "no version"
         raise BadInput(f"{many} {name!r} of {str(skill_dir)!r}: expected one of {shown}")
-    path = versions_path(skill_dir) / f"{found[0]}.json"
-    try:
-        return Version.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise BadInput(f"{str(path)!r} is missing or damaged") from error
+    path = versions_path(skill_dir) / f"{matches[0]}.json"
+    return read_value(path, Version, "is missing or damaged")
 
 
 def version_skill(skill_dir: Path, version: Version) -> Skill:
@@ -185,31 +200,57 @@ def version_skill(skill_dir: Path, version: Version) -> Skill:
     files: dict[str, bytes] = {}
     for path, sha in version.files.items():
         stored = versions_path(skill_dir) / "objects" / sha
-        data = stored.read_bytes() if stored.is_file() else b""
-        if hashlib.sha256(data).hexdigest() != sha:
+        files[path] = stored.read_bytes() if stored.is_file() else b""
+        if digest(files[path]) != sha:
             raise BadInput(f"version {version.digest[:12]}: {path!r} is missing or damaged")
-        files[path] = data
     text = files.pop(SKILL_FILE).decode()
     return parse_skill(text, files=files, executable=frozenset(version.executable))
 
 
-def _new_edits(provenance: Provenance | None, earlier: Version | None) -> tuple[Edit, ...]:
-    """The edits behind those that the parent's provenance has already."""
-    if provenance is None:
-        return ()
-    old = earlier.provenance.edits if earlier and earlier.provenance else ()
-    carried = provenance.edits[: len(old)] == old
-    return provenance.edits[len(old) if carried else 0 :]
+def rollback(skill_dir: Path, to: str | None = None) -> Rollback:
+    """Put a version in place of the skill, with the provenance it had.
+
+    What is there now is recorded first, so that nothing is lost and the way back is open. The
+    directory is swapped in one step; a kill before the last write is mended by a second call.
+
+    Args:
+        skill_dir: the skill directory.
+        to: digest or the start of one; default the parent of what is there now.
+
+    Raises:
+        BadInput: if there is no such version, or the skill has no parent.
+    """
+    current = load_skill(skill_dir)
+    recorded = _digests(skill_dir)
+    by_hand = current.digest not in recorded
+    if not to and not recorded:
+        raise BadInput(f"no version of {str(skill_dir)!r} was recorded: nothing to go back to")
+    if not to and by_hand:
+        to = read_log(skill_dir)[-1].digest  # undo what was edited by hand
+    elif not to:
+        to = read_version(skill_dir, current.digest).parent
+        if not to:
+            raise BadInput("this is the first version of the skill: name another one with --to")
+    target = read_version(skill_dir, to)
+    chosen = version_skill(skill_dir, target)
+    if by_hand:
+        provenance = None
+        with suppress(BadInput):
+            provenance = read_provenance(skill_dir)
+        record_version(skill_dir, "edited by hand", provenance, skill=current)
+    install_version(skill_dir, target, chosen)
+    return Rollback(
+        before=current.digest, after=target.digest, kept=by_hand, diff=diff(current, chosen)
+    )
 
 
-def _store(root: Path, data: bytes) -> str:
-    sha = hashlib.sha256(data).hexdigest()
-    path = root / "objects" / sha
-    if not path.is_file():
-        write_atomic(path, data)
-    return sha
-
-
-def _write(path: Path, value: Value) -> None:
-    plain = value.model_dump(mode="json")
-    write_atomic(path, json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+def install_version(skill_dir: Path, version: Version, skill: Skill) -> None:
+    """Write a recorded version where the skill lies: text, provenance, then the log."""
+    if load_skill(skill_dir).all_files != skill.all_files:
+        write_skill(skill, skill_dir)
+    if version.provenance is None:
+        provenance_path(skill_dir).unlink(missing_ok=True)
+    else:
+        write_provenance(version.provenance, skill_dir)
+    if read_log(skill_dir)[-1].digest != version.digest:
+        _append(skill_dir, version.digest, "restored")

@@ -1,16 +1,30 @@
-"""Read a skill directory into a value; forgiving, and saying what it forgave."""
+"""Read a skill directory leniently, saying what was forgiven; write it strictly, in one step.
+
+Strict means what every known client accepts: block YAML, double-quoted values, no `---` inside.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from harness.core.errors import BadInput
-from harness.skills.frontmatter import parse_header, render_header, split_header
-from harness.skills.types import SKILL_FILE, Problem, Skill
+from harness.skills.types import SKILL_FILE, Frontmatter, Problem, Skill, warning
 
 JUNK = {"__pycache__", "node_modules", ".git", ".DS_Store"}
 MAX_BYTES = 50_000_000
+KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_HEADER = re.compile(r"---[^\S\n]*\n(?:.*\n)*?---[^\S\n]*(?:\n|\Z)")
+_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
 
 
 def load_skill(path: Path | str) -> Skill:
@@ -25,24 +39,43 @@ def load_skill(path: Path | str) -> Skill:
     root = Path(path)
     if root.is_file() and root.name.lower() == "skill.md":
         root = root.parent
-    names = {entry.name for entry in root.iterdir()} if root.is_dir() else set[str]()
-    found = next((name for name in (SKILL_FILE, "skill.md") if name in names), None)
-    if found is None:
+    entries = {entry.name for entry in root.iterdir()} if root.is_dir() else set[str]()
+    skill_file = next((name for name in (SKILL_FILE, "skill.md") if name in entries), None)
+    if skill_file is None:
         raise BadInput(f"expected a skill directory with SKILL.md, found none at {str(root)!r}")
     warnings: list[Problem] = []
-    if found != SKILL_FILE:
-        warnings.append(_warning("the file must be called SKILL.md: many clients miss skill.md"))
-    files, executable = _read_files(root, found, warnings)
+    if skill_file != SKILL_FILE:
+        warnings.append(warning("the file must be called SKILL.md: many clients miss skill.md"))
+    files: dict[str, bytes] = {}
+    executable: set[str] = set()
+    total, inside = 0, root.resolve()
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - JUNK)
+        for name in sorted(names):
+            file = Path(folder) / name
+            relative = file.relative_to(root).as_posix()
+            if relative == skill_file or name in JUNK or name.endswith(".pyc"):
+                continue
+            if not file.resolve().is_relative_to(inside) or not file.is_file():
+                warnings.append(warning("link out of the skill, not read", file=relative))
+                continue
+            facts = file.stat()
+            total += facts.st_size
+            if total > MAX_BYTES:
+                raise BadInput(f"{str(root)!r} holds more than {MAX_BYTES:,} bytes: is it a skill?")
+            files[relative] = file.read_bytes()
+            if facts.st_mode & 0o100:
+                executable.add(relative)
     try:
-        text = (root / found).read_bytes().decode()
+        text = (root / skill_file).read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise BadInput(f"{str(root / found)!r} is not UTF-8 (byte {error.start})") from error
+        raise BadInput(f"{str(root / skill_file)!r} is not UTF-8 (byte {error.start})") from error
     return parse_skill(
         text,
         files=files,
-        executable=executable,
+        executable=frozenset(executable),
         warnings=tuple(warnings),
-        directory=root.resolve().name,
+        directory=inside.name,
     )
 
 
@@ -55,27 +88,28 @@ def parse_skill(
     directory: str | None = None,
 ) -> Skill:
     """A skill from the text of its SKILL.md."""
-    found = list(warnings)
+    problems = list(warnings)
     if text.startswith("\ufeff"):
-        found.append(_warning("starts with a byte-order mark, which clients refuse", 1))
+        problems.append(warning("starts with a byte-order mark, which clients refuse", 1))
         text = text.removeprefix("\ufeff")
     if "\r" in text:
-        found.append(_warning("has CRLF line ends; read as LF"))
+        problems.append(warning("has CRLF line ends; read as LF"))
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    header, body = split_header(text)
-    values, complaint = parse_header(header) if header else ({}, "")
+    match = _HEADER.match(text)
+    header = match.group() if match else ""
+    values, complaint = _parse_header(header) if header else ({}, "")
     if complaint:
-        found.append(_warning(complaint, 1))
+        problems.append(warning(complaint, 1))
     name, description = values.get("name", ""), values.get("description", "")
     return Skill(
         name=name if isinstance(name, str) else "",
         description=description if isinstance(description, str) else "",
         frontmatter=values,
-        header=header,
-        body=body,
+        header=header if header.endswith("\n") or not header else header + "\n",
+        body=text[len(header) :],
         files=files or {},
         executable=executable,
-        warnings=tuple(found),
+        warnings=tuple(problems),
         directory=directory,
     )
 
@@ -92,31 +126,177 @@ def new_skill(name: str, description: str, body: str = "", **frontmatter: str) -
     )
 
 
-def _read_files(
-    root: Path, skill_file: str, warnings: list[Problem]
-) -> tuple[dict[str, bytes], frozenset[str]]:
-    files: dict[str, bytes] = {}
-    executable: set[str] = set()
-    total = 0
-    inside = root.resolve()
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(one for one in folders if one not in JUNK)
-        for name in sorted(names):
-            path = Path(folder) / name
-            relative = path.relative_to(root).as_posix()
-            if relative == skill_file or name in JUNK or name.endswith(".pyc"):
-                continue
-            if not path.resolve().is_relative_to(inside) or not path.is_file():
-                warnings.append(_warning("link out of the skill, not read", file=relative))
-                continue
-            total += path.stat().st_size
-            if total > MAX_BYTES:
-                raise BadInput(f"{str(root)!r} holds more than {MAX_BYTES:,} bytes: is it a skill?")
-            files[relative] = path.read_bytes()
-            if path.stat().st_mode & 0o100:
-                executable.add(relative)
-    return files, frozenset(executable)
+def _parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
+    """(values, complaint): complaint is "" if it was proper YAML.
+
+    Text that is no YAML (such as an unquoted colon in the description) is read line by line as
+    Gemini CLI does, and complained about.
+    """
+    import yaml
+
+    inner = header.partition("\n")[2].removesuffix("\n").rpartition("\n")[0]
+    try:
+        # BaseLoader reads every scalar as text: `version: 1.0` stays "1.0".
+        loaded: Any = yaml.load(inner, Loader=yaml.BaseLoader)  # BaseLoader is safe
+    except yaml.YAMLError as error:
+        reason = getattr(error, "problem", None) or "unreadable"
+        return _by_line(inner), f"no valid YAML ({reason}); read line by line instead"
+    if loaded is None or loaded == "":
+        return {}, "the frontmatter is empty"
+    if not isinstance(loaded, dict):
+        return _by_line(inner), "expected a YAML mapping; read line by line instead"
+    values: dict[str, str | dict[str, str]] = {}
+    complaint = ""
+    for key, value in cast(dict[Any, Any], loaded).items():
+        if isinstance(value, dict):
+            pairs = cast(dict[Any, Any], value)
+            values[str(key)] = {str(name): _scalar(item) for name, item in pairs.items()}
+            if any(isinstance(item, dict | list) for item in pairs.values()):
+                complaint = f"{key!r} is nested: clients expect a map of text"
+        elif isinstance(value, list):
+            values[str(key)] = " ".join(map(_scalar, cast(list[Any], value)))
+            complaint = f"{key!r} is a list: clients expect one space-separated string"
+        else:
+            values[str(key)] = str(value)
+    return values, complaint
 
 
-def _warning(message: str, line: int | None = None, file: str = SKILL_FILE) -> Problem:
-    return Problem(level="warning", file=file, line=line, message=message)
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _by_line(inner: str) -> dict[str, str | dict[str, str]]:
+    values: dict[str, str] = {}
+    last = ""
+    for line in inner.split("\n"):
+        if match := _LINE.match(line):
+            last = match.group(1)
+            values[last] = match.group(2).strip().strip("\"'").lstrip(">|-").strip()
+        elif last and line[:1] in " \t":
+            values[last] = f"{values[last]} {line.strip()}".strip()
+    return {**values}
+
+
+def render_header(values: Frontmatter) -> str:
+    """The strict form of the frontmatter, with both `---` lines.
+
+    Raises:
+        BadInput: if a value holds what some client cannot read (`---`, control characters).
+    """
+    lines = ["---"]
+    order = {key: position for position, key in enumerate(KEYS)}
+    for key in sorted(values, key=lambda key: (order.get(key, 99), key)):
+        value = values[key]
+        if not isinstance(value, Mapping):
+            lines.append(_entry(key, value))
+        elif value:
+            lines.append(f"{_checked_key(key)}:")
+            lines += [f"  {_entry(name, text)}" for name, text in sorted(value.items())]
+    return "\n".join([*lines, "---", ""])
+
+
+def _checked_key(key: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][\w./-]*", key) or "---" in key:
+        raise BadInput(f"expected a plain key in the frontmatter, got {key!r}")
+    return key
+
+
+def _entry(key: str, value: str) -> str:
+    flat = re.sub(r"\s*\n\s*", " ", value).strip()
+    if "---" in flat:
+        raise BadInput(f"{key!r} holds '---', which some clients take for the end: reword it")
+    if any(not char.isprintable() for char in flat):
+        raise BadInput(f"{key!r} holds control characters: remove them")
+    return f"{_checked_key(key)}: {json.dumps(flat, ensure_ascii=False)}"
+
+
+def strict(skill: Skill) -> Skill:
+    """The skill with its frontmatter in the strict form and one line end at the end.
+
+    Raises:
+        BadInput: if the frontmatter lacks name or description or has no strict form.
+    """
+    if not skill.name or not skill.description.strip():
+        raise BadInput("a skill needs a name and a description in its frontmatter")
+    if "<" in skill.description or ">" in skill.description:
+        raise BadInput("the description holds '<' or '>', which some clients refuse: reword it")
+    body = skill.body if skill.body.endswith("\n") else skill.body + "\n"
+    return replace(skill, header=render_header(skill.frontmatter), body=body, warnings=())
+
+
+def write_skill(skill: Skill, path: Path | str, backup: Path | None = None) -> Path | None:
+    """Write `skill` to the directory `path`, replacing what was there in one step.
+
+    The new directory is built under a hidden name beside it and swapped in; a skill that
+    was there is moved to `backup` (a folder outside the folder of skills) or dropped.
+    Nothing is ever left beside the skill.
+
+    Returns:
+        Where the old skill was put, or None.
+
+    Raises:
+        BadInput: if `path` is a link or no directory, its name is not the skill's, or the disk
+            refuses; the old skill is then untouched.
+    """
+    target = Path(path)
+    ready = strict(skill)
+    if target.name != ready.name:
+        raise BadInput(f"skill {ready.name!r} must lie in a directory of that name, not {target}")
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise BadInput(f"{str(target)!r} is a link or a file: expected a directory or nothing")
+    if backup is not None and backup.resolve().parent == target.parent.resolve():
+        raise BadInput(f"backup {str(backup)!r} would lie beside the skill, as a skill")
+    try:
+        return _swap(ready, target, backup)
+    except OSError as error:
+        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from error
+
+
+def _swap(skill: Skill, target: Path, backup: Path | None) -> Path | None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".writing-") as folder:
+        built, old = Path(folder) / "new", Path(folder) / "old"
+        _write_files(skill, built)
+        if not target.exists():
+            built.rename(target)
+            return None
+        copy = backup
+        if backup is not None and copy is not None:
+            number = 1
+            while copy.exists():
+                number += 1
+                copy = backup.with_name(f"{backup.name}-{number}")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(target, copy, symlinks=True)
+        if not _exchange(built, target):
+            target.rename(old)
+            try:
+                built.rename(target)
+            except OSError:
+                old.rename(target)
+                raise
+        return copy
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Swap two directories in one step where the kernel can (Linux); False where it cannot.
+
+    Two renames would leave a moment in which a kill finds no skill at all.
+    """
+    call = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    current_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    arguments = (current_folder, os.fsencode(a), current_folder, os.fsencode(b), exchange)
+    return call is not None and call(*arguments) == 0
+
+
+def _write_files(skill: Skill, root: Path) -> None:
+    for relative, data in skill.all_files.items():
+        path = root / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as handle:
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        path.chmod(0o755 if relative in skill.executable else 0o644)
+    for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)

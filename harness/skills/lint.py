@@ -6,12 +6,13 @@ written. The rules look for what a reviewer would miss; each is a reason to look
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator
 
 from harness.core.redaction import find_secrets
-from harness.skills.hidden import comments, encoded_blobs, invisible
-from harness.skills.types import Problem, Skill
+from harness.skills.types import Problem, Skill, warning
 
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/])(?:/(?:home|Users|root|mnt|tmp|var|opt|private|workspace)/[\w.-]+"
@@ -78,36 +79,62 @@ _ORDERS = re.compile(
 )
 
 
+# Zero-width and format characters, bidirectional controls, blank letters, tag characters and the
+# variation selectors that can carry bytes. U+200D stays out: emoji are joined by it (see below).
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+    "|[\\w\\s]\u200d|\u200d[\\w\\s]"
+)
+_COMMENT = re.compile(
+    r"<!--(?P<html>(?s:.*?))(?:-->|\Z)"
+    r"|^[ ]{0,3}\[(?://|comment|_)\]:\s*\S+\s+(?P<link>.+)$",  # a link that nothing refers to
+    re.IGNORECASE | re.MULTILINE,
+)
+_BASE64 = re.compile(r"(?<![\w/+-])[A-Za-z0-9+/_-]{64,}={0,2}")
+_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}){16,}|(?:%[0-9a-fA-F]{2}){16,}")
+
+
 def lint(skill: Skill) -> Iterator[Problem]:
     """Warnings a reviewer should look at, line by line."""
     for path in skill.all_files:
         text = skill.file_text(path)
         if text is not None:
-            for line, message in lint_text(text):
-                yield _warning(path, line, message)
+            yield from (warning(message, line, path) for line, message in lint_text(text))
             if text.startswith("#!") and path not in skill.executable:
-                yield _warning(path, 1, "has a #! line but no executable bit")
+                yield warning("has a #! line but no executable bit", 1, path)
     for path in sorted(skill.executable):
         if not skill.files[path].startswith((b"#!", b"\x7fELF")):
-            yield _warning(path, None, "executable bit on a file that is no program")
+            yield warning("executable bit on a file that is no program", file=path)
 
 
 def lint_text(text: str) -> Iterator[tuple[int, str]]:
     """(line from 1, warning) of any text: a file of a skill, or a lesson before it becomes one."""
     for secret in find_secrets(text):
-        yield text[: text.index(secret)].count("\n") + 1, "looks like a secret"
+        yield text.count("\n", 0, text.index(secret)) + 1, "looks like a secret"
     for number, line in enumerate(text.split("\n"), 1):
-        for pattern, message in _LINE_RULES:
-            if pattern.search(line):
-                yield number, message
-        if invisible(line):
+        yield from ((number, message) for pattern, message in _LINE_RULES if pattern.search(line))
+        if _INVISIBLE.search(line):
             yield number, "invisible characters"
-        if encoded_blobs(line):
+        if _ESCAPES.search(line) or any(map(_is_base64, _BASE64.findall(line))):
             yield number, "long encoded text: nobody can review what it says"
-    for number, comment in comments(text):
-        if _ORDERS.search(comment):
+    for match in _COMMENT.finditer(text):
+        if _ORDERS.search(match["html"] or match["link"] or ""):
+            number = text.count("\n", 0, match.start()) + 1
             yield number, "a comment that gives orders: rendered pages hide it, models read it"
 
 
-def _warning(file: str, line: int | None, message: str) -> Problem:
-    return Problem(level="warning", file=file, line=line, message=message)
+def _is_base64(text: str) -> bool:
+    """Words and paths are long runs too: base64 mixes cases and digits, and decodes."""
+    bare = text.rstrip("=")
+    if re.fullmatch(r"[0-9a-fA-F]+", bare):
+        return len(bare) > 128  # SHA-512 is 128 digits
+    kinds = (any(map(str.isupper, bare)), any(map(str.islower, bare)), any(map(str.isdigit, bare)))
+    if not all(kinds) or max(map(len, re.split(r"[^a-z]", bare))) > 12:
+        return False
+    plain = bare.replace("-", "+").replace("_", "/")
+    try:
+        base64.b64decode(plain[: len(plain) // 4 * 4], validate=True)
+    except binascii.Error:
+        return False
+    return True

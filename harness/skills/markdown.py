@@ -57,15 +57,16 @@ def scan(lines: Sequence[str]) -> Scan:
 
 @lru_cache(maxsize=256)
 def _scan(lines: tuple[str, ...]) -> Scan:
-    kinds: list[LineKind] = []
+    front = 0
+    if lines and lines[0].rstrip() == "---":
+        marks = (index for index, line in enumerate(lines) if index and line.rstrip() == "---")
+        front = next(marks, -1) + 1
+    kinds: list[LineKind] = ["frontmatter"] * front
     fence = ""
     opened: int | None = None
     comment = in_list = False
-    front = _frontmatter_length(lines)
-    for index, line in enumerate(lines):
-        if index < front:
-            kinds.append("frontmatter")
-        elif fence:
+    for index, line in enumerate(lines[front:], front):
+        if fence:
             kinds.append("code")
             if re.fullmatch(rf" *{re.escape(fence[0])}{{{len(fence)},}}[ \t]*", line):
                 fence, opened = "", None
@@ -81,15 +82,6 @@ def _scan(lines: tuple[str, ...]) -> Scan:
             elif line.strip() and line[0] not in " \t":
                 in_list = False
     return Scan(tuple(kinds), opened)
-
-
-def _frontmatter_length(lines: Sequence[str]) -> int:
-    if not lines or lines[0].rstrip() != "---":
-        return 0
-    for index, line in enumerate(lines[1:], 1):
-        if line.rstrip() == "---":
-            return index + 1
-    return 0
 
 
 def _opening_fence(line: str, in_list: bool) -> str:
@@ -108,17 +100,17 @@ def headings(lines: Sequence[str]) -> tuple[tuple[int, int, int, str], ...]:
 @lru_cache(maxsize=256)  # the same document is looked at several times per edit
 def _headings(lines: tuple[str, ...]) -> tuple[tuple[int, int, int, str], ...]:
     kinds = scan(lines).kinds
-    found: list[tuple[int, int, int, str]] = []
+    rows: list[tuple[int, int, int, str]] = []
     paragraph: int | None = None
     for index, line in enumerate(lines):
         if kinds[index] != "text" or not line.strip():
             paragraph = None
         elif match := _ATX.match(line):
-            found.append((index, index + 1, len(match.group(1)), (match.group(2) or "").strip()))
+            rows.append((index, index + 1, len(match.group(1)), (match.group(2) or "").strip()))
             paragraph = None
         elif paragraph is not None and (match := _SETEXT.match(line)):
-            title = " ".join(one.strip() for one in lines[paragraph:index])
-            found.append((paragraph, index + 1, 1 if match.group(1)[0] == "=" else 2, title))
+            title = " ".join(part.strip() for part in lines[paragraph:index])
+            rows.append((paragraph, index + 1, 1 if match.group(1)[0] == "=" else 2, title))
             paragraph = None
         elif paragraph is None and not (_ITEM.match(line) or _NO_PARAGRAPH.match(line)):
             # A line that continues a list item or a quotation starts no paragraph of its own.
@@ -126,43 +118,39 @@ def _headings(lines: tuple[str, ...]) -> tuple[tuple[int, int, int, str], ...]:
             lazy = bool(before.strip()) and kinds[index - 1] == "text"
             if not (lazy and (_ITEM.match(before) or before.lstrip().startswith(">"))):
                 paragraph = index
-    return tuple(found)
+    return tuple(rows)
 
 
 def sections(text: str | Sequence[str]) -> tuple[Section, ...]:
     """The sections of a Markdown text in order; text before the first heading is in none."""
     lines = text.split("\n") if isinstance(text, str) else text
     marks = headings(lines)
-    found: list[Section] = []
+    rows: list[Section] = []
     stack: list[tuple[int, str]] = []
     for position, (start, content, level, title) in enumerate(marks):
         while stack and stack[-1][0] >= level:
             stack.pop()
         stack.append((level, title))
         later = (mark[0] for mark in marks[position + 1 :] if mark[2] <= level)
-        end = next(later, len(lines))
-        found.append(Section(title, level, start, content, end, tuple(one for _, one in stack)))
-    return tuple(found)
+        path = tuple(title for _, title in stack)
+        rows.append(Section(title, level, start, content, next(later, len(lines)), path))
+    return tuple(rows)
 
 
-def find_sections(text: str | Sequence[str], wanted: str) -> list[Section]:
-    """Sections called `wanted`: `Title`, `## Title` or a path `Outer > Inner`.
+def find_sections(text: str | Sequence[str], name: str) -> list[Section]:
+    """Sections called `name`: `Title`, `## Title` or a path `Outer > Inner`.
 
     Marks in front restrict the level; case, emphasis and spaces do not count. A title that
     itself holds ` > ` is found as a whole first.
     """
-    match = re.match(r"^\s*(#{1,6})\s+(.*)$", wanted.strip())
-    level, title = (len(match.group(1)), match.group(2)) if match else (None, wanted)
-    everything = sections(text)
+    match = re.match(r"^\s*(#{1,6})\s+(.*)$", name.strip())
+    level, title = (len(match.group(1)), match.group(2)) if match else (None, name)
     parts = [_plain(part.lstrip("# ")) for part in title.split(" > ")]
-    by_path = [
-        one
-        for one in everything
-        if len(parts) > 1 and [_plain(part) for part in one.path][-len(parts) :] == parts
-    ]
-    named = [one for one in everything if _plain(one.title) == _plain(title)] or by_path
-    same_level = [one for one in named if one.level == level]
-    return same_level if level and same_level else named
+    rows = sections(text)
+    named = [row for row in rows if _plain(row.title) == _plain(title)]
+    if not named and len(parts) > 1:
+        named = [row for row in rows if [_plain(part) for part in row.path][-len(parts) :] == parts]
+    return [row for row in named if row.level == level] or named
 
 
 def _plain(title: str) -> str:

@@ -1,7 +1,9 @@
-"""Which trajectories each line of a skill comes from. Kept beside the skill, never in its text.
+"""Which trajectories each line of a skill comes from, and what the analysts wrote of them.
 
-A line is known by its digest and its occurrence, not its number, so that moving lines around does
-not lose their origin.
+Kept beside the skill, never in its text. A line is known by its digest and its occurrence, not its
+number, so that moving lines around does not lose their origin. An evolution leaves its analyst
+records as `records.json` beside the skill (or one folder above); they are read leniently: this room
+knows their field names and nothing of the analysts.
 """
 
 from __future__ import annotations
@@ -9,16 +11,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, write_atomic
 from harness.core.values import Value
 from harness.skills.io import load_skill
-from harness.skills.sources import Source, matching, read_sources
 from harness.skills.types import SKILL_FILE, ApplyResult, Skill
+
+RECORDS = "records.json"
+Stored = TypeVar("Stored", bound=Value)
 
 
 class LineOrigin(Value):
@@ -40,8 +45,8 @@ class Provenance(Value):
         skill: digest of the skill directory that it describes.
         parent: digest of the skill that the edits were applied to first.
         edits: every edit that wrote a line, with `sources` and `support`.
-        gate: what a gate said of the skill on tasks that no analyst saw: `accepted`, `refused`,
-            `none` where no gate was run or it could not tell; "" where nobody noted it.
+        gate: the verdict of a gate on the skill, on tasks that no analyst saw: `accepted`,
+            `refused`, `none` where no gate was run or it could not tell; "" where nobody noted it.
     """
 
     skill: str
@@ -51,8 +56,44 @@ class Provenance(Value):
     gate: Literal["", "accepted", "refused", "none"] = ""
 
 
+class Quote(Value):
+    """A passage of a trajectory that an analyst points to; `step` is its id, None if unknown."""
+
+    text: str
+    step: int | None = None
+
+
+class Source(Value):
+    """One analyst record, as far as a reader of the skill needs it.
+
+    Attributes:
+        kind: `error` or `success`; "" if no record of this trajectory was kept.
+        summary: root cause of the failure, or what made the run succeed.
+        lessons: the analyst's lessons, in its words.
+        quotes: the evidence.
+        proven: whether the harness ran the fix and it held; None where no proof was required.
+    """
+
+    trajectory_id: str
+    task_id: str = ""
+    kind: str = ""
+    summary: str = ""
+    lessons: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    proven: bool | None = None
+
+    def __str__(self) -> str:
+        head = f"{self.trajectory_id}: {self.summary or 'no analyst record was kept'}"
+        return "\n".join([head, *(f'  "{quote.text}"  {self.at(quote)}' for quote in self.quotes)])
+
+    def at(self, quote: Quote) -> str:
+        """Where a quote stands: `trajectory_id step N`."""
+        step = "step unknown" if quote.step is None else f"step {quote.step}"
+        return f"{self.trajectory_id} {step}"
+
+
 class Explanation(Value):
-    """What is known of one line.
+    """The origin of one line.
 
     Attributes:
         line: in `file`, from 1.
@@ -73,18 +114,18 @@ def provenance_of(
     """The origin of every line of `result.skill`; `earlier` is that of `parent`, carried over."""
     edits = list(earlier.edits) if earlier else []
     numbers: dict[int, int] = {}
-    for one in result.applied:
-        if one.changed:
-            numbers[one.index] = len(edits)
-            edits.append(one.edit)
-    known = _by_line(earlier) if earlier else {}
+    for applied in result.applied:
+        if applied.changed:
+            numbers[applied.index] = len(edits)
+            edits.append(applied.edit)
+    inherited = _edits_by_line(earlier) if earlier else {}
     rows: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for file in result.skill.all_files:
         text = result.skill.file_text(file)
         owners = result.lines.get(file, ())
-        for index, key in enumerate([] if text is None else _keys(text)):
+        for index, key in enumerate([] if text is None else _line_keys(text)):
             owner = owners[index] if index < len(owners) else None
-            number = numbers.get(owner) if owner is not None else known.get((file, key))
+            number = inherited.get((file, key)) if owner is None else numbers.get(owner)
             if number is not None:
                 rows.setdefault((file, number), []).append(key)
     origins = [
@@ -120,65 +161,14 @@ def explain_file(provenance: Provenance, skill: Skill, file: str) -> tuple[Expla
     text = skill.file_text(file)
     if text is None:
         raise BadInput(f"no text file {file!r} in skill {skill.name!r}")
-    written, keys = _by_line(provenance), _keys(text)
-    numbers = [written.get((file, key)) for key in keys]
-    return tuple(
-        Explanation(
-            file=file,
-            line=at,
-            text=line,
-            edit=None if number is None else provenance.edits[number],
-        )
-        for at, (line, number) in enumerate(
-            zip(text.removesuffix("\n").split("\n"), numbers, strict=True), start=1
-        )
-    )
-
-
-def provenance_path(skill: Path) -> Path:
-    """Where the provenance of the skill directory `skill` lies: beside it."""
-    return skill.parent / f"{skill.name}.provenance.json"
-
-
-def write_provenance(provenance: Provenance, skill: Path) -> Path:
-    """Write `<skill>.provenance.json` beside the skill directory."""
-    path = provenance_path(skill)
-    value = provenance.model_dump(mode="json")
-    write_atomic(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
-    return path
-
-
-def read_provenance(skill: Path) -> Provenance:
-    """Read the provenance that lies beside a skill directory (or `provenance.json` there).
-
-    Raises:
-        BadInput: if there is none, or it is damaged.
-    """
-    for path in (provenance_path(skill), skill.parent / "provenance.json"):
-        if path.is_file():
-            try:
-                return Provenance.model_validate_json(path.read_bytes())
-            except ValidationError as error:
-                reason = error.errors()[0]["msg"]
-                raise BadInput(f"{str(path)!r} is no provenance file: {reason}") from error
-    raise BadInput(f"no provenance beside {str(skill)!r}: was it written by `harness evolve`?")
-
-
-def _keys(text: str) -> list[tuple[str, int]]:
-    """(digest, occurrence) of every line of a file's text."""
-    seen: Counter[str] = Counter()
-    keys: list[tuple[str, int]] = []
-    for line in text.removesuffix("\n").split("\n"):
-        tag = hashlib.sha256(line.strip().encode()).hexdigest()[:16]
-        keys.append((tag, seen[tag]))
-        seen[tag] += 1
-    return keys
-
-
-def _by_line(provenance: Provenance) -> dict[tuple[str, tuple[str, int]], int]:
-    return {
-        (origin.file, key): origin.edit for origin in provenance.origins for key in origin.lines
-    }
+    written = _edits_by_line(provenance)
+    rows: list[Explanation] = []
+    lines = text.removesuffix("\n").split("\n")
+    for number, (line, key) in enumerate(zip(lines, _line_keys(text), strict=True), 1):
+        position = written.get((file, key))
+        edit = None if position is None else provenance.edits[position]
+        rows.append(Explanation(file=file, line=number, text=line, edit=edit))
+    return tuple(rows)
 
 
 def explain_place(place: str) -> Explanation:
@@ -193,12 +183,145 @@ def explain_place(place: str) -> Explanation:
     if not name or not number.isdecimal():
         raise BadInput(f"expected FILE:LINE, got {place!r}")
     path = Path(name).resolve()
-    root = next((one for one in path.parents if (one / SKILL_FILE).is_file()), None)
+    root = next((folder for folder in path.parents if (folder / SKILL_FILE).is_file()), None)
     if root is None:
         raise BadInput(f"{name!r} lies in no skill directory (no SKILL.md above it)")
     file = path.relative_to(root).as_posix()
-    found = explain(read_provenance(root), load_skill(root), file, int(number))
-    if found.edit is None:
-        return found
-    records = matching(read_sources(root), found.edit.sources)
-    return found.model_copy(update={"records": records})
+    line = explain(read_provenance(root), load_skill(root), file, int(number))
+    if line.edit is None:
+        return line
+    records = matching(read_sources(root), line.edit.sources)
+    return line.model_copy(update={"records": records})
+
+
+def _line_keys(text: str) -> list[tuple[str, int]]:
+    """(digest, occurrence) of every line of a file's text."""
+    seen: Counter[str] = Counter()
+    keys: list[tuple[str, int]] = []
+    for line in text.removesuffix("\n").split("\n"):
+        tag = hashlib.sha256(line.strip().encode()).hexdigest()[:16]
+        keys.append((tag, seen[tag]))
+        seen[tag] += 1
+    return keys
+
+
+def _edits_by_line(provenance: Provenance) -> dict[tuple[str, tuple[str, int]], int]:
+    return {
+        (origin.file, key): origin.edit for origin in provenance.origins for key in origin.lines
+    }
+
+
+def write_value(path: Path, value: Value) -> Path:
+    """Write a value beside a skill as JSON, the same bytes every time."""
+    plain = value.model_dump(mode="json")
+    write_atomic(path, json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def read_value(path: Path, kind: type[Stored], fault: str) -> Stored:
+    """Read a value that lies beside a skill.
+
+    Raises:
+        BadInput: if it is missing or of another shape; `fault` says so of the path.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        invalid = isinstance(error, ValidationError)
+        reason = error.errors()[0]["msg"] if invalid else error.strerror
+        raise BadInput(f"{str(path)!r} {fault}: {reason}") from error
+
+
+def provenance_path(skill: Path) -> Path:
+    """Where the provenance of the skill directory `skill` lies: beside it."""
+    return skill.parent / f"{skill.name}.provenance.json"
+
+
+def write_provenance(provenance: Provenance, skill: Path) -> Path:
+    """Write `<skill>.provenance.json` beside the skill directory."""
+    return write_value(provenance_path(skill), provenance)
+
+
+def read_provenance(skill: Path) -> Provenance:
+    """Read the provenance that lies beside a skill directory (or `provenance.json` there).
+
+    Raises:
+        BadInput: if there is none, or it is damaged.
+    """
+    for path in (provenance_path(skill), skill.parent / "provenance.json"):
+        if path.is_file():
+            return read_value(path, Provenance, "is no provenance file")
+    raise BadInput(f"no provenance beside {str(skill)!r}: was it written by `harness evolve`?")
+
+
+def read_sources(skill: Path) -> tuple[Source, ...]:
+    """The records of the evolution that wrote the skill directory; () if there are none.
+
+    Looked for as `<skill>.records.json`, then `records.json` beside the skill and one folder
+    above (`OUT/skill/NAME` and `OUT/records.json`).
+
+    Raises:
+        BadInput: if the file is no list of JSON objects.
+    """
+    skill = skill.resolve()
+    own = skill.parent / f"{skill.name}.{RECORDS}"
+    candidates = (own, skill.parent / RECORDS, skill.parent.parent / RECORDS)
+    path = next((path for path in candidates if path.is_file()), None)
+    if path is None:
+        return ()
+    try:
+        value: Any = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadInput(f"{str(path)!r} is no JSON: {error}") from error
+    rows = _objects(value)
+    if not isinstance(value, list) or len(rows) != len(cast("list[Any]", value)):
+        raise BadInput(f"{str(path)!r}: expected a list of analyst records")
+    return sources_of(rows)
+
+
+def matching(sources: Iterable[Source], trajectory_ids: Iterable[str]) -> tuple[Source, ...]:
+    """The records of these trajectories; one without summary where no record was kept."""
+    by_id: dict[str, list[Source]] = {}
+    for source in sources:
+        by_id.setdefault(source.trajectory_id, []).append(source)
+    return tuple(
+        source for id_ in trajectory_ids for source in by_id.get(id_, [Source(trajectory_id=id_)])
+    )
+
+
+def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
+    """Sources from analyst records as JSON; a row without `trajectory_id` is left out."""
+    return tuple(_source(row) for row in rows if row.get("trajectory_id"))
+
+
+def _source(row: Mapping[str, Any]) -> Source:
+    steps = dict(enumerate(_list(row.get("evidence_steps"))))
+    quotes: list[Quote] = []
+    for i, text in enumerate(_list(row.get("evidence"))):
+        step = steps.get(i)
+        quotes.append(Quote(text=str(text), step=step if type(step) is int else None))
+    lessons = (item.get("lesson") or item.get("title") or "" for item in _objects(row.get("items")))
+    proven = None
+    if isinstance(proof := row.get("proof"), dict):
+        # As the harness judges a proof: the clean input and two perturbed ones, all passed.
+        runs = _objects(cast("dict[str, Any]", proof).get("runs"))
+        clean = sum(run.get("kind") == "clean" for run in runs)
+        passed = all(run.get("passed") is True for run in runs)
+        proven = clean > 0 and len(runs) - clean >= 2 and passed
+    return Source(
+        trajectory_id=str(row["trajectory_id"]),
+        task_id=str(row.get("task_id") or ""),
+        kind=str(row.get("kind") or ""),
+        summary=" ".join(str(row.get("summary") or "").split()),
+        lessons=tuple(map(str, lessons)),
+        quotes=tuple(quotes),
+        proven=proven,
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [cast("dict[str, Any]", row) for row in _list(value) if isinstance(row, dict)]

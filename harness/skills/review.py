@@ -6,19 +6,33 @@ content, so that decisions made on a report page elsewhere fit here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from harness.core import BadInput, Edit, digest, write_atomic
+from harness.core import BadInput, Edit, Patch, digest
 from harness.core.pages import render_page
 from harness.core.values import Value
-from harness.skills.history import Version, read_log, read_version
+from harness.skills.apply import apply_patch
+from harness.skills.history import (
+    Version,
+    install_version,
+    read_log,
+    read_version,
+    record_version,
+    version_skill,
+)
 from harness.skills.io import load_skill
-from harness.skills.sources import Source, matching, read_sources, sources_of
+from harness.skills.provenance import (
+    Source,
+    matching,
+    provenance_of,
+    read_sources,
+    read_value,
+    sources_of,
+    write_value,
+)
+from harness.skills.types import Limits
 
 ID_LENGTH = 8
 FORM = Path(__file__).parent / "templates" / "review.html.j2"
@@ -46,13 +60,9 @@ class Review(Value):
     decisions: tuple[Decision, ...] = ()
     applied: str = ""
 
-    def of(self, edit_id: str) -> Decision | None:
-        """The decision on an edit, None if there is none yet."""
-        return next((one for one in self.decisions if one.id == edit_id), None)
-
-    def decide(self, made: Iterable[Decision]) -> Review:
+    def decide(self, decisions: Iterable[Decision]) -> Review:
         """With further decisions; a later one on the same edit takes its place."""
-        merged = {one.id: one for one in (*self.decisions, *made)}
+        merged = {decision.id: decision for decision in (*self.decisions, *decisions)}
         return self.model_copy(update={"decisions": tuple(merged.values())})
 
 
@@ -73,6 +83,22 @@ class ReviewRow(Value):
     records: tuple[Source, ...] = ()
 
 
+class Reviewed(Value):
+    """The result of applying a review.
+
+    Attributes:
+        skill: digest of the skill as it is now.
+        approved: ids of the edits in it.
+        rejected: the decisions against, with the reviewer's reasons.
+        withheld: (id, reason) of approved edits that do not stand without a rejected one.
+    """
+
+    skill: str
+    approved: tuple[str, ...]
+    rejected: tuple[Decision, ...]
+    withheld: tuple[tuple[str, str], ...]
+
+
 def edit_id(edit: Edit) -> str:
     """Eight characters that name an edit by its content."""
     return digest(edit.model_dump(mode="json"))[:ID_LENGTH]
@@ -90,28 +116,53 @@ def review_rows(
         records: analyst records as JSON (or sources), for the quotes.
         review: decisions made so far.
     """
-    given = list(records)
-    sources = [one for one in given if isinstance(one, Source)]
-    sources += sources_of(one for one in given if not isinstance(one, Source))
+    sources: list[Source] = []
+    for record in records:
+        sources += [record] if isinstance(record, Source) else sources_of([record])
+    decisions = {decision.id: decision for decision in review.decisions} if review else {}
     rows: list[ReviewRow] = []
     for number, edit in enumerate(edits, 1):
-        made = review.of(edit_id(edit)) if review else None
+        decision = decisions.get(edit_id(edit))
         rows.append(
             ReviewRow(
                 id=edit_id(edit),
                 number=number,
                 edit=edit,
-                verdict=made.verdict if made else "",
-                reason=made.reason if made else "",
+                verdict=decision.verdict if decision else "",
+                reason=decision.reason if decision else "",
                 records=matching(sources, edit.sources),
             )
         )
     return rows
 
 
+def review_form(rows: Sequence[ReviewRow], skill: str) -> str:
+    """The rows as an HTML fragment that works offline: tick, and save a `review.json`.
+
+    Args:
+        rows: of :func:`review_rows`.
+        skill: digest of the skill that holds the edits.
+    """
+    return render_page(FORM, rows=rows, skill=skill)
+
+
 def review_path(skill_dir: Path) -> Path:
     """Where the decisions on a skill lie: beside it."""
     return skill_dir.parent / f"{skill_dir.name}.review.json"
+
+
+def read_review(path: Path) -> Review:
+    """Read a file of decisions.
+
+    Raises:
+        BadInput: if it is missing or of another shape.
+    """
+    return read_value(path, Review, "is no review")
+
+
+def write_review(skill_dir: Path, review: Review) -> Path:
+    """Write `<skill>.review.json`."""
+    return write_value(review_path(skill_dir), review)
 
 
 def open_review(skill_dir: Path) -> tuple[Review, Version]:
@@ -129,8 +180,9 @@ def open_review(skill_dir: Path) -> tuple[Review, Version]:
             f"{str(skill_dir)!r} is no recorded version (edited by hand, or not evolved here): "
             "see `harness skill versions`, go back with `harness skill rollback`"
         )
-    review = read_review(review_path(skill_dir)) if review_path(skill_dir).is_file() else None
-    if review is None or current not in (review.skill, review.applied):
+    path = review_path(skill_dir)
+    review = read_review(path) if path.is_file() else Review(skill=current)
+    if current not in (review.skill, review.applied):
         review = Review(skill=current)
     version = read_version(skill_dir, review.skill)
     if not version.edits or not version.parent:
@@ -143,35 +195,92 @@ def rows_of(skill_dir: Path, review: Review, version: Version) -> list[ReviewRow
     return review_rows(version.edits, read_sources(skill_dir), review)
 
 
-def read_review(path: Path) -> Review:
-    """Read a file of decisions.
-
-    Raises:
-        BadInput: if it is missing or of another shape.
-    """
-    try:
-        return Review.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise BadInput(f"{str(path)!r} is no review: {_why(error)}") from error
+def undecided(rows: Sequence[ReviewRow]) -> list[ReviewRow]:
+    """The rows that nobody judged yet."""
+    return [row for row in rows if not row.verdict]
 
 
-def write_review(skill_dir: Path, review: Review) -> Path:
-    """Write `<skill>.review.json`."""
-    path = review_path(skill_dir)
-    plain = review.model_dump(mode="json")
-    write_atomic(path, json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
-    return path
-
-
-def _why(error: OSError | ValidationError) -> str:
-    return error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error.strerror)
-
-
-def review_form(rows: Sequence[ReviewRow], skill: str) -> str:
-    """The rows as an HTML fragment that works offline: tick, and save a `review.json`.
+def decisions(
+    rows: Sequence[ReviewRow], names: Sequence[str], verdict: Verdict, reason: str = ""
+) -> list[Decision]:
+    """The same verdict on several edits.
 
     Args:
-        rows: of :func:`review_rows`.
-        skill: digest of the skill that holds the edits.
+        rows: the edits under review.
+        names: ids, numbers from 1, or `all` for every edit that is not judged yet.
+
+    Raises:
+        BadInput: if a name fits no edit.
     """
-    return render_page(FORM, rows=rows, skill=skill)
+    by_name = {row.id: [row] for row in rows} | {str(row.number): [row] for row in rows}
+    by_name["all"] = undecided(rows)
+    for name in names:
+        if name not in by_name:
+            ids = ", ".join(row.id for row in rows)
+            raise BadInput(f"no edit {name!r}: expected 1 to {len(rows)}, all, or one of {ids}")
+    return [
+        Decision(id=row.id, verdict=verdict, reason=reason)
+        for name in names
+        for row in by_name[name]
+    ]
+
+
+def take_decisions(review: Review, further: Review, rows: Sequence[ReviewRow]) -> Review:
+    """Add the decisions of a file (such as the report page writes) to a review.
+
+    Raises:
+        BadInput: if they judge another version, or an edit that this one does not have.
+    """
+    if further.skill != review.skill:
+        raise BadInput(
+            f"these decisions judge version {further.skill[:12]!r}, here is {review.skill[:12]!r}"
+        )
+    ids = {row.id for row in rows}
+    foreign = [decision.id for decision in further.decisions if decision.id not in ids]
+    if foreign:
+        raise BadInput(f"decisions on edits that this skill does not have: {', '.join(foreign)}")
+    return review.decide(further.decisions)
+
+
+def apply_review(
+    skill_dir: Path, review: Review, version: Version, limits: Limits | None = None
+) -> Reviewed:
+    """Apply the approved edits to the version's parent and put the result in place.
+
+    The review, the new version, the skill and its provenance are written in this order; the old
+    skill stays a version (`harness skill rollback` undoes it).
+
+    Raises:
+        BadInput: if an edit is not judged yet, or the parent is missing.
+    """
+    rows = rows_of(skill_dir, review, version)
+    if undecided(rows):
+        raise BadInput(f"{len(undecided(rows))} edits are not judged yet")
+    parent = read_version(skill_dir, version.parent)
+    start = version_skill(skill_dir, parent)
+    approved = [row for row in rows if row.verdict == "approved"]
+    result = apply_patch(start, Patch(edits=tuple(row.edit for row in approved)), limits)
+    if result.rolled_back:
+        raise BadInput(f"the approved edits alone give no valid skill: {result.rolled_back}")
+    provenance = provenance_of(result, start, parent.provenance)
+    if version.provenance is not None and version.provenance.gate:
+        # A gate's verdict holds for the skill that it ran, and for no other.
+        same = result.skill.digest == version.digest
+        gate = version.provenance.gate if same else "none"
+        provenance = provenance.model_copy(update={"gate": gate})
+    write_review(skill_dir, review.model_copy(update={"applied": result.skill.digest}))
+    new_version = record_version(
+        skill_dir,
+        f"reviewed: {len(approved)} of {len(rows)} edits approved",
+        provenance,
+        parent=start,
+        skill=result.skill,
+    )
+    install_version(skill_dir, new_version, result.skill)
+    lost = {edit_id(edit): reason for edit, reason in result.withheld}
+    return Reviewed(
+        skill=result.skill.digest,
+        approved=tuple(row.id for row in approved if row.id not in lost),
+        rejected=tuple(row for row in review.decisions if row.verdict == "rejected"),
+        withheld=tuple(lost.items()),
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from harness.skills.types import Level, Problem, Skill
+from harness.skills.types import Problem, Skill, error, warning
 
 CHECKS: dict[str, tuple[str, ...]] = {
     "python3": ("-m", "py_compile"),
@@ -21,7 +21,7 @@ CHECKS: dict[str, tuple[str, ...]] = {
 }
 SUFFIXES = {".py": "python3", ".sh": "bash", ".bash": "bash", ".js": "node", ".mjs": "node"}
 NOT_FOUND = 127
-USAGE = (0, 1, 2)  # what programs end with when they are asked for help, understood or not
+HELP_CODES = (0, 1, 2)  # exit codes of programs asked for help, understood or not
 _NETWORK = re.compile(
     r"(?i)network is unreachable|name or service not known|temporary failure in name resolution"
     r"|could not resolve host|getaddrinfo|ENETUNREACH|EAI_AGAIN"
@@ -29,7 +29,7 @@ _NETWORK = re.compile(
 
 
 class Finished(Protocol):
-    """What a command did: exit code (None if a limit killed it) and its output."""
+    """The end of a command: exit code (None if a limit killed it) and its output."""
 
     @property
     def exit_code(self) -> int | None: ...
@@ -56,14 +56,7 @@ def admit_scripts(skill: Skill, execute: Execute) -> list[Problem]:
     Each run starts from a fresh copy of the skill. Errors are reasons not to admit the skill;
     warnings say what could not be tried.
     """
-    problems: list[Problem] = []
-    for path in scripts_of(skill):
-        interpreter = _interpreter(skill, path)
-        if interpreter is None:
-            problems.append(_problem("warning", path, "no interpreter known: it was not tried"))
-        else:
-            problems += _try(skill, path, interpreter, execute)
-    return problems
+    return [problem for path in scripts_of(skill) for problem in _try(skill, path, execute)]
 
 
 def scripts_of(skill: Skill) -> list[str]:
@@ -77,42 +70,41 @@ def scripts_of(skill: Skill) -> list[str]:
 
 def _interpreter(skill: Skill, path: str) -> str | None:
     first = skill.files[path].split(b"\n", 1)[0].decode(errors="replace")
-    if first.startswith("#!"):
-        words = first[2:].replace("/usr/bin/env -S", "/usr/bin/env").split()
-        names = [PurePosixPath(word).name for word in words if not word.startswith("-")]
-        name = next((one for one in names if one != "env"), "")
-        return {"python": "python3", "zsh": None}.get(name, name if name in CHECKS else None)
-    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+    if not first.startswith("#!"):
+        return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+    words = first[2:].replace("/usr/bin/env -S", "/usr/bin/env").split()
+    names = [PurePosixPath(word).name for word in words if not word.startswith("-")]
+    name = next((name for name in names if name != "env"), "")
+    return "python3" if name == "python" else name if name in CHECKS else None
 
 
-def _try(skill: Skill, path: str, interpreter: str, execute: Execute) -> Iterator[Problem]:
-    parsed = _run(skill, [interpreter, *CHECKS[interpreter], path], execute)
-    if parsed.exit_code == NOT_FOUND:
-        yield _problem("warning", path, f"{interpreter} is not here: it was not tried")
+def _try(skill: Skill, path: str, execute: Execute) -> Iterator[Problem]:
+    interpreter = _interpreter(skill, path)
+    if interpreter is None:
+        yield warning("no interpreter known: it was not tried", file=path)
         return
-    if parsed.exit_code != 0:
-        yield _problem("error", path, f"does not parse: {_last_line(parsed)}")
+
+    def run(*arguments: str) -> tuple[int | None, str, str]:
+        with tempfile.TemporaryDirectory(prefix="skill-") as folder:
+            command = [interpreter, *arguments]
+            end = execute(command, workdir=Path(folder), files=skill.all_files)
+        output = (end.stderr or end.stdout).splitlines()
+        lines = [line.strip() for line in output if line.strip()] or ["no output"]
+        return end.exit_code, lines[-1][:200], end.stdout + end.stderr
+
+    code, last_line, _ = run(*CHECKS[interpreter], path)
+    if code == NOT_FOUND:
+        yield warning(f"{interpreter} is not here: it was not tried", file=path)
         return
-    asked = _run(skill, [interpreter, path, "--help"], execute)
-    if asked.exit_code is None:
-        yield _problem("error", path, "does not end by itself when asked for --help")
-    elif _NETWORK.search(asked.stdout + asked.stderr):
-        yield _problem("error", path, f"wants the network for --help: {_last_line(asked)}")
-    elif asked.exit_code not in USAGE:
-        yield _problem("error", path, f"--help ends with {asked.exit_code}: {_last_line(asked)}")
-    elif asked.exit_code == 1:
-        yield _problem("warning", path, f"--help ends with 1: {_last_line(asked)}")
-
-
-def _run(skill: Skill, command: list[str], execute: Execute) -> Finished:
-    with tempfile.TemporaryDirectory(prefix="skill-") as folder:
-        return execute(command, workdir=Path(folder), files=skill.all_files)
-
-
-def _last_line(done: Finished) -> str:
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no output"
-
-
-def _problem(level: Level, path: str, message: str) -> Problem:
-    return Problem(level=level, file=path, message=message)
+    if code != 0:
+        yield error(f"does not parse: {last_line}", file=path)
+        return
+    code, last_line, output = run(path, "--help")
+    if code is None:
+        yield error("does not end by itself when asked for --help", file=path)
+    elif _NETWORK.search(output):
+        yield error(f"wants the network for --help: {last_line}", file=path)
+    elif code not in HELP_CODES:
+        yield error(f"--help ends with {code}: {last_line}", file=path)
+    elif code == 1:
+        yield warning(f"--help ends with 1: {last_line}", file=path)

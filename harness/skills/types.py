@@ -1,8 +1,8 @@
-"""The values of this room: a skill, a problem of a skill, and what applying a patch gave."""
+"""The values of this room: a skill, a problem of a skill, the result of a patch, a difference."""
 
 from __future__ import annotations
 
-import hashlib
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -33,6 +33,16 @@ class Problem(Value):
         return f"{self.level}: {where}: {self.message}"
 
 
+def error(message: str, line: int | None = None, file: str = SKILL_FILE) -> Problem:
+    """A problem for which some client refuses the skill."""
+    return Problem(level="error", file=file, line=line, message=message)
+
+
+def warning(message: str, line: int | None = None, file: str = SKILL_FILE) -> Problem:
+    """A problem that a reader should know of."""
+    return Problem(level="warning", file=file, line=line, message=message)
+
+
 class Limits(Value):
     """Sizes that a skill may not reach (lines, tokens) or pass (references).
 
@@ -58,7 +68,7 @@ class Skill:
         body: SKILL.md after the header; LF line ends.
         files: every file but SKILL.md: POSIX path relative to the skill -> bytes.
         executable: paths in `files` that carry an executable bit.
-        warnings: what the lenient reader had to forgive.
+        warnings: what the lenient reader forgave.
         directory: name of the folder it was read from, None if it was built in memory.
     """
 
@@ -89,9 +99,7 @@ class Skill:
     @property
     def digest(self) -> str:
         """Equal to :func:`harness.core.digest_tree` of the directory once it is written."""
-        return digest(
-            {path: hashlib.sha256(data).hexdigest() for path, data in self.all_files.items()}
-        )
+        return digest({path: digest(data) for path, data in self.all_files.items()})
 
     def file_text(self, path: str) -> str | None:
         """A text file's content, None if it is absent or not UTF-8."""
@@ -120,7 +128,7 @@ class AppliedEdit(Value):
 
 @dataclass(frozen=True)
 class ApplyResult:
-    """What :func:`harness.skills.apply_patch` gave.
+    """The result of :func:`harness.skills.apply_patch`.
 
     Attributes:
         skill: the new skill; the old one, untouched, if `rolled_back`.
@@ -137,3 +145,27 @@ class ApplyResult:
     lines: Mapping[str, tuple[int | None, ...]] = field(
         default_factory=dict[str, tuple[int | None, ...]]
     )
+
+
+def diff(a: Skill, b: Skill) -> str:
+    """Unified diff from `a` to `b`; "" if they are equal. Binary files are named with digests."""
+    before, after = a.all_files, b.all_files
+    parts: list[str] = []
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path), after.get(path)
+        if old == new:
+            if (path in a.executable) != (path in b.executable):
+                parts.append(f"mode of {path} changed\n")
+            continue
+        try:
+            lines = [(data or b"").decode().splitlines(keepends=True) for data in (old, new)]
+        except UnicodeDecodeError:
+            digests = ["absent" if data is None else digest(data)[:12] for data in (old, new)]
+            parts.append(f"binary {path}: {' -> '.join(digests)}\n")
+            continue
+        names = ["/dev/null" if old is None else f"a/{path}"]
+        names.append("/dev/null" if new is None else f"b/{path}")
+        rows = difflib.unified_diff(lines[0], lines[1], names[0], names[1])
+        no_end = "\n\\ No newline at end of file\n"
+        parts += [row if row.endswith("\n") else row + no_end for row in rows]
+    return "".join(parts)

@@ -22,8 +22,7 @@ from harness.receipts import (
     run_audit,
     verify,
 )
-from harness.skills import new_skill, write_skill
-from harness.skills.receipts import CARD, RECEIPT, RECORDS
+from harness.skills import CARD, RECEIPT, RECORDS, new_skill, write_skill
 from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import order_tasks
 

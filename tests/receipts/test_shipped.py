@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.receipts import verify
-from harness.skills.receipts import CARD, RECEIPT, RECORDS
+from harness.skills import CARD, RECEIPT, RECORDS
 
 
 @pytest.fixture

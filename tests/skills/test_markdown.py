@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.skills import find_sections, sections
-from harness.skills.markdown import scan
+from harness.skills import find_sections, scan, sections
 
 DOCUMENT = """---
 name: "x"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
-from harness.skills.tokens import TOKENIZER as ESTIMATE
-from harness.skills.tokens import count_tokens
+from harness.skills import TOKENIZER as ESTIMATE
+from harness.skills import count_tokens
 
 PACKAGED = "minilm"
 """WordPiece of all-MiniLM-L6-v2, which the package of its weights carries."""

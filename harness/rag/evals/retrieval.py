@@ -14,7 +14,7 @@ from harness.core.jsonl import read_models
 from harness.rag.evals.retrieval_metrics import Measures, measure
 from harness.rag.evals.retrieval_types import Ablation, ArmReport, Case
 from harness.rag.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
-from harness.skills.tokens import TOKENIZER, count_tokens
+from harness.skills import TOKENIZER, count_tokens
 from harness.stats import mean_interval
 
 Retriever = Callable[[str, int], Sequence[Hit]]

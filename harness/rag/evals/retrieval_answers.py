@@ -14,7 +14,7 @@ from harness.rag.evals.retrieval import BASELINE, SAMPLES, Retriever
 from harness.rag.evals.retrieval_types import AnswerReport, Case
 from harness.rag.retrieve import Hit
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
-from harness.skills.tokens import count_tokens
+from harness.skills import count_tokens
 from harness.stats import mean_interval
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=96)

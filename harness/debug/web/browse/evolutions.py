@@ -15,6 +15,7 @@ from harness.core.redaction import redact
 from harness.debug.web.browse.library import Library, Place
 from harness.skills import (
     SKILL_FILE,
+    Provenance,
     Source,
     explain_file,
     load_skill,
@@ -22,7 +23,6 @@ from harness.skills import (
     read_provenance,
     read_sources,
 )
-from harness.skills.provenance import Provenance
 
 
 def evolution(place: Place) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from harness.core.prompts import render
 from harness.models import ChatModel, Model, Sampling, open_model
 from harness.rag.compress.types import Query, Unit
 from harness.rag.compress.windows import merged, unit_windows
-from harness.skills.tokens import count_tokens
+from harness.skills import count_tokens
 
 WINDOW, OVERLAP = 3000, 200
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
