@@ -20,8 +20,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from benchmarks.reports import report
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from tests.checkpoints.graphs import talk, thread
 
 Call = tuple[str, tuple[Any, ...]]

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, TypedDict
 
-from harness.checkpoints.opening import open_store
+from harness.checkpoints import open_store
 from harness.core import AgentInfo, Step, Trajectory, write_atomic
 from harness.core.rundir import RunWriter
 from harness.debug import Debugger

@@ -1,12 +1,5 @@
 """Graph state on disk: a LangGraph checkpoint saver that keeps each value once."""
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from harness.checkpoints.opening import open_saver, open_store
-
-if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore as CheckpointStore
-
-__all__ = ["open_saver", "open_store"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import ormsgpack
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    CheckpointTuple,
+    get_checkpoint_metadata,
+)
 
-from harness.checkpoints.keys import CheckpointKey, head_key
-from harness.checkpoints.packing import pack, unpack
-from harness.checkpoints.values import Ref, Values
+from harness.checkpoints.database import CheckpointKey, head_key
+from harness.checkpoints.values import Ref, Values, pack, unpack
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import (
-        ChannelVersions,
-        Checkpoint,
-        CheckpointMetadata,
-        CheckpointTuple,
-    )
-    from langgraph.checkpoint.serde.base import SerializerProtocol
-
-RECENT = 256
-"""Checkpoints whose references are kept, so that a child can share them without a query."""
+    from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 
 _ROW = "SELECT thread, ns, checkpoint, head, parent, header, refs, metadata FROM checkpoints"
 
@@ -43,107 +37,75 @@ class Row(NamedTuple):
     metadata: str
 
 
-class Step(NamedTuple):
-    """The arguments of LangGraph's `put`."""
-
-    config: RunnableConfig
-    checkpoint: Checkpoint
-    metadata: CheckpointMetadata
-    new_versions: ChannelVersions
+def config_of(thread: str, ns: str, checkpoint: str) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
 
 
-class Task(NamedTuple):
-    """Who writes; `replace` where a repeated write (an error, an interrupt) takes over."""
-
-    id: str
-    path: str
-    replace: bool
-
-
-class Recent:
-    """Versions and references of the latest checkpoints."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, Ref]]] = (
-            OrderedDict()
-        )
-
-    def clear(self) -> None:
-        """Forget them."""
-        self._known.clear()
-
-    def get(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, Ref]]:
-        """Channel versions and references of a checkpoint; empty if it is not among them."""
-        return self._known.get(key, ({}, {}))
-
-    def add(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, Ref]) -> None:
-        """Remember one."""
-        self._known[key] = (versions, refs)
-        if len(self._known) > RECENT:
-            self._known.popitem(last=False)
-
-
-def _key(config: RunnableConfig, checkpoint: str) -> CheckpointKey:
-    place = config.get("configurable", {})
-    return str(place["thread_id"]), str(place.get("checkpoint_ns", "")), checkpoint
+def read_refs(packed: bytes) -> dict[str, Ref]:
+    """References by channel."""
+    return cast("dict[str, Ref]", ormsgpack.unpackb(packed))
 
 
 def save(
     db: sqlite3.Connection,
     values: Values,
-    recent: Recent,
-    serde: SerializerProtocol,
-    step: Step,
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    new_versions: ChannelVersions,
 ) -> RunnableConfig:
     """Write one checkpoint; the config that names it."""
-    from langgraph.checkpoint.base import get_checkpoint_metadata
-
-    thread, ns, checkpoint_id = key = _key(step.config, step.checkpoint["id"])
-    parent = step.config.get("configurable", {}).get("checkpoint_id")
-    versions = step.checkpoint["channel_versions"]
-    seen, known = recent.get((thread, ns, parent)) if parent else ({}, {})
+    place = config.get("configurable", {})
+    thread, ns = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+    key: CheckpointKey = (thread, ns, checkpoint["id"])
+    parent = place.get("checkpoint_id")
+    versions = checkpoint["channel_versions"]
+    parent_versions, parent_refs = values.recent((thread, ns, parent)) if parent else ({}, {})
     refs: dict[str, Ref] = {}
-    for channel, value in step.checkpoint["channel_values"].items():
-        inherited = channel in known and channel not in step.new_versions
-        if inherited and seen.get(channel) == versions.get(channel):
-            refs[channel] = known[channel]
+    for channel, value in checkpoint["channel_values"].items():
+        inherited = channel in parent_refs and channel not in new_versions
+        if inherited and parent_versions.get(channel) == versions.get(channel):
+            refs[channel] = parent_refs[channel]
         else:
             refs[channel] = values.put(db, value, (thread, ns, channel))
-    header = {name: part for name, part in step.checkpoint.items() if name != "channel_values"}
-    kind, data = serde.dumps_typed(header)
+    header = {name: part for name, part in checkpoint.items() if name != "channel_values"}
+    kind, data = values.serde.dumps_typed(header)
     packed, stored = pack(kind.encode() + b"\0" + data)
-    metadata = json.dumps(get_checkpoint_metadata(step.config, step.metadata), ensure_ascii=False)
-    db.execute(
-        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *key,
-            head_key(key),
-            parent,
-            (b"\1" if packed else b"\0") + stored,
-            ormsgpack.packb(refs),
-            metadata,
-        ),
+    row = Row(
+        *key,
+        head_key(key),
+        parent,
+        (b"\1" if packed else b"\0") + stored,
+        ormsgpack.packb(refs),
+        json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False),
     )
-    recent.add(key, dict(versions), refs)
-    return _config(thread, ns, checkpoint_id)
+    db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    values.remember(key, dict(versions), refs)
+    return config_of(*key)
 
 
 def save_writes(
     db: sqlite3.Connection,
     values: Values,
     config: RunnableConfig,
-    task: Task,
-    writes: Sequence[tuple[int, str, Any]],
+    writes: Sequence[tuple[str, Any]],
+    task: str,
+    path: str,
 ) -> None:
-    """Write what a task wrote; a write that is there already stays, unless `task.replace`."""
-    key = _key(config, str(config.get("configurable", {})["checkpoint_id"]))
-    head = head_key(key)
-    clause = "REPLACE" if task.replace else "IGNORE"
+    """Write what a task wrote.
+
+    A write that is there already stays; LangGraph's own (errors, interrupts) take over.
+    """
+    place = config.get("configurable", {})
+    ns = str(place.get("checkpoint_ns", ""))
+    head = head_key((str(place["thread_id"]), ns, str(place["checkpoint_id"])))
+    clause = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
     db.executemany(
         f"INSERT OR {clause} INTO writes VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (head, task.id, index, task.path, channel, values.put(db, value))
-            for index, channel, value in writes
+            (head, task, WRITES_IDX_MAP.get(channel, index), path, channel, values.put(db, value))
+            for index, (channel, value) in enumerate(writes)
         ],
     )
 
@@ -163,73 +125,50 @@ def find(db: sqlite3.Connection, config: RunnableConfig) -> Row | None:
 def search(
     db: sqlite3.Connection,
     config: RunnableConfig | None,
-    wanted: dict[str, Any] | None,
+    metadata: dict[str, Any] | None,
     before: str | None,
     limit: int | None,
 ) -> list[Row]:
-    """Rows that match, newest first; `wanted` are metadata fields and their values."""
-    tests: list[tuple[str, Any]] = []
+    """Rows that match, newest first; `metadata` are fields and their values."""
     place = config.get("configurable", {}) if config is not None else {}
-    for column, name in (
-        ("thread", "thread_id"),
-        ("ns", "checkpoint_ns"),
-        ("checkpoint", "checkpoint_id"),
-    ):
-        if place.get(name) is not None:
-            tests.append((f"{column} = ?", str(place[name])))
+    columns = {"thread": "thread_id", "ns": "checkpoint_ns", "checkpoint": "checkpoint_id"}
+    tests = [
+        (f"{column} = ?", str(place[name]))
+        for column, name in columns.items()
+        if place.get(name) is not None
+    ]
     if before is not None:
         tests.append(("checkpoint < ?", before))
     where = "WHERE " + " AND ".join(test for test, _ in tests) if tests else ""
-    arguments = [argument for _, argument in tests]
-    found: list[Row] = []
-    for row in db.execute(f"{_ROW} {where} ORDER BY checkpoint DESC", arguments):
-        if limit is not None and len(found) >= limit:
+    matches: list[Row] = []
+    for values in db.execute(
+        f"{_ROW} {where} ORDER BY checkpoint DESC", [argument for _, argument in tests]
+    ):
+        if limit is not None and len(matches) >= limit:
             break
-        if not wanted or _matches(json.loads(row[7]), wanted):
-            found.append(Row(*row))
-    return found
+        row = Row(*values)
+        stored: dict[str, Any] = json.loads(row.metadata) if metadata else {}
+        if all(stored.get(name) == value for name, value in (metadata or {}).items()):
+            matches.append(row)
+    return matches
 
 
-def _matches(metadata: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    return all(metadata.get(name) == value for name, value in wanted.items())
-
-
-def again(db: sqlite3.Connection, row: Row) -> Row | None:
-    """A row found earlier as it is now; None if it was deleted."""
-    return find(db, _config(row.thread, row.ns, row.checkpoint))
-
-
-def load(
-    db: sqlite3.Connection, values: Values, serde: SerializerProtocol, row: Row
-) -> CheckpointTuple:
+def load(db: sqlite3.Connection, values: Values, row: Row) -> CheckpointTuple:
     """A row with its values and pending writes."""
-    from langgraph.checkpoint.base import CheckpointTuple
-
-    refs = cast("dict[str, Ref]", ormsgpack.unpackb(row.refs))
+    refs = read_refs(row.refs)
     writes = db.execute(
         "SELECT task, channel, ref FROM writes WHERE head = ? ORDER BY path, task, idx",
         (row.head,),
     ).fetchall()
-    found = values.get(db, [*refs.values(), *(ref for _, _, ref in writes)])
-    checkpoint = _header(serde, row.header)
-    checkpoint["channel_values"] = dict(zip(refs, found, strict=False))
-    written = zip(writes, found[len(refs) :], strict=True)
-    pending = [(task, channel, value) for (task, channel, _), value in written]
-    parent = _config(row.thread, row.ns, row.parent) if row.parent else None
+    loaded = values.get(db, [*refs.values(), *(ref for _, _, ref in writes)])
+    kind, _, body = unpack(row.header[0] == 1, row.header[1:]).partition(b"\0")
+    checkpoint = values.serde.loads_typed((kind.decode(), body))
+    checkpoint["channel_values"] = dict(zip(refs, loaded, strict=False))
+    written = zip(writes, loaded[len(refs) :], strict=True)
     return CheckpointTuple(
-        _config(row.thread, row.ns, row.checkpoint),
-        cast("Checkpoint", checkpoint),
+        config_of(row.thread, row.ns, row.checkpoint),
+        checkpoint,
         json.loads(row.metadata),
-        parent,
-        pending,
+        config_of(row.thread, row.ns, row.parent) if row.parent else None,
+        [(task, channel, value) for (task, channel, _), value in written],
     )
-
-
-def _header(serde: SerializerProtocol, stored: bytes) -> dict[str, Any]:
-    data = unpack(stored[1:]) if stored[0] else stored[1:]
-    kind, _, body = data.partition(b"\0")
-    return serde.loads_typed((kind.decode(), body))
-
-
-def _config(thread: str, ns: str, checkpoint: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}

@@ -2,45 +2,99 @@
 
 A list that grows by an item costs one node and the item, however long the list is. The list's
 serialised bytes are compared with those of the list saved before it: what follows a common start
-is all that is packed and written.
+is all that is packed and written. Equal lists have the same node.
 """
 
 from __future__ import annotations
 
 import copy
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from harness.checkpoints.keys import blob_key
-from harness.checkpoints.lists import LastList, Lists
-from harness.checkpoints.packing import pack, unpack
+import zstandard
+
+from harness.checkpoints.database import CheckpointKey, blob_key
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
 ITEM_BYTES = 64
 """Lists whose items are smaller than this on average are one blob: a row costs more than it."""
-CACHE_BYTES = 32 * 1024 * 1024
-"""Of blobs kept in memory."""
-
-
 SMALL = 48
 """Bytes of a value that stands in the row that names it: a row of its own costs more."""
+PACKED = 160
+"""Bytes from which a value is compressed, where that saves a tenth of it."""
+CACHE_BYTES = 32 * 1024 * 1024
+"""Of blobs kept in memory."""
+NODES = 500_000
+"""Nodes kept in memory."""
+PLACES = 32
+"""Lists whose last bytes are kept for comparison."""
+RECENT = 256
+"""Checkpoints whose references are kept, so that a child can share them without a query."""
+_PATH = """
+WITH RECURSIVE path (id, parent, blob) AS (
+    SELECT id, parent, blob FROM nodes WHERE id = ?
+    UNION ALL SELECT nodes.id, nodes.parent, nodes.blob FROM nodes JOIN path
+    ON nodes.id = path.parent)
+SELECT id, parent, blob FROM path
+"""
 
 Ref = int | bytes
 """Twice the key of a blob, twice the key of a node plus one, or a small value itself."""
 
 
-def inline(ref: bytes) -> tuple[str, bytes]:
-    """A small value: how it is serialised, and its bytes."""
-    kind, _, data = ref.partition(b"\0")
-    return kind.decode(), data
+class _Zstd(threading.local):
+    """zstd contexts must not be shared by threads."""
+
+    def __init__(self) -> None:
+        self.compress = zstandard.ZstdCompressor(level=1).compress
+        self.decompress = zstandard.ZstdDecompressor().decompress
 
 
-def _array_header(data: bytes) -> int:
-    """Bytes before the first item of a msgpack array (msgpack specification, array family)."""
-    return {0xDC: 3, 0xDD: 5}.get(data[0], 1)
+_zstd = _Zstd()
+
+
+def pack(data: bytes) -> tuple[bool, bytes]:
+    """`data` compressed if that saves a tenth of it, and whether it was."""
+    if len(data) >= PACKED:
+        packed = _zstd.compress(data)
+        if len(packed) * 10 < len(data) * 9:
+            return True, packed
+    return False, data
+
+
+def unpack(packed: bool, data: bytes) -> bytes:
+    """What :func:`pack` was given."""
+    return _zstd.decompress(data) if packed else data
+
+
+class _LastList(NamedTuple):
+    """The list that was saved last for a place: its bytes, its length, its node."""
+
+    body: bytes
+    length: int
+    node: int
+
+
+class _Memory:
+    """What is on disk and kept in memory too; cleared when another process wrote."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remember nothing."""
+        self.blobs: dict[int, tuple[str, bytes]] = {}
+        self.held = 0
+        self.nodes: dict[int, tuple[int, int]] = {}
+        self.lists: OrderedDict[Hashable, _LastList] = OrderedDict()
+        self.checkpoints: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, Ref]]] = (
+            OrderedDict()
+        )
 
 
 class Values:
@@ -48,23 +102,30 @@ class Values:
 
     def __init__(self, serde: SerializerProtocol, *, split_lists: bool) -> None:
         """Use `serde` for the bytes; `split_lists` is for serialisers that write msgpack."""
-        self._serde = serde
+        self.serde = serde
         self._split = split_lists
-        self._lists = Lists()
-        self._blobs: dict[int, tuple[str, bytes]] = {}
-        self._held = 0
-
-    def forget(self) -> None:
-        """Forget everything cached: a transaction was rolled back, or another process wrote."""
-        self._lists.clear()
-        self._blobs.clear()
-        self._held = 0
+        self._memory = _Memory()
 
     def with_serde(self, serde: SerializerProtocol) -> Values:
         """The same values, read by another serialiser."""
         clone = copy.copy(self)
-        clone._serde = serde
+        clone.serde = serde
         return clone
+
+    def forget(self) -> None:
+        """Clear the memory: a transaction was rolled back, or another process wrote."""
+        self._memory.clear()
+
+    def recent(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, Ref]]:
+        """Channel versions and references of a checkpoint; empty if it is not remembered."""
+        return self._memory.checkpoints.get(key, ({}, {}))
+
+    def remember(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, Ref]) -> None:
+        """Remember the versions and references of a checkpoint for its children."""
+        checkpoints = self._memory.checkpoints
+        checkpoints[key] = (versions, refs)
+        if len(checkpoints) > RECENT:
+            checkpoints.popitem(last=False)
 
     def put(self, db: sqlite3.Connection, value: Any, place: Hashable = None) -> Ref:
         """Store `value` and return its reference; a small value is its own.
@@ -75,53 +136,55 @@ class Values:
             place: where the value belongs (thread, namespace, channel); the list saved for the
                 same place before is the one it is compared with.
         """
-        kind, data = self._serde.dumps_typed(value)
+        kind, data = self.serde.dumps_typed(value)
         if len(data) <= SMALL:
             return kind.encode() + b"\0" + data
         if not (self._split and kind == "msgpack" and type(value) is list and value):
-            return 2 * self._put_blob(db, kind, data)
+            return 2 * self._put_blob(db, kind, bytes(data))
         items = cast("list[Any]", value)
-        body = data[_array_header(data) :]
+        # Bytes before the first item of an array (msgpack specification, array family).
+        body = data[{0xDC: 3, 0xDD: 5}.get(data[0], 1) :]
         if len(body) < ITEM_BYTES * len(items):
-            return 2 * self._put_blob(db, kind, data)
-        start = self._lists.known_start(place, body)
-        new = items[start.length :]
-        node = start.node
+            return 2 * self._put_blob(db, kind, bytes(data))
+        lists = self._memory.lists
+        start = lists.get(place)
+        if start is None or not body.startswith(start.body):
+            start = _LastList(b"", 0, 0)
+        new, node = items[start.length :], start.node
         if len(new) == 1:
-            node = self._lists.child(db, node, self._put_blob(db, kind, body[len(start.body) :]))
+            node = self._child(db, node, self._put_blob(db, kind, bytes(body[len(start.body) :])))
         else:
             for item in new:
-                blob = self._put_blob(db, *self._serde.dumps_typed(item))
-                node = self._lists.child(db, node, blob)
-        self._lists.remember(place, LastList(body, len(items), node))
+                item_kind, item_data = self.serde.dumps_typed(item)
+                node = self._child(db, node, self._put_blob(db, item_kind, bytes(item_data)))
+        if place is not None:
+            lists[place] = _LastList(body, len(items), node)
+            lists.move_to_end(place)
+            if len(lists) > PLACES:
+                lists.popitem(last=False)
         return 2 * node + 1
 
     def get(self, db: sqlite3.Connection, refs: Sequence[Ref]) -> list[Any]:
         """The values of `refs`, in their order, every one an object of its own."""
         paths = [self._path(db, ref) for ref in refs]
-        found = self._load(db, {blob for path in paths for blob in path})
-        loads = self._serde.loads_typed
+        blobs = self._load(db, {blob for path in paths for blob in path})
+        loads = self.serde.loads_typed
         values: list[Any] = []
         for ref, path in zip(refs, paths, strict=True):
             if isinstance(ref, bytes):
-                values.append(loads(inline(ref)))
+                kind, _, data = ref.partition(b"\0")
+                values.append(loads((kind.decode(), data)))
             elif ref % 2:
-                values.append([loads(found[blob]) for blob in path])
+                values.append([loads(blobs[blob]) for blob in path])
             else:
-                values.append(loads(found[path[0]]))
+                values.append(loads(blobs[path[0]]))
         return values
-
-    def _path(self, db: sqlite3.Connection, ref: Ref) -> list[int]:
-        """The blobs that a value is made of."""
-        if isinstance(ref, bytes):
-            return []
-        return self._lists.path(db, ref // 2) if ref % 2 else [ref // 2]
 
     def raw(self, db: sqlite3.Connection, ref: int) -> list[tuple[str, bytes]]:
         """The serialised items of a list, or the one item of another value."""
-        blobs = self._path(db, ref)
-        found = self._load(db, set(blobs))
-        return [found[blob] for blob in blobs]
+        path = self._path(db, ref)
+        blobs = self._load(db, set(path))
+        return [blobs[blob] for blob in path]
 
     def put_raw(
         self, db: sqlite3.Connection, items: list[tuple[str, bytes]], *, split: bool
@@ -131,45 +194,72 @@ class Values:
             return 2 * self._put_blob(db, *items[0])
         node = 0
         for item in items:
-            node = self._lists.child(db, node, self._put_blob(db, *item))
+            node = self._child(db, node, self._put_blob(db, *item))
         return 2 * node + 1
 
-    def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes | bytearray) -> int:
-        key, content = blob_key(kind, data), (kind, bytes(data))
-        while self._blobs.get(key) != content:
-            if _insert(db, key, content):
+    def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes) -> int:
+        key, content, blobs = blob_key(kind, data), (kind, data), self._memory.blobs
+        while blobs.get(key) != content:
+            row = (key, kind, *pack(data))
+            added = db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", row).rowcount
+            if not added:
+                blobs.pop(key, None)
+            if added or self._load(db, {key})[key] == content:
                 self._hold(key, content)
                 break
-            key += 1
+            key += 1  # another value has the key
         return key
 
     def _load(self, db: sqlite3.Connection, blobs: set[int]) -> dict[int, tuple[str, bytes]]:
-        found = {blob: self._blobs[blob] for blob in blobs if blob in self._blobs}
-        missing = sorted(blobs - found.keys())
+        held = self._memory.blobs
+        loaded = {blob: held[blob] for blob in blobs if blob in held}
+        missing = sorted(blobs - loaded.keys())
         for start in range(0, len(missing), 500):
-            some = missing[start : start + 500]
-            marks = ",".join("?" * len(some))
+            keys = missing[start : start + 500]
+            marks = ",".join("?" * len(keys))
             query = f"SELECT id, type, packed, data FROM blobs WHERE id IN ({marks})"
-            for blob, kind, packed, data in db.execute(query, some):
-                found[blob] = (kind, unpack(data) if packed else data)
-                self._hold(blob, found[blob])
-        return found
+            for blob, kind, packed, data in db.execute(query, keys):
+                loaded[blob] = (kind, unpack(packed, data))
+                self._hold(blob, loaded[blob])
+        return loaded
 
     def _hold(self, blob: int, content: tuple[str, bytes]) -> None:
-        if self._held > CACHE_BYTES:
-            self._blobs.clear()
-            self._held = 0
-        self._blobs[blob] = content
-        self._held += len(content[1])
+        memory = self._memory
+        if memory.held > CACHE_BYTES:
+            memory.blobs.clear()
+            memory.held = 0
+        memory.blobs[blob] = content
+        memory.held += len(content[1])
 
+    def _child(self, db: sqlite3.Connection, parent: int, blob: int) -> int:
+        """The node of the list `parent` with `blob` appended."""
+        node = blob_key("node", b"%d,%d" % (parent, blob))
+        while self._memory.nodes.get(node) != (parent, blob):
+            row = (node, parent, blob)
+            added = db.execute("INSERT OR IGNORE INTO nodes VALUES (?, ?, ?)", row).rowcount
+            if added or db.execute("SELECT * FROM nodes WHERE id = ?", row[:1]).fetchone() == row:
+                self._learn(*row)
+                break
+            node += 1
+        return node
 
-def _insert(db: sqlite3.Connection, key: int, content: tuple[str, bytes]) -> bool:
-    """Store a value under a key; False if another value has it."""
-    packed, stored = pack(content[1])
-    row = (key, content[0], packed, stored)
-    if db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", row).rowcount:
-        return True
-    kind, was_packed, data = db.execute(
-        "SELECT type, packed, data FROM blobs WHERE id = ?", (key,)
-    ).fetchone()
-    return (kind, unpack(data) if was_packed else data) == content
+    def _learn(self, node: int, parent: int, blob: int) -> None:
+        if len(self._memory.nodes) > NODES:
+            self._memory.nodes.clear()
+        self._memory.nodes[node] = (parent, blob)
+
+    def _path(self, db: sqlite3.Connection, ref: Ref) -> list[int]:
+        """The blobs that a value is made of, the first item of a list first."""
+        if isinstance(ref, bytes):
+            return []
+        if ref % 2 == 0:
+            return [ref // 2]
+        blobs: list[int] = []
+        node = ref // 2
+        while node:
+            if node not in self._memory.nodes:
+                for row in db.execute(_PATH, (node,)):
+                    self._learn(*row)
+            node, blob = self._memory.nodes[node]
+            blobs.append(blob)
+        return blobs[::-1]

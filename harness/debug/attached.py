@@ -15,7 +15,7 @@ from harness.debug.session import Debugger
 from harness.debug.types import Stop
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 
 class Attached(Debugger):

@@ -9,7 +9,7 @@ from harness.core import BadInput
 from harness.debug.forks import Point
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 Kind = Literal["run", "fork", "state edit", "output edit", "replay", "reload"]
 

@@ -15,7 +15,7 @@ from harness.core import BadInput
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 _CHECKPOINTS = """
 SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.debug.history import NOBODY, History, Moment
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 
 KEEP = "keep"

@@ -13,7 +13,7 @@ from harness.debug.recording import LeftRecording, Recording, digest_of
 from harness.debug.resumption import Resumption
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 _SETTLE = 3
 """Turns of the event loop in which the branches of one super-step arrive."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from harness.debug import internals
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 
 def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:

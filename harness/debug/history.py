@@ -14,7 +14,7 @@ from harness.debug.tasks import split_ns
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
 
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 CONTROL = frozenset(("__interrupt__", "__resume__", "__error__", "__error_source_node__"))
 """Channels that tell what happened to a task; every other holds what it wrote."""

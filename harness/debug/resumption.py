@@ -8,7 +8,7 @@ from harness.debug.tasks import is_inside, split_ns
 from harness.debug.types import TaskInfo
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 _RESUMING = "__pregel_resuming"
 

@@ -22,7 +22,7 @@ from harness.debug.usage import Meter
 from harness.debug.worker import Worker
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 
 class Running:

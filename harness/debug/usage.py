@@ -18,8 +18,7 @@ from harness.models.prices import price_of
 from harness.models.specs import parse_spec
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
-    from harness.checkpoints.values import Ref
+    from harness.checkpoints import CheckpointStore, Ref
 
 Marked = tuple[Hashable, Usage]
 """A message's usage, under what tells it from other messages."""

@@ -21,8 +21,7 @@ from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from harness.checkpoints import open_saver, open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_saver, open_store
 from harness.core import BadInput
 from tests.checkpoints.graphs import size, talk, thread
 

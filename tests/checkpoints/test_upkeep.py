@@ -10,8 +10,7 @@ import pytest
 from langgraph.channels.delta import DeltaChannel  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
 from tests.checkpoints.graphs import size, talk, thread
 

@@ -12,8 +12,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import MessagesState  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.managed import RemainingSteps  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
 from harness.debug import Debugger, Point, listed, load_graph
 from harness.debug.compare import compare

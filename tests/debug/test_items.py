@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.agents import open_agent
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
 from harness.debug import Debugger
 from harness.debug.attempts import Item, Settings, find_item, open_item

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
 from harness.debug import Breakpoint, Debugger, Stop
 from tests.debug.shapes import Log, calling, chain, counter, fan, inner, leaf, leaves, loop

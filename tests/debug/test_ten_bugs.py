@@ -18,8 +18,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph.graph import END, START, StateGraph, add_messages  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]  # langgraph ships no stubs
 from langgraph.types import Send, interrupt
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.debug import KEEP, Breakpoint, Debugger, Point
 from harness.debug.timeline import Event, timeline
 

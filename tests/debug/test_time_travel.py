@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.debug import Debugger, Point, Stop
 from harness.debug.compare import compare
 from tests.debug.shapes import Log, Shape

@@ -12,7 +12,7 @@ from harness.tools import Tool
 from harness.tools.types import Arguments
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 ToolCall = tuple[Tool, Arguments]
 

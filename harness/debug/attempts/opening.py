@@ -23,7 +23,7 @@ from harness.tools.types import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
     from harness.evals import LoadedSuite
     from harness.models.client import ChatModel
 

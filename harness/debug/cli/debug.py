@@ -16,7 +16,7 @@ from harness.cli.lazy import intent
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
     from harness.debug import Debugger, Stop
     from harness.debug.usage import Meter
 

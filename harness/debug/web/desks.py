@@ -15,7 +15,7 @@ from harness.debug.session import Debugger
 from harness.debug.web.desk import Desk
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
     from harness.debug.web.browse.library import Library
 
 MOST = 6

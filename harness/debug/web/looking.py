@@ -10,7 +10,7 @@ from harness.debug.history import History, Moment, outputs, shown, written
 from harness.debug.web.plain import editable, tree
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 MOST = 500
 """Differences of one step that are listed."""

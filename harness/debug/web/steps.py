@@ -10,7 +10,7 @@ from harness.core import HarnessError
 from harness.debug.history import CONTROL, History, Moment
 
 if TYPE_CHECKING:
-    from harness.checkpoints.store import CheckpointStore
+    from harness.checkpoints import CheckpointStore
 
 _TO = "branch:to:"
 _PULLED = "~__pregel_pull, "

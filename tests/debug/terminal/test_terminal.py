@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.checkpoints import open_store
-from harness.checkpoints.store import CheckpointStore
+from harness.checkpoints import CheckpointStore, open_store
 from harness.debug import Debugger
 from harness.debug.terminal import Terminal
 from harness.debug.terminal.text import safe

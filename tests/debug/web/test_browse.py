@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from harness.checkpoints.opening import open_store
+from harness.checkpoints import open_store
 from harness.debug import Debugger
 from harness.debug.web import Library, open_page, open_view, write_copy
 from harness.debug.web.browse import answers

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from harness.checkpoints.opening import open_store
+from harness.checkpoints import open_store
 from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
 from tests.debug.web.agent import graph

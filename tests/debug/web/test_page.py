@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.checkpoints.opening import open_store
+from harness.checkpoints import open_store
 from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
 from tests.debug.web.agent import HOSTILE
