@@ -5,7 +5,6 @@ Interleaved repeats, medians, ratios. `python -m benchmarks.sandbox [--repeats N
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.reports import read_options
 from harness.sandbox import probe_backends, select
 
 COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
@@ -22,10 +22,7 @@ COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    options = read_options(__doc__, repeats=15, json=False)
     admitted = [report.name for report in probe_backends() if report.admitted]
     rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
-from benchmarks.reports import add_run
+from benchmarks.reports import add_run, option, read_options
 from harness.core.prompts import prompt_digest
 from harness.models import CallStore, ChatModel, open_model
 from harness.models.loopback import serving
@@ -186,20 +186,21 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Run one model over one set of cases and add the result to the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="local/smollm2-135m")
-    parser.add_argument("--base-url")
-    parser.add_argument("--simulated", type=float, metavar="P", help="agrees with chance P instead")
-    parser.add_argument("--careless", type=float, default=0.1)
-    parser.add_argument("--cases", choices=("generated", "tatqa"), default="generated")
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--documents", type=int, default=60)
-    parser.add_argument("--facts", type=int, default=4, help="of a generated answer")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--concurrency", type=int, default=4)
-    parser.add_argument("--calls", type=Path, help="keeps answered calls")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/check_blindness.json"))
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        model="local/smollm2-135m",
+        base_url=option(),
+        simulated=option(type=float, metavar="P", help="agrees with chance P instead"),
+        careless=0.1,
+        cases=option(choices=("generated", "tatqa"), default="generated"),
+        shared=Path("../shared"),
+        documents=60,
+        facts=option(type=int, default=4, help="of a generated answer"),
+        seed=7,
+        concurrency=4,
+        calls=option(type=Path, help="keeps answered calls"),
+        out=Path("evals/results/check_blindness.json"),
+    )
     found = asyncio.run(run(given))
     command = "python -m benchmarks.check.blindness"
     add_run(found, given.out, "model", "cases", "facts", command=command)

@@ -15,7 +15,6 @@ no code with it. Calls: one of the Proposer, and one for each request and window
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple, cast
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
 from harness.rag.check.claims import extract
@@ -202,13 +202,14 @@ def kept_rows(part: Path) -> dict[str, list[dict[str, dict[str, int]]]]:
 
 def main() -> None:
     """Measure every set and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--limit", type=int, help="answers of each set")
-    parser.add_argument("--sets", nargs="*", help="count these only, and write no result yet")
-    parser.add_argument("--counted", action="store_true", help="write what is counted so far")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/check_leaks.json"))
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        shared=Path("../shared"),
+        limit=option(type=int, help="answers of each set"),
+        sets=option(nargs="*", help="count these only, and write no result yet"),
+        counted=option(action="store_true", help="write what is counted so far"),
+        out=Path("evals/results/check_leaks.json"),
+    )
     part = given.out.with_suffix(".part.jsonl")
     known = kept_rows(part)
     sets: dict[str, Any] = {}

@@ -11,7 +11,6 @@ over sources. Baseline: the digits of the statement occur in the document.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
@@ -23,6 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.rag.check.numbers import Period, Quantity, equal, read
 from harness.rag.check.numbers.context import words
 from harness.rag.check.numbers.judging import judge
@@ -206,10 +206,11 @@ def interval(rates: dict[str, list[bool]]) -> tuple[float, float]:
 
 def main() -> None:
     """Print a table of rates."""
-    parser = argparse.ArgumentParser(description="Numeric layer of the checker.")
-    parser.add_argument("--part", choices=("dev", "test", "all"), default="test")
-    parser.add_argument("--show", type=int, default=0, help="print this many errors")
-    options = parser.parse_args()
+    options = read_options(
+        "Numeric layer of the checker.",
+        part=option(choices=("dev", "test", "all"), default="test"),
+        show=option(type=int, default=0, help="print this many errors"),
+    )
     rows = [json.loads(line) for line in DATA.read_text().splitlines()]
     kept = [
         row

@@ -29,7 +29,6 @@ Intervals: 95 %, bootstrap over documents (2,000 draws).
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.check.verify.evidence import Source
 from harness.rag.check.verify.reading import read
@@ -73,12 +73,13 @@ VARIANTS = ("global", "own", "both")
 
 def main() -> None:
     """Score every set and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, help="folder that keeps features")
-    parser.add_argument("--wordnet", type=Path, required=True, help="its database files")
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        shared=Path,
+        out=Path,
+        cache=option(type=Path, help="folder that keeps features"),
+        wordnet=option(type=Path, required=True, help="its database files"),
+    )
     sets = {
         name: featured(claims, given.cache)
         for name, claims in evaluation_sets(given.shared / "data").items()

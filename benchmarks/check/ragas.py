@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.check.blindness_cases import Case, generated
 from benchmarks.check.ragas_simulator import app
-from benchmarks.reports import add_run
+from benchmarks.reports import add_run, option, read_options
 from harness.engines import served_app
 from harness.models import CallStore
 from harness.models.loopback import serving
@@ -148,16 +148,17 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Compare with one model and add the result to the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ragas-python", type=Path, required=True)
-    parser.add_argument("--model", default="local/smollm2-135m", help="or a name, with --base-url")
-    parser.add_argument("--base-url")
-    parser.add_argument("--simulated", type=float, metavar="P", help="share of unreadable replies")
-    parser.add_argument("--documents", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--calls", type=Path, help="keeps answered calls of ours")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/check_ragas.json"))
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        ragas_python=Path,
+        model=option(default="local/smollm2-135m", help="or a name, with --base-url"),
+        base_url=option(),
+        simulated=option(type=float, metavar="P", help="share of unreadable replies"),
+        documents=30,
+        seed=7,
+        calls=option(type=Path, help="keeps answered calls of ours"),
+        out=Path("evals/results/check_ragas.json"),
+    )
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = asyncio.run(run(given))
     command = "python -m benchmarks.check.ragas --ragas-python VENV/bin/python"

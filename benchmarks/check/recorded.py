@@ -14,7 +14,6 @@ Irrelevance: the claims of 60 questions once more, with paragraphs of another qu
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.check.checking import check
 from harness.rag.check.types import Claim, Finding, Outcome, Verdict
@@ -42,13 +42,14 @@ NOISY = 60
 
 def main() -> None:
     """Check every recorded answer and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=10_000)
-    parser.add_argument("--scored", type=int, default=10_000, help="questions for the classifier")
-    parser.add_argument("--kept", type=Path, help="file of judged questions, to go on from")
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        shared=Path,
+        out=Path,
+        questions=10_000,
+        scored=option(type=int, default=10_000, help="questions for the classifier"),
+        kept=option(type=Path, help="file of judged questions, to go on from"),
+    )
     rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
     kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
     found = [

@@ -11,7 +11,6 @@ clock starts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -21,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import read_options
 from harness.core import write_atomic
 from harness.rag.check.types import Claim
 from harness.rag.check.verify import TrainedVerifier
@@ -36,11 +36,7 @@ HOW = "after a long dispute|with help from the council|against the advice of its
 
 def main() -> None:
     """Measure and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--claims", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
+    given = read_options(__doc__, out=Path, claims=200, threads=2)
     import_module("torch").set_num_threads(given.threads)
     draw = random.Random(0)
     sentences = pages(draw, 20)

@@ -13,7 +13,6 @@ called as verl's naive reward manager calls it.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import tempfile
@@ -23,6 +22,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
 
 CONFIG = Path("evals/paper/verl/march.yaml")
@@ -34,10 +34,11 @@ DOCUMENTS = ["In 2023 the plant in Norrfjord made 4,120 cars, more than in any y
 
 def main() -> None:
     """Check, write what was found, and fail if a key is unknown."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--verl", type=Path, required=True, help="unpacked wheel of verl")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/verl_config.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        verl=option(type=Path, required=True, help="unpacked wheel of verl"),
+        out=Path("evals/results/verl_config.json"),
+    )
     schema = composed(options.verl, None)
     ours = dict(leaves(yaml.safe_load(CONFIG.read_text("utf-8"))))
     ours = {

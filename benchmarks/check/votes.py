@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks.check.blindness import claims_of
 from benchmarks.check.blindness_cases import Case, generated, simulated
-from benchmarks.reports import add_run
+from benchmarks.reports import add_run, option, read_options
 from harness.models import CallStore, ChatModel, open_model
 from harness.models.loopback import serving
 from harness.models.types import Sampling
@@ -153,20 +153,23 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Ask, and add the result to the file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--model", default="local/smollm2-135m")
-    parser.add_argument("--base-url")
-    parser.add_argument(
-        "--simulated", type=float, nargs=2, metavar="P",
-        help="a Checker that wavers in a sample, or is wrong in all of them, with these chances",
-    )  # fmt: skip
-    parser.add_argument("--documents", type=int, default=60)
-    parser.add_argument("--votes", type=int, default=9)
-    parser.add_argument("--temperature", type=float, default=0.7)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--calls", type=Path, help="keeps answered calls")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/check_votes.json"))
-    given = parser.parse_args()
+    given = read_options(
+        __doc__,
+        model="local/smollm2-135m",
+        base_url=option(),
+        simulated=option(
+            type=float,
+            nargs=2,
+            metavar="P",
+            help="a Checker that wavers in a sample, or is wrong in all, by these chances",
+        ),
+        documents=60,
+        votes=9,
+        temperature=0.7,
+        seed=7,
+        calls=option(type=Path, help="keeps answered calls"),
+        out=Path("evals/results/check_votes.json"),
+    )
     found = asyncio.run(run(given))
     add_run(found, given.out, "model", command="python -m benchmarks.check.votes")
     print(json.dumps(found))

@@ -12,7 +12,6 @@ critic alone. Vectors of sentences and ranked questions are kept in `--cache`; t
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -24,6 +23,7 @@ import numpy as np
 
 from benchmarks.compression.memory import remembering
 from benchmarks.compression.stacks import Asked, Stack, stacks
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.compress.critics import open_critic
 from harness.rag.compress.critics.fused import FusedCritic
@@ -137,19 +137,20 @@ def timed(stack: Stack, one: Asked, critic: Critic, part: float) -> dict[str, fl
 
 def main() -> None:
     """Measure what is asked for; parts that are not keep what the report says of them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=300, help="per stack")
-    parser.add_argument("--filtered", action="store_true", help="what passes the pre-filter")
-    parser.add_argument("--ranked", type=int, default=0, help="ranked both ways, per stack")
-    parser.add_argument("--lost", action="store_true", help="what is stopped and would be kept")
-    parser.add_argument("--stacks", nargs="*", help="names of those that are ranked or lost")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of ranking")
-    parser.add_argument("--times", nargs="*", default=[], choices=["token", "fused"])
-    parser.add_argument("--part", type=float, default=1.0, help="of the text, without the filter")
-    parser.add_argument("--cache", type=Path, default=Path("/dev/shm/cascade"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_cascade.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        shared=Path,
+        questions=option(type=int, default=300, help="per stack"),
+        filtered=option(action="store_true", help="what passes the pre-filter"),
+        ranked=option(type=int, default=0, help="ranked both ways, per stack"),
+        lost=option(action="store_true", help="what is stopped and would be kept"),
+        stacks=option(nargs="*", help="names of those that are ranked or lost"),
+        seconds=option(type=float, default=float("inf"), help="of ranking"),
+        times=option(nargs="*", default=[], choices=["token", "fused"]),
+        part=option(type=float, default=1.0, help="of the text, without the filter"),
+        cache=Path("/dev/shm/cascade"),
+        out=Path("evals/results/compression_cascade.json"),
+    )
     options.cache.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     made = stacks(options.shared)

@@ -17,7 +17,6 @@ cheap. Rows are kept one by one: the command goes on where it was.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import queue
@@ -29,6 +28,7 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.compression.context_arms_cases import SETTINGS, SUITES, Case, case
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.corpora.reading import Evidence
 from harness.engines.embedded import Engine, Job, Progress, Settings, Text, shared_engine
@@ -228,13 +228,14 @@ def _rounded(values: Sequence[float]) -> list[float]:
 
 def main() -> None:
     """Measure, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=48, help="Questions of each suite.")
-    parser.add_argument("--whole", type=int, default=48, help="Questions with the whole context.")
-    parser.add_argument("--settings", nargs="*", choices=SETTINGS, default=list(SETTINGS))
-    parser.add_argument("--keep", type=Path, default=Path("context_arms.jsonl"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/context_arms.json"))
-    chosen = parser.parse_args()
+    chosen = read_options(
+        __doc__,
+        tasks=option(type=int, default=48, help="Questions of each suite."),
+        whole=option(type=int, default=48, help="Questions with the whole context."),
+        settings=option(nargs="*", choices=SETTINGS, default=list(SETTINGS)),
+        keep=Path("context_arms.jsonl"),
+        out=Path("evals/results/context_arms.json"),
+    )
     rows = run(chosen.tasks, chosen.whole, chosen.settings, chosen.keep)
     report = {
         "command": "python -m benchmarks.compression.context_arms",

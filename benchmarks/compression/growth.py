@@ -11,7 +11,6 @@ logarithms (least squares), from 131,072 tokens on: below, the fixed costs of a 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import resource
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from lab.corpora.ruler.filler import fill, prose
 
@@ -70,12 +70,13 @@ def exponent(rows: Sequence[dict[str, Any]]) -> float:
 
 def main() -> None:
     """Measure, print and write the report after every process, lengths of earlier runs kept."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--critics", nargs="*", default=["lexical", "auto"])
-    parser.add_argument("--lengths", type=int, nargs="*", default=list(LENGTHS))
-    parser.add_argument("--one", nargs=2, metavar=("FILE", "CRITIC"), help="in this process")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_memory.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        critics=["lexical", "auto"],
+        lengths=option(type=int, nargs="*", default=list(LENGTHS)),
+        one=option(nargs=2, metavar=("FILE", "CRITIC"), help="in this process"),
+        out=Path("evals/results/compression_memory.json"),
+    )
     if options.one:
         print(json.dumps(one(Path(options.one[0]), options.one[1])))
         return

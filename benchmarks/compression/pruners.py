@@ -30,6 +30,7 @@ from benchmarks.compression.cases import Case, covidqa, qmsum, read_jsonl, sampl
 from benchmarks.compression.memory import Remembered, remembering
 from benchmarks.compression.pruners_words import WordPruner
 from benchmarks.compression.quality import interval
+from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.critics.lexical import LexicalCritic
@@ -205,18 +206,19 @@ def _percent(values: Sequence[float]) -> float:
 
 def main() -> None:
     """Measure, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--cache", type=Path, required=True, help="folder of scores and texts")
-    parser.add_argument("--size", type=int, default=120)
-    parser.add_argument("--sets", nargs="*", default=["xquad_en", "covidqa", "qmsum"])
-    parser.add_argument("--llmlingua", type=Path, help="python with llmlingua")
-    parser.add_argument("--gguf", type=Path, help="SmolLM2-135M")
-    parser.add_argument("--long-size", type=int, default=60, help="questions for LongLLMLingua")
-    parser.add_argument("--long-sets", nargs="*", default=["xquad_en"], help="its sets")
-    parser.add_argument("--seed", type=int, default=17)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_pruners.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        shared=Path("../shared"),
+        cache=option(type=Path, required=True, help="folder of scores and texts"),
+        size=120,
+        sets=["xquad_en", "covidqa", "qmsum"],
+        llmlingua=option(type=Path, help="python with llmlingua"),
+        gguf=option(type=Path, help="SmolLM2-135M"),
+        long_size=option(type=int, default=60, help="questions for LongLLMLingua"),
+        long_sets=option(nargs="*", default=["xquad_en"], help="its sets"),
+        seed=17,
+        out=Path("evals/results/compression_pruners.json"),
+    )
     folder = options.shared / "data/compression/dev"
     weights = digest_file(WEIGHTS / "critic.onnx")
     token = Remembered(TokenCritic(), options.cache / f"critic-{weights[:12]}.jsonl")

@@ -15,7 +15,6 @@ a run that was stopped goes on.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks.compression.cases import Case, covidqa, qmsum, sample, xquad
 from benchmarks.compression.memory import Remembered, Scored, remembering
+from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
 from harness.rag.compress.critics.embedding import EmbeddingCritic
 from harness.rag.compress.critics.lexical import LexicalCritic
@@ -181,16 +181,17 @@ def _percent(values: Sequence[float]) -> float:
 
 def main() -> None:
     """Measure, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--cache", type=Path, required=True, help="folder of scores")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_quality.json"))
-    parser.add_argument("--size", nargs="*", default=[], help="SET=COUNT: its cases, at most")
-    parser.add_argument("--seed", type=int, default=17)
-    parser.add_argument("--sets", nargs="*", default=["xquad", "covidqa", "qmsum"])
-    parser.add_argument("--learned", nargs="*", default=list(LEARNED))
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        shared=Path("../shared"),
+        cache=option(type=Path, required=True, help="folder of scores"),
+        out=Path("evals/results/compression_quality.json"),
+        size=option(nargs="*", default=[], help="SET=COUNT: its cases, at most"),
+        seed=17,
+        sets=["xquad", "covidqa", "qmsum"],
+        learned=option(nargs="*", default=list(LEARNED)),
+        weights=option(type=Path, default=WEIGHTS),
+    )
     folder = options.shared / "data/compression/dev"
     readers: dict[str, Callable[[], list[Case]]] = {
         "xquad": lambda: xquad(folder, options.seed),

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compression.rows import Results
+from benchmarks.reports import option, read_options
 from harness.corpora.reading import Evidence, Reading, Source
 from harness.rag.compress import Budget, Compressed, Critic, Query, TextSource, open_critic
 from harness.rag.compress.compressor import Compressor
@@ -183,18 +184,19 @@ def open_remembering(name: str) -> Critic:
 
 def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--length", type=int, default=LENGTH)
-    parser.add_argument("--samples", type=int, default=25)
-    parser.add_argument("--critics", nargs="*", default=["lexical", "auto"])
-    parser.add_argument("--hints", nargs="*", default=["unhinted", "hinted"])
-    parser.add_argument("--tasks", nargs="*", default=list(TASKS))
-    parser.add_argument("--boundary", action="store_true", help="needles around a block's end")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
-    parser.add_argument("--shared", type=Path, help="folder of published key-value samples")
-    parser.add_argument("--rows", type=Path, default=Path("/dev/shm/compression_ruler.rows.jsonl"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_ruler.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        length=LENGTH,
+        samples=25,
+        critics=["lexical", "auto"],
+        hints=["unhinted", "hinted"],
+        tasks=option(nargs="*", default=list(TASKS)),
+        boundary=option(action="store_true", help="needles around a block's end"),
+        seconds=option(type=float, default=float("inf"), help="begin none after"),
+        shared=option(type=Path, help="folder of published key-value samples"),
+        rows=Path("/dev/shm/compression_ruler.rows.jsonl"),
+        out=Path("evals/results/compression_ruler.json"),
+    )
     results = Results(options.out, options.rows, options.length, NIAH)
     started = time.monotonic()
     critics = {name: open_remembering(name) for name in options.critics}

@@ -10,7 +10,6 @@ same length and pays for nothing else. Both on ONNX Runtime, weights stored in 8
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
@@ -25,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
 from harness.rag.compress.types import Query, Unit
@@ -98,12 +98,13 @@ def bare_encoder(folder: Path) -> Callable[[int], None]:
 
 def main() -> None:
     """Measure, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--tokens", type=int, default=7_168)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/compression_speed.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        tokens=7_168,
+        rounds=5,
+        weights=option(type=Path, default=WEIGHTS),
+        out=Path("evals/results/compression_speed.json"),
+    )
     critic, units = TokenCritic(options.weights), document(options.tokens)
     with tempfile.TemporaryDirectory() as folder:
         read = bare_encoder(Path(folder))

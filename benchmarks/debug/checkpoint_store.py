@@ -8,7 +8,6 @@ machine the fastest of the rounds says most.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -19,7 +18,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.checkpoints import CheckpointStore, open_store
 from tests.checkpoints.graphs import talk, thread
 
@@ -127,11 +126,12 @@ def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, nargs="+", default=[200, 1000])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        steps=option(type=int, nargs="+", default=[200, 1000]),
+        rounds=5,
+        out=option(type=Path),
+    )
     results = [
         measure(steps, options.rounds, typed=typed)
         for steps in options.steps

@@ -7,7 +7,6 @@ for the given CPU time. The figure is the ratio of CPU seconds of the process.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import statistics
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.checkpoints import open_store
 from harness.debug import Debugger
 
@@ -71,12 +70,13 @@ def debugged(graph: Any, path: Path) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=200)
-    parser.add_argument("--milliseconds", type=float, default=10)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        nodes=200,
+        milliseconds=option(type=float, default=10),
+        rounds=5,
+        out=option(type=Path),
+    )
     times: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.rounds + 1):

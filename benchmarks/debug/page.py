@@ -10,7 +10,6 @@ page of them stands with what was asked. Wall seconds; the median counts.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -21,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, TypedDict
 
+from benchmarks.reports import read_options
 from harness.checkpoints import open_store
 from harness.core import AgentInfo, Step, Trajectory, write_atomic
 from harness.core.rundir import RunWriter
@@ -128,9 +128,7 @@ async def view_samples(count: int, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Measure both sizes and write the result."""
-    parser = argparse.ArgumentParser(description="First view of the page.")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/debug_page.json"))
-    options = parser.parse_args()
+    options = read_options("First view of the page.", out=Path("evals/results/debug_page.json"))
     with tempfile.TemporaryDirectory() as folder:
         rows = [asyncio.run(view(steps, Path(folder))) for steps in SIZES]
         lists = [asyncio.run(view_samples(count, Path(folder))) for count in SAMPLES]

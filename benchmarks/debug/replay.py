@@ -8,14 +8,13 @@ recording; states are compared step by step, digest by digest.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.checkpoints import open_store
 from harness.debug import Debugger, History
 from harness.debug.history import shown
@@ -31,11 +30,7 @@ def digests(store: Any, thread: str) -> list[str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, steps=200, rounds=3, out=option(type=Path))
     cpu: list[float] = []
     wall: list[float] = []
     same: list[bool] = []

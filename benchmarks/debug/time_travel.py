@@ -11,7 +11,6 @@ neighbours need not run again).
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import tempfile
@@ -19,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.debug import Debugger, Point
 from harness.debug.graphs import with_store
 from harness.debug.history import Moment
@@ -91,9 +91,7 @@ def measure(shape: Shape, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
         shapes = [measure(shape, Path(folder)) for shape in SHAPES]
     total: Counter[str] = Counter()

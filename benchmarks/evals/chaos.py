@@ -12,7 +12,6 @@ the end every attempt is scored.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -33,7 +32,7 @@ from typing import Any
 
 from benchmarks.evals.chaos_server import FAULTS, Chaos, serve
 from benchmarks.evals.overhead import skill_in
-from benchmarks.reports import report
+from benchmarks.reports import read_options, report
 from harness.core import HarnessError
 from harness.core.rundir import RunReader
 
@@ -261,11 +260,12 @@ def trial(seed: int, folder: Path, *, mounted: bool = False, tasks: int = 32) ->
 
 def main() -> None:
     """All seeds; writes after each."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--tasks", type=int, default=32)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_chaos.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        seeds=10,
+        tasks=32,
+        out=Path("evals/results/eval_chaos.json"),
+    )
     found: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         with small_disk() as (folder, mounted):

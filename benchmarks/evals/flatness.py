@@ -10,7 +10,6 @@ Samples of one call (`--calls 1`) or of three with two tool calls (`--calls 3`).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evals.overhead import endpoint, skill_in
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 
 def resident_mb() -> float:
@@ -69,13 +68,14 @@ class Pieces:
 
 def main() -> None:
     """Run and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--calls", type=int, choices=(1, 3), default=1)
-    parser.add_argument("--samples", type=int, default=100_000)
-    parser.add_argument("--piece", type=int, default=10_000)
-    parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_flatness.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        calls=option(type=int, choices=(1, 3), default=1),
+        samples=100_000,
+        piece=10_000,
+        concurrency=16,
+        out=Path("evals/results/eval_flatness.json"),
+    )
     os.environ.setdefault("OPENAI_API_KEY", "none")
     os.environ["LANGSMITH_TRACING"] = "false"
     from harness.api import EvalSettings, run_evaluation

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -19,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.tasks.math import judge_math
 
@@ -28,11 +28,12 @@ NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 def main() -> None:
     """Measure and write the figures."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/dev"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/math_verifier.json"))
-    parser.add_argument("--limit", type=int, help="problems of each set, drawn at random")
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        data=Path("../shared/data/dev"),
+        out=Path("evals/results/math_verifier.json"),
+        limit=option(type=int, help="problems of each set, drawn at random"),
+    )
     figures: dict[str, Any] = {
         "command": "python -m benchmarks.evals.math_verifier",
         "limit": options.limit,

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 HERE = Path(__file__).parent
 
@@ -103,14 +103,15 @@ def once(arm: str, url: str, folder: Path, options: argparse.Namespace) -> dict[
 
 def main() -> None:
     """Measure in turn, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--samples", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--inspect", type=Path, help="python with inspect_ai")
-    parser.add_argument("--one", nargs=5, metavar=("URL", "SKILL", "SAMPLES", "SLOTS", "FOLDER"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_overhead.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        samples=300,
+        rounds=5,
+        concurrency=16,
+        inspect=option(type=Path, help="python with inspect_ai"),
+        one=option(nargs=5, metavar=("URL", "SKILL", "SAMPLES", "SLOTS", "FOLDER")),
+        out=Path("evals/results/eval_overhead.json"),
+    )
     if options.one:
         url, skill, samples, slots, folder = options.one
         os.environ.setdefault("OPENAI_API_KEY", "none")

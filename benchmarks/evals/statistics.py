@@ -14,7 +14,6 @@ cover 95 %: what can be seen has too few values; the summary keeps those cells a
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.reports import read_options
 from harness.core import write_atomic
 from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p, wilson
 
@@ -154,11 +154,12 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Simulate, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/eval_statistics.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        runs=2000,
+        seed=11,
+        out=Path("evals/results/eval_statistics.json"),
+    )
     rng, started = np.random.default_rng(options.seed), time.process_time()
     rows: list[dict[str, Any]] = []
     for cell in cells():

@@ -9,7 +9,6 @@ turns, five rounds of 400 attempts each; the median round counts.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Any
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+from benchmarks.reports import read_options
 from harness.core import tracing, write_atomic
 from harness.core.telemetry.logs import log_watcher
 from harness.core.telemetry.metrics import MetricsWatcher
@@ -46,9 +46,7 @@ class Discarding(SpanExporter):
 
 def main() -> None:
     """Measure and write the figures."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path, default=Path("evals/results/telemetry_cost.json"))
-    out: Path = parser.parse_args().out
+    out: Path = read_options(__doc__, out=Path("evals/results/telemetry_cost.json")).out
     ways = ("off", "metrics", "log info", "log debug", "spans")
     found: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(ROUNDS):

@@ -11,10 +11,10 @@ evals/results/demo_lift.json, and the table to standard output. Running it again
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from benchmarks.reports import option, read_options
 from harness.cli.shared import EventLines
 from harness.core import assets, write_atomic
 from harness.evolve.demo import DemoReport, DemoSizes, run_demo
@@ -40,9 +40,7 @@ def table(report: DemoReport) -> str:
 
 def main() -> None:
     """Measure, keep, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    wanted = parser.parse_args()
+    wanted = read_options(__doc__, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
         out = wanted.out or Path(folder)
         report = run_demo(out, model="local/smollm2-135m", sizes=SIZES, tell=EventLines())

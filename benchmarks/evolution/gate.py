@@ -11,7 +11,6 @@ side; a task has its own true pass rates, so attempts at it are correlated.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from itertools import product
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.stats import binom
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.stats import (
     SequentialPlan,
@@ -242,11 +242,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, print, keep."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--decisions", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=41)
-    parser.add_argument("--out", type=Path)
-    wanted = parser.parse_args()
+    wanted = read_options(__doc__, decisions=2000, seed=41, out=option(type=Path))
     began = time.perf_counter()
     rows = measure(wanted.decisions, wanted.seed)
     fooled = [row for row in rows if row["lift"] <= 0]

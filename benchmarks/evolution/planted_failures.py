@@ -11,7 +11,6 @@ small chance. See benchmarks/evolution/recovery for what is planted and what cou
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from benchmarks.evolution.recovery.arena import Arena, attempt, planted, recall_precision
 from benchmarks.evolution.recovery.conditions import CONDITIONS, RIVALS
 from benchmarks.evolution.recovery.tasks import make_tasks
+from benchmarks.reports import option, read_options
 from harness.stats import clustered_error, z_of
 
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -98,11 +98,7 @@ def table(lines: list[Row]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__, seeds=20, jobs=2, out=option(type=Path))
     jobs = [(seed, *setting) for seed in range(1, arguments.seeds + 1) for setting in SETTINGS]
     rows: list[Row] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:

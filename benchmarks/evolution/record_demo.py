@@ -9,10 +9,10 @@ the recording is read; a changed prompt, suite or analyst makes the replay miss,
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from benchmarks.reports import option, read_options
 from harness.cli.shared import EventLines
 from harness.core import assets
 from harness.evolve.demo import RECORDING, run_demo
@@ -30,9 +30,7 @@ def gather(run: Path, target: Path) -> int:
 
 def main() -> None:
     """Record."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--from", dest="finished", type=Path)
-    wanted = parser.parse_args()
+    wanted = read_options(__doc__, finished=option(type=Path))
     target = assets.root() / RECORDING
     if wanted.finished is not None:
         print(f"{gather(wanted.finished, target)} calls -> {RECORDING}")

@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.reports import option, read_options
 from harness.core import AgentInfo, Observation, ObservationResult, Step, ToolCall, Trajectory
 
 NUMBERS = ("seven", "eleven", "forty", "ninety")
@@ -90,11 +91,12 @@ def exponent(rows: list[dict[str, float]]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--sizes", default="625,1250,2500,5000,10000")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(
+        __doc__,
+        sizes="625,1250,2500,5000,10000",
+        one=option(type=int, help=argparse.SUPPRESS),
+        out=option(type=Path),
+    )
     if arguments.one:
         print(json.dumps(measure(arguments.one)))
         return

@@ -11,7 +11,6 @@ or hang. MOCK endpoint: says nothing about a model.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import atexit
 import json
@@ -26,6 +25,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.core import AgentInfo, Step, Trajectory
 from harness.evolve import AnalystRecord, EvolveOptions, EvolveResult, MemoryItem, batches, evolve
 from harness.evolve.analysts.single import write_patch
@@ -159,12 +159,13 @@ def sequential_s(url: str, runs: int, batch: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--runs", type=int, default=128)
-    parser.add_argument("--sequential", action="store_true", help="B = 1 and 4 too (6 minutes)")
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(
+        __doc__,
+        repeats=3,
+        runs=128,
+        sequential=option(action="store_true", help="B = 1 and 4 too (6 minutes)"),
+        out=option(type=Path),
+    )
     os.environ.setdefault("OPENAI_API_KEY", "mock")
     url, server = serve()
     rows: list[dict[str, float]] = []

@@ -11,7 +11,6 @@ their environment; the endpoint's are not.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import secrets
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evals.overhead import endpoint, skill_in
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 MARK = "HARNESS_FLEET_OVERHEAD"
 ARMS: dict[str, dict[str, Any]] = {
@@ -125,13 +124,14 @@ def slopes(few: int, many: int, url: str, where: Path | None) -> dict[str, dict[
 
 def main() -> None:
     """Add a round to the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--few", type=int, default=20)
-    parser.add_argument("--many", type=int, default=160)
-    parser.add_argument("--folder", type=Path, help="for the runs; default a temporary one")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/fleet_overhead.json"))
-    parser.add_argument("--one", nargs=4, metavar=("ARM", "URL", "SAMPLES", "FOLDER"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        few=20,
+        many=160,
+        folder=option(type=Path, help="for the runs; default a temporary one"),
+        out=Path("evals/results/fleet_overhead.json"),
+        one=option(nargs=4, metavar=("ARM", "URL", "SAMPLES", "FOLDER")),
+    )
     if options.one:
         arm, url, samples, folder = options.one
         run_arm(arm, url, int(samples), Path(folder))

@@ -12,7 +12,6 @@ work shares the cores. The records that both leave are compared.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evals.overhead import endpoint
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 ROWS, COLUMNS = 120, 6
 CHECK = """
@@ -107,13 +106,14 @@ def measured(kind: str, tasks: int, epochs: int, folder: Path, first: int) -> di
 
 def main() -> None:
     """Add a round to the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--tasks", type=int, default=200)
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--kind", choices=list(KINDS), action="append")
-    parser.add_argument("--folder", type=Path, help="for the runs; default a temporary one")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/regrade_workers.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        tasks=200,
+        epochs=10,
+        kind=option(choices=list(KINDS), action="append"),
+        folder=option(type=Path, help="for the runs; default a temporary one"),
+        out=Path("evals/results/regrade_workers.json"),
+    )
     os.environ.setdefault("OPENAI_API_KEY", "none")
     rounds: dict[str, list[dict[str, Any]]] = {}
     if options.out.is_file():

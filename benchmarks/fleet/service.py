@@ -10,7 +10,6 @@ report). Requests and trajectories are made of English-like words, since compres
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import tempfile
@@ -20,7 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.core import Trajectory, Usage, digest
 from harness.core.rundir import RunWriter
 from harness.evals import ItemRecord
@@ -131,12 +130,13 @@ async def _timed(name: str, one: Any, count: int, slots: int) -> dict[str, float
 
 def main() -> None:
     """Measure, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--slots", type=int, default=64)
-    parser.add_argument("--folder", type=Path, help="for the files; default a temporary one")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/fleet_service.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        count=400,
+        slots=64,
+        folder=option(type=Path, help="for the files; default a temporary one"),
+        out=Path("evals/results/fleet_service.json"),
+    )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         sizes = {
             f"{kilobytes} KB": asyncio.run(

@@ -11,7 +11,6 @@ taken from published figures, each with its source below; the workload is an ass
 
 from __future__ import annotations
 
-import argparse
 import heapq
 import json
 import random
@@ -21,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 SOURCES = {
     "GPU": "NVIDIA, TensorRT-LLM release/0.5.0, docs/source/performance.md, H100 FP8, output "
@@ -212,12 +211,13 @@ def settings(service: dict[str, Any]) -> list[Setting]:
 
 def main() -> None:
     """Simulate, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rollouts", type=int, default=1_000_000)
-    parser.add_argument("--calls", type=int, default=150_000, help="simulated for each fleet")
-    parser.add_argument("--service", type=Path, default=Path("evals/results/fleet_service.json"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/fleet_simulation.json"))
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        rollouts=1_000_000,
+        calls=option(type=int, default=150_000, help="simulated for each fleet"),
+        service=Path("evals/results/fleet_service.json"),
+        out=Path("evals/results/fleet_simulation.json"),
+    )
     service = json.loads(options.service.read_text("utf-8"))
     fleets = settings(service)
     common = asdict(replace(fleets[0], model=SMALL))

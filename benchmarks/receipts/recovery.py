@@ -15,7 +15,6 @@ rollout without each unit, paired by task, with Dunnett's critical value.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from dataclasses import replace
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from benchmarks.receipts.worlds import UNITS, World, probabilities, truth, worlds
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.receipts.plan import LOOKS
 from harness.stats import (
@@ -232,12 +232,13 @@ PARTS = (
 
 def main() -> None:
     """Measure, print, keep; parts that the result has already are not measured again."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--audits", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=41)
-    parser.add_argument("--part", choices=[*PARTS, "futility"], help="Default: all but futility.")
-    parser.add_argument("--out", type=Path)
-    wanted = parser.parse_args()
+    wanted = read_options(
+        __doc__,
+        audits=2000,
+        seed=41,
+        part=option(choices=[*PARTS, "futility"], help="Default: all but futility."),
+        out=option(type=Path),
+    )
     parts = (wanted.part,) if wanted.part else PARTS
     part_option = f" --part {wanted.part}" if wanted.part else ""
     head = {

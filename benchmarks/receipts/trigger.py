@@ -12,11 +12,11 @@ stopped is gone on with.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.receipts.trigger import TriggerSettings, run_trigger
 
@@ -28,11 +28,12 @@ ARMS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", choices=list(ARMS))
-    parser.add_argument("--runs", type=Path, default=Path("runs/trigger"))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/trigger.json"))
-    given = parser.parse_args()
+    given = read_options(
+        (__doc__ or "").splitlines()[0],
+        only=option(choices=list(ARMS)),
+        runs=Path("runs/trigger"),
+        out=Path("evals/results/trigger.json"),
+    )
     result: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
     for name, fields in ARMS.items():
         if name in result or given.only not in (None, name):

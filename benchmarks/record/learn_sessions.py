@@ -8,7 +8,6 @@ whatever came behind it. No model is called.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.core.redaction import Redactor
 from harness.learn import LearnSettings, Spans, gather, infer_outcome
 from harness.learn.acts import acts, plain
@@ -109,10 +108,7 @@ def speed(home: Path, turns: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=2000)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, turns=2000, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         result = {

@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.stats import cluster_interval
 
@@ -165,12 +166,13 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--blocks", type=int, default=8, help="of 50 calls, for each arm and kind")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/record_proxy.json"))
-    parser.add_argument("--role", choices=["server", "client"], help=argparse.SUPPRESS)
-    parser.add_argument("--direct", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = read_options(
+        (__doc__ or "").splitlines()[0],
+        blocks=option(type=int, default=8, help="of 50 calls, for each arm and kind"),
+        out=Path("evals/results/record_proxy.json"),
+        role=option(choices=["server", "client"], help=argparse.SUPPRESS),
+        direct=option(help=argparse.SUPPRESS),
+    )
     if given.role == "server":
         asyncio.run(server())
         return

@@ -13,7 +13,6 @@ by the best sentences (`--extract`, words alone); `right` counts answers that ho
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -24,6 +23,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.core.cache import cache_root
 from harness.corpora.reading import Reading
@@ -151,12 +151,13 @@ def summary(rows: list[Row]) -> Row:
 
 def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model")
-    parser.add_argument("--questions", type=int, default=QUESTIONS)
-    parser.add_argument("--build", action="store_true", help="Build an index too, and ask that.")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/ask_first.json"))
-    chosen = parser.parse_args()
+    chosen = read_options(
+        __doc__,
+        model=option(),
+        questions=QUESTIONS,
+        build=option(action="store_true", help="Build an index too, and ask that."),
+        out=Path("evals/results/ask_first.json"),
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache, index = (Path(scratch) / name for name in ("pdfs", "cache", "index"))
         cache.mkdir()

@@ -11,7 +11,6 @@ caches: one that holds the rollouts under way four times over, and one that just
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import itertools
@@ -21,7 +20,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import report
+from benchmarks.reports import read_options, report
 from harness.models import CallStore, open_model
 from harness.models.balancing import Balancer
 from harness.models.loopback import serving
@@ -150,9 +149,7 @@ async def run(servers: int, blocks: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run all arms at both sizes, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/serving_affinity.json"))
-    options = parser.parse_args()
+    options = read_options(__doc__, out=Path("evals/results/serving_affinity.json"))
     longest = SKILL_TOKENS + TASK_TOKENS + TURNS * (TURN_TOKENS + 1)
     under_way = SLOTS * longest // BLOCK
     found: dict[str, Any] = {}

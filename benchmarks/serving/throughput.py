@@ -28,7 +28,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 
 HERE = Path(__file__).parent
 SKILL = HERE.parent / "skills" / "short-answers"
@@ -136,21 +136,22 @@ def _cpu_s(group: int) -> float:
 
 def main() -> None:
     """Measure in turn, print and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--url", default="http://127.0.0.1:8765/v1")
-    parser.add_argument("--name", required=True, help="of the model")
-    parser.add_argument("--tokenizer", required=True, help="folder of the model")
-    parser.add_argument("--profile", default="smollm2")
-    parser.add_argument("--python", type=Path, default=os.environ.get("HARNESS_VLLM_PYTHON"))
-    parser.add_argument("--rollouts", type=int, default=128)
-    parser.add_argument("--tokens", type=int, default=32, help="of every answer")
-    parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--group", type=int, help="process group of a server on this machine")
-    parser.add_argument("--device", default="CPU", help="what the server runs on, for the report")
-    parser.add_argument("--out", type=Path, default=Path("evals/results/serving.json"))
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        url="http://127.0.0.1:8765/v1",
+        name=option(required=True, help="of the model"),
+        tokenizer=option(required=True, help="folder of the model"),
+        profile="smollm2",
+        python=option(type=Path, default=os.environ.get("HARNESS_VLLM_PYTHON")),
+        rollouts=128,
+        tokens=option(type=int, default=32, help="of every answer"),
+        concurrency=16,
+        rounds=3,
+        group=option(type=int, help="process group of a server on this machine"),
+        device=option(default="CPU", help="what the server runs on, for the report"),
+        out=Path("evals/results/serving.json"),
+        one=option(type=Path, help=argparse.SUPPRESS),
+    )
     if options.one:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(evaluated(Path(folder), options)))

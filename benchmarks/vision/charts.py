@@ -8,7 +8,6 @@ the trivial reader: every value is the middle of the true values of its chart.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
@@ -20,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.stats import wilson
 from harness.vision.eyes.chart import Chart, read_chart
 from lab.corpora.folio import Picture, folio_tasks
@@ -31,12 +30,13 @@ Values = dict[str, dict[str, int]]
 
 def main() -> None:
     """Read, compare, print, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--state", type=Path, help="kept from run to run, to go on")
-    parser.add_argument("--seconds", type=float, default=1e9, help="CPU seconds of this run")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        split="test",
+        state=option(type=Path, help="kept from run to run, to go on"),
+        seconds=option(type=float, default=1e9, help="CPU seconds of this run"),
+        out=option(type=Path),
+    )
     state: Path | None = options.state
     done: dict[str, Any] = json.loads(state.read_text()) if state and state.is_file() else {}
     for picture in charts(options.split):

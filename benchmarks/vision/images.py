@@ -7,7 +7,6 @@ plain alternative: decode at full size, convert to RGB, resize, PNG as Pillow sa
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -20,6 +19,7 @@ from random import Random
 
 from PIL import Image, ImageDraw
 
+from benchmarks.reports import option, read_options
 from harness.models.vision import vision_profile
 from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
 
@@ -29,11 +29,12 @@ Row = dict[str, str | float | int]
 
 def main() -> None:
     """Measure, print, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, action="append", default=[])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        folder=option(type=Path, action="append", default=[]),
+        repeats=3,
+        out=option(type=Path),
+    )
     with tempfile.TemporaryDirectory() as folder:
         files = made(Path(folder))
         for given in options.folder:

@@ -9,7 +9,6 @@ auditor or judge is. `python -m benchmarks.vision.premises [--split test] [--see
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 
 from scipy.stats import spearmanr
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_options, report
 from harness.core import Task
 from harness.vision.premises import (
     Aggregator,
@@ -52,12 +51,7 @@ class Case(NamedTuple):
 
 def main() -> None:
     """Measure, print, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--misread", type=float, default=0.4)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, split="test", seeds=3, misread=0.4, out=option(type=Path))
     made = cases(options.split, options.seeds, options.misread)
     result: dict[str, Any] = {
         "command": " ".join(["python", *sys.argv]),
