@@ -26,6 +26,7 @@ def read_options(description: str | None, **options: Any) -> argparse.Namespace:
     """
     style = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, formatter_class=style)
+    settings: dict[str, Any]
     for name, default in options.items():
         if isinstance(default, dict):
             settings = cast("dict[str, Any]", default)
