@@ -1,11 +1,11 @@
-"""From records to a receipt; the same records give the same receipt."""
+"""From records to a receipt, and when to stop; the same records give the same receipt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from harness.core import digest
-from harness.receipts.looks import data_of, look_at
 from harness.receipts.plan import AuditPlan
 from harness.receipts.receipt import (
     Digests,
@@ -20,20 +20,68 @@ from harness.receipts.records import Records, Row
 from harness.receipts.units import Cut, Unit
 from harness.skills import TOKENIZER
 from harness.stats import (
-    EffectFit,
+    EffectData,
     UnitPairs,
+    chances,
     critical,
     effects_at_full,
     fit_effects,
     per_unit,
     screen_pairs,
+    settled,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
-CUT_SHORT = "a limit was reached before the next look"
 SHOWN = 160
-"""Characters of a unit's text in a receipt; the whole stands in the skill."""
+"""Characters of a unit's text in a receipt; the full text stands in the skill."""
+
+
+def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> EffectData:
+    """Rows as arrays; passes are explained, unless other values are given."""
+    import numpy as np
+
+    ids = {task: number for number, task in enumerate(dict.fromkeys(row.task for row in rows))}
+    passed = [float(row.outcome == "pass") for row in rows] if values is None else values
+    present = [[int(char) for char in row.units] for row in rows]
+    return EffectData(
+        np.array([ids[row.task] for row in rows], dtype=np.int64),
+        np.array(present, dtype=np.int64).reshape(len(rows), units),
+        np.asarray(passed, dtype=np.float64),
+    )
+
+
+def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row]) -> str:
+    """Why to stop after this look, "" to continue.
+
+    Every unit is decided, or its interval is narrow enough, or it is without the planned chance of
+    a decision.
+    """
+    if look == len(plan.looks) - 1:
+        return "all planned rollouts were run"
+    valid = [row for row in rows if row.outcome != "invalid"]
+    if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
+        return ""
+    fitted = fit_effects(data_of(valid, plan.units))
+    decided, narrow_enough = settled(fitted, plan.values[look], plan.width)
+    open_units = ~(decided | narrow_enough)
+    if open_units.any():
+        if not plan.futility:
+            return ""
+        likely = chances(plan.looks, plan.values, look, fitted)[open_units]
+        if likely.max() >= plan.futility:
+            return ""
+        return (
+            f"{int(decided.sum())} of {plan.units} units are decided; none of the "
+            f"{int(open_units.sum())} open ones has a chance of {100 * plan.futility:g} % to be, "
+            "if its effect is what it seems"
+        )
+    narrow = f", the others are within +-{100 * plan.width:.1f} points" if plan.width else ""
+    return f"{int(decided.sum())} of {plan.units} units are decided{narrow}"
 
 
 def receipt_of(records: Records, parsed: Cut) -> Receipt:
@@ -42,18 +90,32 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     Raises:
         BadInput: if the valid rollouts cannot tell the units apart.
     """
-    header, plan = records.header, records.header.plan
-    valid = [row for row in records.rows if row.outcome != "invalid"]
-    look = next((at for at, end in enumerate(plan.looks) if end >= len(records.rows)), -1)
-    main = fit_effects(data_of(valid, plan.units))
-    value = critical(plan.values[look], main.degrees)
-    effects = _intervals(main, value, 100)
-    spent = fit_effects(data_of(valid, plan.units, [float(row.tokens) for row in valid]))
-    tokens = _intervals(spent, critical(plan.values[look], spent.degrees), 1)
-    invalid = _invalid(records.rows, plan, look)
-    pairs = screen_pairs(data_of(valid, plan.units), main) if plan.units > 1 else None
-    flagged = _flagged(pairs)
-    full = _full(valid, plan, flagged)
+    import numpy as np
+
+    header, plan, rows = records.header, records.header.plan, records.rows
+    valid = [row for row in rows if row.outcome != "invalid"]
+    look = next((i for i, end in enumerate(plan.looks) if end >= len(rows)), -1)
+
+    def estimated(
+        rows: Sequence[Row], values: Sequence[float] | None, scale: float
+    ) -> list[Interval]:
+        """Intervals of all units' effects on these values of the rollouts."""
+        fitted = fit_effects(data_of(rows, plan.units, values))
+        value = critical(plan.values[look], fitted.degrees)
+        return _intervals(fitted.effects, fitted.errors, value, scale)
+
+    effects = estimated(valid, None, 100)
+    tokens = estimated(valid, [float(row.tokens) for row in valid], 1)
+    lost = [float(row.outcome == "invalid") for row in rows]
+    invalid = estimated(rows, lost, 100) if any(lost) else None
+    data = data_of(valid, plan.units)
+    pairs = screen_pairs(data, fit_effects(data)) if plan.units > 1 else None
+    flagged = [] if pairs is None else np.flatnonzero(pairs.p < LEVEL).tolist()
+    full: list[Interval] | None = None
+    if pairs is not None and flagged:
+        chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
+        at_full, errors = effects_at_full(data, chosen)
+        full = _intervals(at_full, errors, _single_value(plan, valid), 100)
     units = tuple(
         UnitReceipt(
             id=unit.id,
@@ -61,18 +123,17 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
             lines=unit.lines,
             heading=unit.heading,
             text=_short(unit.text),
-            verdict=_verdict(effects[at]),
-            effect=effects[at],
-            at_full=full[at] if full else None,
+            verdict=_verdict(effect),
+            effect=effect,
+            at_full=full[unit.number] if full else None,
             tokens=unit.tokens,
-            tokens_per_run=tokens[at],
-            invalid=invalid[at] if invalid else None,
+            tokens_per_run=tokens[unit.number],
+            invalid=invalid[unit.number] if invalid else None,
             traces=_traces(unit, valid),
             origins=header.origins.get(unit.id, ()),
         )
-        for at, unit in enumerate(parsed.units)
+        for unit, effect in zip(parsed.units, effects, strict=True)
     )
-    calls = [call for row in records.rows for call in row.calls]
     return Receipt(
         skill=header.name,
         suite=header.suite,
@@ -86,33 +147,23 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         digests=Digests(
             skill=header.skill,
             suite=header.suite_digest,
-            tasks=digest([list(one) for one in header.tasks]),
+            tasks=digest([list(task) for task in header.tasks]),
             records=records.digest,
             prompts=header.prompts,
-            calls=digest(calls),
+            calls=digest([call for row in rows for call in row.calls]),
         ),
         plan=plan,
         planned=str(plan),
-        rollouts=len(records.rows),
+        rollouts=len(rows),
         valid=len(valid),
         tasks=len({row.task for row in valid}),
-        stopped=look_at(plan, look % len(plan.looks), records.rows).why or CUT_SHORT,
+        stopped=why_stop(plan, look % len(plan.looks), rows)
+        or "a limit was reached before the next look",
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=units,
-        interactions=_named(pairs, flagged, parsed.units),
+        interactions=tuple(_interaction(pairs, pair, parsed.units) for pair in flagged if pairs),
         warnings=_warnings(records, units, pairs),
     )
-
-
-def _intervals(fitted: EffectFit, value: float, scale: float) -> list[Interval]:
-    return [
-        Interval(
-            estimate=round(scale * effect, 2),
-            low=round(scale * (effect - value * error), 2),
-            high=round(scale * (effect + value * error), 2),
-        )
-        for effect, error in zip(fitted.effects.tolist(), fitted.errors.tolist(), strict=True)
-    ]
 
 
 def _verdict(effect: Interval) -> Verdict:
@@ -121,70 +172,44 @@ def _verdict(effect: Interval) -> Verdict:
     return "hurts" if effect.high < 0 else "nothing detectable"
 
 
-def _invalid(rows: Sequence[Row], plan: AuditPlan, look: int) -> list[Interval] | None:
-    """Effects on being invalid; None if no rollout was."""
-    lost = [float(row.outcome == "invalid") for row in rows]
-    if not any(lost):
-        return None
-    fitted = fit_effects(data_of(rows, plan.units, lost))
-    return _intervals(fitted, critical(plan.values[look], fitted.degrees), 100)
-
-
-def _flagged(pairs: UnitPairs | None) -> list[tuple[int, int]]:
-    import numpy as np
-
-    if pairs is None:
-        return []
-    return [(int(pairs.first[at]), int(pairs.second[at])) for at in np.flatnonzero(pairs.p < LEVEL)]
-
-
-def _full(
-    valid: Sequence[Row], plan: AuditPlan, flagged: list[tuple[int, int]]
-) -> list[Interval] | None:
-    from scipy.stats import t
-
-    if not flagged:
-        return None
-    data = data_of(valid, plan.units)
-    effects, errors = effects_at_full(data, flagged)
-    degrees = max(1, len({row.task for row in valid}) - 1)
-    value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
-    rows = zip(effects.tolist(), errors.tolist(), strict=True)
+def _intervals(
+    effects: NDArray[np.float64], errors: NDArray[np.float64], value: float, scale: float
+) -> list[Interval]:
     return [
         Interval(
-            estimate=round(100 * effect, 2),
-            low=round(100 * (effect - value * error), 2),
-            high=round(100 * (effect + value * error), 2),
+            estimate=round(scale * effect, 2),
+            low=round(scale * (effect - value * error), 2),
+            high=round(scale * (effect + value * error), 2),
         )
-        for effect, error in rows
+        for effect, error in zip(effects.tolist(), errors.tolist(), strict=True)
     ]
 
 
-def _named(
-    pairs: UnitPairs | None, flagged: list[tuple[int, int]], units: tuple[Unit, ...]
-) -> tuple[Interaction, ...]:
-    if pairs is None:
-        return ()
-    import numpy as np
+def _single_value(plan: AuditPlan, valid: Sequence[Row]) -> float:
+    """Critical value of an interval that holds for itself, at one look."""
+    from scipy.stats import t
 
-    found: list[Interaction] = []
-    for a, b in flagged:
-        at = int(np.flatnonzero((pairs.first == a) & (pairs.second == b))[0])
-        effect, p = float(pairs.effects[at]), float(pairs.p[at])
-        names = units[a].id, units[b].id
-        found.append(Interaction(units=names, effect=round(100 * effect, 2), p=round(p, 4)))
-    return tuple(found)
+    degrees = max(1, len({row.task for row in valid}) - 1)
+    return float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
+
+
+def _interaction(pairs: UnitPairs, pair: int, units: Sequence[Unit]) -> Interaction:
+    return Interaction(
+        units=(units[int(pairs.first[pair])].id, units[int(pairs.second[pair])].id),
+        effect=round(100 * float(pairs.effects[pair]), 2),
+        p=round(float(pairs.p[pair]), 4),
+    )
 
 
 def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
-    own = [row for row in valid if row.units[unit.number] == "1"]
-    others = [row for row in valid if row.units[unit.number] == "0"]
+    present = [row for row in valid if row.units[unit.number] == "1"]
+    absent = [row for row in valid if row.units[unit.number] == "0"]
     return Traces(
-        read_with=sum(unit.number in row.read for row in own),
-        echoed_with=sum(unit.number in row.echoed for row in own),
-        echoed_without=sum(unit.number in row.echoed for row in others),
-        rollouts_with=len(own),
-        rollouts_without=len(others),
+        read_with=sum(unit.number in row.read for row in present),
+        echoed_with=sum(unit.number in row.echoed for row in present),
+        echoed_without=sum(unit.number in row.echoed for row in absent),
+        rollouts_with=len(present),
+        rollouts_without=len(absent),
     )
 
 
@@ -193,20 +218,20 @@ def _warnings(
 ) -> tuple[str, ...]:
     import numpy as np
 
-    found: list[str] = []
+    warnings: list[str] = []
     if records.header.simulated:
-        found.append("a simulated model: says nothing about a real one")
+        warnings.append("a simulated model: says nothing about a real one")
     lost = sum(row.outcome == "invalid" for row in records.rows)
     if lost:
-        found.append(f"{lost} of {len(records.rows)} rollouts were invalid and are left out")
-    found += [
+        warnings.append(f"{lost} of {len(records.rows)} rollouts were invalid and are left out")
+    warnings += [
         f"{unit.id} changes how often a rollout is invalid: its effect holds for valid ones only"
         for unit in units
         if unit.invalid and (unit.invalid.low > 0 or unit.invalid.high < 0)
     ]
     if pairs is None or bool(np.isnan(pairs.errors).all()):
-        found.append("interactions could not be screened: every task has one pair of rollouts")
-    return tuple(found)
+        warnings.append("interactions could not be screened: every task has one pair of rollouts")
+    return tuple(warnings)
 
 
 def _short(text: str) -> str:

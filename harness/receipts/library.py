@@ -14,7 +14,7 @@ from harness.core import BadInput, Value
 from harness.evolve.merge.contradictions import contradictions
 from harness.evolve.merge.lessons import Lesson
 from harness.evolve.stems import content_words
-from harness.receipts.cutting import cut
+from harness.receipts.units import cut
 from harness.skills import SKILL_FILE, Skill, load_skill
 
 COLLISION = 0.5
@@ -94,15 +94,15 @@ def skills_in(folder: Path) -> list[Path]:
 
 def _collisions(skills: Sequence[Skill]) -> list[Collision]:
     words = [frozenset(content_words(skill.description)) - _EMPTY for skill in skills]
-    found: list[Collision] = []
-    for (one, left), (two, right) in combinations(zip(skills, words, strict=True), 2):
+    collisions: list[Collision] = []
+    for (first, left), (second, right) in combinations(zip(skills, words, strict=True), 2):
         shorter = min(len(left), len(right))
         overlap = len(left & right) / shorter if shorter else 0.0
         if overlap >= COLLISION:
             shared = tuple(sorted(left & right))
-            pair = one.name, two.name
-            found.append(Collision(skills=pair, overlap=round(overlap, 2), words=shared))
-    return sorted(found, key=lambda one: (-one.overlap, one.skills))
+            pair = first.name, second.name
+            collisions.append(Collision(skills=pair, overlap=round(overlap, 2), words=shared))
+    return sorted(collisions, key=lambda collision: (-collision.overlap, collision.skills))
 
 
 def _disagreements(skills: Sequence[Skill]) -> list[Disagreement]:
@@ -116,9 +116,9 @@ def _disagreements(skills: Sequence[Skill]) -> list[Disagreement]:
                 lessons.append(Lesson(title="", text=unit.text, sources=(str(number),)))
     return [
         Disagreement(
-            one=tuple(places[index] for index in found.one),
-            two=tuple(places[index] for index in found.two),
-            about=found.about,
+            one=tuple(places[index] for index in pair.one),
+            two=tuple(places[index] for index in pair.two),
+            about=pair.about,
         )
-        for found in contradictions(lessons)
+        for pair in contradictions(lessons)
     ]

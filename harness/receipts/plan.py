@@ -1,13 +1,11 @@
-"""What an audit will run, what it can see, and what it costs: fixed before the first call."""
+"""What an audit will run and can see, fixed before the first call."""
 
 from __future__ import annotations
-
-from statistics import NormalDist
 
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.stats import critical, half_subsets, normal_boundaries
+from harness.stats import critical, half_subsets, normal_boundaries, z_of
 
 LOOKS = (0.5, 0.75, 1.0)
 """Shares of the rollouts at which an audit may stop."""
@@ -81,7 +79,7 @@ class AuditPlan(Value):
     @property
     def detectable(self) -> float:
         """Smallest true effect that one look at the end finds with the wanted power."""
-        return self.half_width + NormalDist().inv_cdf(self.power) * self.error
+        return self.half_width + z_of(self.power) * self.error
 
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))

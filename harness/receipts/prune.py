@@ -8,10 +8,10 @@ from harness.core import BadInput, Value, loops
 from harness.evals import Evaluator, ItemRecord, LoadedSuite, load_suite, records
 from harness.evolve.gate import sequential_gate
 from harness.evolve.types import GateResult
-from harness.receipts.cutting import cut
+from harness.receipts.audit import AuditSettings, prepare
 from harness.receipts.receipt import Receipt
 from harness.receipts.rollouts import write_files
-from harness.receipts.settings import AuditSettings
+from harness.receipts.units import cut
 from harness.skills import count_tokens, load_skill
 from harness.stats import SequentialPlan
 
@@ -39,10 +39,10 @@ class Pruned(Value):
         head = f"without {', '.join(self.dropped)}: {before} to {after} tokens, {self.skill}"
         if self.gate is None:
             return f"{head}\nnot gated: no tasks are left that the audit did not run"
-        found = f"{head}\ngate: {self.gate.verdict} ({self.gate.reason})"
+        text = f"{head}\ngate: {self.gate.verdict} ({self.gate.reason})"
         if self.gate.ci95 is not None:
-            found += f"; at worst {100 * self.gate.ci95[0]:+.1f} points (95 %)"
-        return found
+            text += f"; at worst {100 * self.gate.ci95[0]:+.1f} points (95 %)"
+        return text
 
 
 def suggested(receipt: Receipt) -> tuple[int, ...]:
@@ -62,49 +62,41 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
     Raises:
         BadInput: if the receipt suggests nothing to leave out.
     """
-    whole = load_skill(settings.skill)
-    parsed, gone = cut(whole), suggested(receipt)
+    skill = load_skill(settings.skill)
+    parsed, gone = cut(skill), suggested(receipt)
     if not gone:
         raise BadInput("nothing to prune: no unit hurts or has an estimate of zero or less")
     small = parsed.render([unit.number for unit in parsed.units if unit.number not in gone])
-    folder = run / "pruned" / whole.name
+    folder = run / "pruned" / skill.name
     write_files(small, folder)
-    left = _left(settings, receipt)
+    suite = load_suite(settings.suite, settings.split)
+    used = {task.id for task in prepare(settings).suite.tasks}
+    fresh = suite.model_copy(update={"tasks": tuple(t for t in suite.tasks if t.id not in used)})
     gate = None
-    if len(left.tasks) >= LEAST_TASKS:
-        gate = loops.run(_gate(settings, left, folder, run))
+    if len(fresh.tasks) >= LEAST_TASKS:
+        gate = loops.run(_gate(settings, fresh, folder, run))
     return Pruned(
         skill=folder,
         dropped=tuple(parsed.units[number].id for number in gone),
-        tokens=(count_tokens(whole.text), count_tokens(small.text)),
+        tokens=(count_tokens(skill.text), count_tokens(small.text)),
         gate=gate,
     )
 
 
-def _left(settings: AuditSettings, receipt: Receipt) -> LoadedSuite:
-    """The suite without the tasks that the audit ran."""
-    from harness.receipts.session import prepare
-
-    whole = load_suite(settings.suite, settings.split)
-    used = {task.id for task in prepare(settings).suite.tasks}
-    assert receipt.tasks <= len(used), "the receipt is of these settings"
-    return whole.model_copy(update={"tasks": tuple(t for t in whole.tasks if t.id not in used)})
-
-
-async def _gate(settings: AuditSettings, left: LoadedSuite, small: Path, run: Path) -> GateResult:
+async def _gate(settings: AuditSettings, suite: LoadedSuite, small: Path, run: Path) -> GateResult:
     chosen = settings.evaluation().model_copy(update={"limit": None})
 
     async def attempts(skill: Path, tasks: tuple[str, ...], name: str) -> list[ItemRecord]:
-        wanted = set(tasks)
-        rows = tuple(task for task in left.tasks if task.id in wanted)
+        ids = set(tasks)
+        rows = tuple(task for task in suite.tasks if task.id in ids)
         folder = run / "gate" / f"{name}-{rows[0].id.replace('/', '_')}-{len(rows)}"
-        await Evaluator(chosen, left.model_copy(update={"tasks": rows})).run(folder, skill)
+        await Evaluator(chosen, suite.model_copy(update={"tasks": rows})).run(folder, skill)
         return records(folder)
 
     return await sequential_gate(
         lambda tasks: attempts(settings.skill, tasks, "whole"),
         lambda tasks: attempts(small, tasks, "pruned"),
-        [task.id for task in left.tasks],
-        SequentialPlan(tasks=len(left.tasks)),
+        [task.id for task in suite.tasks],
+        SequentialPlan(tasks=len(suite.tasks)),
         seed=settings.seed,
     )

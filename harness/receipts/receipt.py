@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from harness.core import Value
+from harness.core.pages import render_page
 from harness.receipts.plan import AuditPlan
 from harness.receipts.records import Origin
 from harness.receipts.units import UnitKind
 
 SCHEMA = "agent-skill-harness/receipt/1"
+TEMPLATE = Path(__file__).parent / "templates" / "receipt.html.j2"
 Verdict = Literal["helps", "hurts", "nothing detectable"]
 
 
@@ -134,3 +137,9 @@ def receipt_schema() -> str:
     """The JSON schema of a receipt, as `docs/reference/receipt.schema.json` has it."""
     schema = Receipt.model_json_schema(by_alias=True, mode="serialization")
     return json.dumps({"$id": SCHEMA, **schema}, indent=1, sort_keys=True) + "\n"
+
+
+def card(receipt: Receipt) -> str:
+    """The receipt as one HTML file that needs nothing else: the same receipt, the same bytes."""
+    ends = [abs(end) for unit in receipt.units for end in (unit.effect.low, unit.effect.high)]
+    return render_page(TEMPLATE, receipt=receipt, most=max([5.0, *ends]))

@@ -1,5 +1,8 @@
 """What was run, compactly: enough to compute a receipt again without a model.
 
+A record is taken from the trajectory of its rollout: where it shows that a unit was read or
+followed.
+
 `<skill>.receipt.jsonl` lies beside the skill. Its first line says what everything depends on, each
 further line is one rollout. The format is documented in `docs/reference/receipt.md`.
 """
@@ -7,16 +10,28 @@ further line is one rollout. The format is documented in `docs/reference/receipt
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Outcome, Value, canonical_json, digest
-from harness.evals import Split
-from harness.receipts.plan import AuditPlan
+from harness.core import BadInput, Outcome, Trajectory, Value, canonical_json, digest
+from harness.core.rundir import RunReader
+from harness.evals import ItemRecord, Split, finished_items
+from harness.models.recordings import open_recording
+from harness.models.wire import request_digest
+from harness.receipts.plan import AuditPlan, Rollout
+from harness.receipts.units import Cut, Unit
+from harness.skills import mentions
+from harness.trajectories import content_text
 
 SCHEMA = "agent-skill-harness/audit-records/1"
+RUN = 5
+"""Words in a row that count as an echo."""
+_WORD = re.compile(r"[\w']+")
 
 
 class Origin(Value):
@@ -90,7 +105,7 @@ class Row(Value):
     @property
     def present(self) -> tuple[int, ...]:
         """Numbers of the units that were in the skill."""
-        return tuple(at for at, char in enumerate(self.units) if char == "1")
+        return tuple(number for number, char in enumerate(self.units) if char == "1")
 
 
 class Records(Value):
@@ -104,7 +119,7 @@ class Records(Value):
         """The file as it is written."""
         first = self.header.model_dump(mode="json", by_alias=True)
         rows = [row.model_dump(mode="json", exclude_defaults=True) for row in self.rows]
-        return "".join(canonical_json(one) + "\n" for one in (first, *rows))
+        return "".join(canonical_json(row) + "\n" for row in (first, *rows))
 
     @property
     def digest(self) -> str:
@@ -120,9 +135,12 @@ def read_records(path: Path) -> Records:
     """
     if not path.is_file():
         raise BadInput(f"expected the records of an audit at {str(path)!r}, found no file")
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
     rows: list[Row] = []
     header: Header | None = None
-    text = _text(path)
     lines = text.removesuffix("\n").split("\n") if text else []  # no other ends of lines count
     for number, line in enumerate(lines, 1):
         try:
@@ -134,14 +152,106 @@ def read_records(path: Path) -> Records:
             raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {error}") from error
     if header is None:
         raise BadInput(f"{str(path)!r} is empty: expected a line of {SCHEMA}")
-    found = Records(header=header, rows=tuple(rows))
-    if found.text != text:  # the same values in other bytes
+    records = Records(header=header, rows=tuple(rows))
+    if records.text != text:  # the same values in other bytes
         raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")
-    return found
+    return records
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
+def row_of(
+    rollout: Rollout,
+    items: Mapping[str, ItemRecord],
+    trajectories: Mapping[str, Trajectory],
+    parsed: Cut,
+) -> Row:
+    """The record of one finished rollout."""
+    item, trajectory = items[rollout.id], trajectories.get(rollout.id)
+    units = parsed.units
+    call_ids = ((s.extra or {}).get("call_id") for s in trajectory.steps) if trajectory else ()
+    return Row(
+        id=rollout.id,
+        task=rollout.task,
+        units="".join("1" if unit.number in rollout.units else "0" for unit in units),
+        outcome=item.outcome,
+        answer=item.answer,
+        tokens=item.usage.tokens,
+        calls=tuple(str(call_id) for call_id in call_ids if call_id),
+        read=read_units(trajectory, units) if trajectory else (),
+        echoed=echoed_units(trajectory, units) if trajectory else (),
+    )
+
+
+def read_units(trajectory: Trajectory, units: tuple[Unit, ...]) -> tuple[int, ...]:
+    """Units with a file that a tool call names: the agent opened or ran it."""
+    calls = _calls(trajectory)
+    return tuple(
+        unit.number
+        for unit in units
+        if any(mentions(call, path) for path in unit.files for call in calls)
+    )
+
+
+def echoed_units(trajectory: Trajectory, units: tuple[Unit, ...]) -> tuple[int, ...]:
+    """Units of which the agent repeats five words in a row that the user did not say.
+
+    A heuristic: agents also follow what they do not repeat, and say what nobody told them. The
+    same count in rollouts without the unit stands beside it in the receipt.
+    """
+    agent, user = (
+        _runs(" ".join(content_text(s.message) for s in trajectory.steps if s.source == source))
+        for source in ("agent", "user")
+    )
+    own = agent.union(*map(_runs, _calls(trajectory))) - user
+    return tuple(unit.number for unit in units if own and own & _unit_runs(unit.text))
+
+
+def _calls(trajectory: Trajectory) -> list[str]:
+    """Arguments of all tool calls."""
+    return [
+        canonical_json(call.arguments)
+        for step in trajectory.steps
+        for call in step.tool_calls or ()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _unit_runs(text: str) -> frozenset[tuple[str, ...]]:
+    """Of a unit's text, which is needed for every trajectory."""
+    return frozenset(_runs(text))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
+
+
+def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
+    """What in the records is not as the run folder has it, one sentence each; at most one a kind.
+
+    Every rollout is taken from the run again, and every call that it names must be among the
+    recorded ones, under the digest of its own request.
+
+    Raises:
+        BadInput: if there is no run, or its calls cannot be read.
+    """
+    reader = RunReader(run)
+    items = {item.id: item for item in finished_items(reader)}
+    rows = (Trajectory.model_validate(row) for row in reader.trajectories())
+    trajectories = {row.trajectory_id: row for row in rows}
+    for row in records.rows:
+        if row.id not in items:
+            yield f"run: rollout {row.id} is not in it"
+            break
+        epoch = items[row.id].epoch
+        rollout = Rollout(task=row.task, pair=epoch // 2, side=epoch % 2, units=row.present)
+        if row_of(rollout, items, trajectories, parsed) != row:
+            yield f"run: rollout {row.id} is another one there than in the records"
+            break
+    stored = {
+        call.call_id
+        for call in open_recording(run / "calls.sqlite")
+        if request_digest(call.kind, call.body) == call.call_id
+    }
+    lost = [call for row in records.rows for call in row.calls if call not in stored]
+    if lost:
+        yield f"run: {len(lost)} calls are not among the recorded ones, the first {lost[0][:12]}"

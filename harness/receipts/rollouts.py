@@ -29,10 +29,12 @@ from harness.evals import (
     open_agent_model,
 )
 from harness.models.calls import CallStore
+from harness.receipts.audit import AuditSettings
 from harness.receipts.plan import Rollout
-from harness.receipts.settings import AuditSettings
 from harness.receipts.units import Cut
+from harness.sandbox import select
 from harness.skills import Skill
+from harness.tasks import family
 
 if TYPE_CHECKING:
     from harness.models.gateway import Gateway
@@ -48,8 +50,6 @@ class Runner:
     def __init__(
         self, settings: AuditSettings, suite: LoadedSuite, parsed: Cut, out: Path, lock: object
     ) -> None:
-        from harness.sandbox import select
-
         by_user = settings.agent is not None
         base = Path.cwd() if by_user else suite.root
         spec = settings.agent or suite.suite.agent
@@ -75,8 +75,8 @@ class Runner:
         self._stack.push_async_callback(self.model.aclose)
         self._run = self._stack.enter_context(RunWriter(self._out, lock))
         self._gateway = await self._stack.enter_async_context(gateway_of(self.plan, self.model))
-        done = finished_items(self._run)
-        self.items = {item.id: item for item in done if item.outcome != "invalid"}
+        finished = finished_items(self._run)
+        self.items = {item.id: item for item in finished if item.outcome != "invalid"}
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -88,10 +88,10 @@ class Runner:
         tally = Tally(total=total)
         for item in self.items.values():
             tally.count(item)
-        wanted = {(one.task, one.epoch): one for one in rollouts}
+        by_attempt = {(rollout.task, rollout.epoch): rollout for rollout in rollouts}
         attempts = _Subsets(self.plan, self._out, self.model, self._sandbox, self._family,
-                            self._gateway, self._parsed, wanted)  # fmt: skip
-        todo = [(self._tasks[t], e) for (t, e), one in wanted.items() if one.id not in self.items]
+                            self._gateway, self._parsed, by_attempt)  # fmt: skip
+        todo = [(self._tasks[r.task], r.epoch) for r in rollouts if r.id not in self.items]
         pool = Pool(attempts, todo, self._settings.concurrency)
         shown = None if show is None else partial(show, self._out.name)
         await collect(pool, self._run, dict(self.items), tally, shown)
@@ -104,8 +104,6 @@ class Runner:
         return {row.trajectory_id: row for row in rows}
 
     def _family(self, task: Task) -> Any:
-        from harness.tasks import family
-
         return family(task, sandbox=None if self._settings.trust else self._sandbox)
 
 
@@ -136,7 +134,7 @@ class _Subsets(Attempts):
         path = folder / skill.name
         shutil.rmtree(folder, ignore_errors=True)
         write_files(skill, path)
-        # An attempt adds its epoch to the seed: both of a pair shall get the same one.
+        # An attempt adds its epoch to the seed: both of a pair get the same.
         seed = self._whole.seed + rollout.pair - epoch
         try:
             single = Attempts(replace(self._whole, skill=path, seed=seed), *self._shared)

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput, Task, Value, digest
+from harness.core import BadInput, Value, digest
 from harness.evals import LoadedSuite, load_suite
-from harness.receipts.card import card
+from harness.receipts.audit import task_digests
 from harness.receipts.compute import receipt_of
-from harness.receipts.cutting import cut
 from harness.receipts.plan import design
-from harness.receipts.recorded import run_differs
-from harness.receipts.records import Records, read_records
-from harness.receipts.session import task_digests
+from harness.receipts.receipt import card
+from harness.receipts.records import Records, read_records, run_differs
+from harness.receipts.units import cut
 from harness.skills import (
     CARD,
     CODEX_FILE,
@@ -27,6 +26,7 @@ from harness.skills import (
     beside,
     load_skill,
 )
+from harness.tasks import family
 from harness.tasks.answers import COMPARISONS
 
 
@@ -70,28 +70,27 @@ def verify(
     try:
         records = read_records(beside(skill, RECORDS))
     except BadInput as error:
-        return _verdict([f"records: {error}"])
+        return Verified(
+            valid=False, differs=(f"records: {error}",), rollouts=0, rescored=0, tasks=False
+        )
     if CODEX_FILE not in records.header.files:
         value = as_measured(value)
-    found = list(_skill_differs(value, records))
-    found += _rows_differ(records)
+    differs = [*_skill_differs(value, records), *_rows_differ(records)]
     rescored = 0
     if tasks:
         loaded = load_suite(suite or records.header.suite, records.header.split)
-        found += _tasks_differ(loaded, records)
+        differs += _tasks_differ(loaded, records)
         wrong, rescored = _rescore(loaded, records)
-        found += wrong
+        differs += wrong
     if run is not None:
-        found += run_differs(run, records, cut(value))
-    found += _receipt_differs(skill, value, records)
-    return _verdict(found, len(records.rows), rescored, tasks)
-
-
-def _verdict(
-    found: list[str], rollouts: int = 0, rescored: int = 0, tasks: bool = False
-) -> Verified:
+        differs += run_differs(run, records, cut(value))
+    differs += _receipt_differs(skill, value, records)
     return Verified(
-        valid=not found, differs=tuple(found), rollouts=rollouts, rescored=rescored, tasks=tasks
+        valid=not differs,
+        differs=tuple(differs),
+        rollouts=len(records.rows),
+        rescored=rescored,
+        tasks=tasks,
     )
 
 
@@ -140,9 +139,11 @@ def _tasks_differ(suite: LoadedSuite, records: Records) -> Iterator[str]:
 
 def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
     """Judge recorded answers again where the answer alone decides."""
-    from harness.tasks import family
-
-    tasks = {task.id: task for task in suite.tasks if _judged_by_answer(task)}
+    tasks = {
+        task.id: task
+        for task in suite.tasks
+        if not task.files and (task.check is None or task.check in COMPARISONS)
+    }
     wrong: list[str] = []
     count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -157,10 +158,6 @@ def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
                     f"records: rollout {row.id} is a {row.outcome}, its answer a {score.outcome}"
                 )
     return wrong[:3], count
-
-
-def _judged_by_answer(task: Task) -> bool:
-    return not task.files and (task.check is None or task.check in COMPARISONS)
 
 
 def _receipt_differs(folder: Path, skill: Skill, records: Records) -> Iterator[str]:
@@ -185,26 +182,28 @@ def _receipt_differs(folder: Path, skill: Skill, records: Records) -> Iterator[s
 
 def _first_difference(raw: bytes, computed: Any) -> str:
     try:
-        found: Any = json.loads(raw)
+        written: Any = json.loads(raw)
     except ValueError:
         return "it is no JSON"
-    return _differs(found, computed, "") or "written in another way than it was"
+    return _differs(written, computed, "") or "written in another way than it was"
 
 
-def _differs(found: Any, computed: Any, place: str) -> str:
+def _differs(written: Any, computed: Any, place: str) -> str:
     """The first place where two JSON values differ, "" if they do not."""
-    if isinstance(found, dict) and isinstance(computed, dict):
-        one, other = cast("Mapping[str, Any]", found), cast("Mapping[str, Any]", computed)
-        for key in (*other, *(key for key in one if key not in other)):
-            if key not in one or key not in other:
+    if isinstance(written, dict) and isinstance(computed, dict):
+        old, new = cast("Mapping[str, Any]", written), cast("Mapping[str, Any]", computed)
+        for key in (*new, *(key for key in old if key not in new)):
+            if key not in old or key not in new:
                 return f"{place}.{key} stands in one only".lstrip(".")
-            if inner := _differs(one[key], other[key], f"{place}.{key}"):
+            if inner := _differs(old[key], new[key], f"{place}.{key}"):
                 return inner
         return ""
-    if isinstance(found, list) and isinstance(computed, list):
-        rows, others = cast("list[Any]", found), cast("list[Any]", computed)
+    if isinstance(written, list) and isinstance(computed, list):
+        rows, others = cast("list[Any]", written), cast("list[Any]", computed)
         if len(rows) != len(others):
             return f"{place} has {len(rows)} entries, computed {len(others)}".lstrip(".")
         pairs = enumerate(zip(rows, others, strict=True))
-        return next((d for at, (a, b) in pairs if (d := _differs(a, b, f"{place}[{at}]"))), "")
-    return "" if found == computed else f"{place} is {found!r}, computed {computed!r}".lstrip(".")
+        return next((d for i, (a, b) in pairs if (d := _differs(a, b, f"{place}[{i}]"))), "")
+    if written == computed:
+        return ""
+    return f"{place} is {written!r}, computed {computed!r}".lstrip(".")

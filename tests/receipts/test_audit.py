@@ -16,13 +16,12 @@ from harness.core.redaction import redact
 from harness.receipts import (
     AuditSettings,
     Receipt,
-    beside,
     prune_skill,
     receipt_schema,
     run_audit,
     verify,
 )
-from harness.skills import CARD, RECEIPT, RECORDS, new_skill, write_skill
+from harness.skills import CARD, RECEIPT, RECORDS, beside, new_skill, write_skill
 from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import order_tasks
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.receipts.cutting import cut
-from harness.receipts.units import Cut
+from harness.receipts import Cut, cut
 from harness.skills import Skill, load_skill, new_skill, validate
 
 PARTS = st.sampled_from(

@@ -1,0 +1,15 @@
+from .audit import Audited as Audited
+from .audit import AuditSettings as AuditSettings
+from .audit import plan_of as plan_of
+from .audit import run_audit as run_audit
+from .library import LibraryReport as LibraryReport
+from .library import check_library as check_library
+from .prune import Pruned as Pruned
+from .prune import prune_skill as prune_skill
+from .receipt import Receipt as Receipt
+from .receipt import receipt_schema as receipt_schema
+from .units import Cut as Cut
+from .units import Unit as Unit
+from .units import cut as cut
+from .verify import Verified as Verified
+from .verify import verify as verify
