@@ -26,9 +26,8 @@ from harness.core import digest
 from harness.core.prompts import render
 from harness.rag.ask.verdicts import cited_verdict
 from harness.rag.tasks.reading import bare_question
-from harness.rag.tools.attribution import attribute
 from harness.rag.tools.documents import read_documents
-from harness.rag.tools.pages import pages_of
+from harness.rag.tools.passages import attribute, pages_of
 from harness.tools import get_tools
 
 LOOKING = ("expand", "search", "read")

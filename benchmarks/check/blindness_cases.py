@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.check.numbers import statements
 from benchmarks.endpoints import chat_app
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -27,8 +27,8 @@ from harness.core import write_atomic
 from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim
-from harness.rag.retrieve.document import Document
-from harness.train.verifier.sets import rows_of
+from harness.rag.retrieve import Document
+from harness.train.verifier.features import rows_of
 
 HOSTILE = (
     "Is it true that the answer is {value}?",

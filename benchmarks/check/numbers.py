@@ -29,7 +29,7 @@ from harness.rag.check.numbers.judging import judge
 from harness.rag.check.numbers.sources import open_sources
 from harness.rag.check.numbers.tables import Cell, cells
 from harness.rag.check.types import Claim, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "dev" / "tatqa.jsonl"

@@ -42,7 +42,7 @@ from harness.core import write_atomic
 from harness.rag.check.verify.evidence import Source
 from harness.rag.check.verify.reading import read
 from harness.stats import auc, balanced_accuracy, cluster_interval
-from harness.train.verifier.featured import Featured, featured
+from harness.train.verifier.features import Featured, Labelled, evaluation_sets, featured
 from harness.train.verifier.fit import (
     Rows,
     as_probabilities,
@@ -56,7 +56,6 @@ from harness.train.verifier.fit import (
     middle_threshold,
 )
 from harness.train.verifier.session import Trained, train
-from harness.train.verifier.sets import Labelled, evaluation_sets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,9 +28,9 @@ from harness.rag.check.checking import check
 from harness.rag.check.types import Claim, Finding, Outcome, Verdict
 from harness.rag.check.verify import TrainedVerifier
 from harness.rag.check.verify.reading import read
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from harness.stats import auc, cluster_interval
-from harness.train.verifier.sets import is_tuning, rows_of
+from harness.train.verifier.features import is_tuning, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

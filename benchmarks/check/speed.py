@@ -24,7 +24,7 @@ from benchmarks.reports import read_options
 from harness.core import write_atomic
 from harness.rag.check.types import Claim
 from harness.rag.check.verify import TrainedVerifier
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 WHO = "Arlen Bexley Corin Dovrin Elmsea Farrow Gransk Hollin Istren Jorvik Kelso Lundby".split()  # noqa: SIM905
 DID = "opened closed bought sold repaired measured visited funded moved tested".split()  # noqa: SIM905

@@ -25,13 +25,11 @@ from benchmarks.compression.memory import remembering
 from benchmarks.compression.stacks import Asked, Stack, stacks
 from benchmarks.reports import option, read_options
 from harness.core import write_atomic
-from harness.rag.compress.critics import open_critic
+from harness.rag.compress import Critic, Query, open_critic
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.prefilter import Meaning, passing
 from harness.rag.compress.ranking import rank
-from harness.rag.compress.types import Critic, Query
-from harness.rag.retrieve.encoder import open_encoder
-from harness.rag.retrieve.tokens import words
+from harness.rag.retrieve import open_encoder, words
 from harness.stats import ratio_interval
 
 SHARES = (0.01, 0.05, 0.1)

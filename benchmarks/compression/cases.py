@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.rag.compress.types import Query, Unit
-from harness.rag.retrieve.sentences import sentence_spans
-from harness.train.compressor.questions import in_turn
+from harness.rag.compress import Query, Unit
+from harness.rag.retrieve import sentence_spans
+from harness.train.compressor.evaluation import in_turn
 
 DISTRACTORS = 4
 

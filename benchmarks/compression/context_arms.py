@@ -32,7 +32,7 @@ from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.corpora.reading import Evidence
 from harness.engines.embedded import Engine, Job, Progress, Settings, Text, shared_engine
-from harness.rag.evals.retrieval import mean_interval
+from harness.rag.evals.ablation import mean_interval
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
 from harness.rag.tools.context import ContextArm, ContextStage
 from harness.rag.tools.documents import index_of

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compression.cases import Case
-from harness.rag.compress.types import Critic, Query, Unit
-from harness.rag.retrieve.encoder import Encoder
+from harness.rag.compress import Critic, Query, Unit
+from harness.rag.retrieve import Encoder
 
 Scores = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.rag.compress import open_tokenizer
 from harness.rag.compress.critics.token import WEIGHTS
-from harness.rag.compress.tokens import open_tokenizer
 
 WINDOW = 120
 """Words that are read at once."""

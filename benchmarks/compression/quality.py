@@ -28,12 +28,11 @@ from benchmarks.compression.cases import Case, covidqa, qmsum, sample, xquad
 from benchmarks.compression.memory import Remembered, Scored, remembering
 from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
-from harness.rag.compress.critics.embedding import EmbeddingCritic
-from harness.rag.compress.critics.lexical import LexicalCritic
+from harness.rag.compress import Critic, open_tokenizer
+from harness.rag.compress.bm25 import LexicalCritic
+from harness.rag.compress.critics.fused import EmbeddingCritic
 from harness.rag.compress.critics.token import WEIGHTS
-from harness.rag.compress.tokens import open_tokenizer
-from harness.rag.compress.types import Critic
-from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 
 Scores = NDArray[np.float64]

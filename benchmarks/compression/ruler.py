@@ -35,15 +35,20 @@ from numpy.typing import NDArray
 from benchmarks.compression.rows import Results
 from benchmarks.reports import option, read_options
 from harness.corpora.reading import Evidence, Reading, Source
-from harness.rag.compress import Budget, Compressed, Critic, Query, TextSource, open_critic
-from harness.rag.compress.compressor import Compressor
+from harness.rag.compress import (
+    Budget,
+    Compressed,
+    Critic,
+    Query,
+    TextSource,
+    open_critic,
+    open_tokenizer,
+)
+from harness.rag.compress.compressor import Compressor, measure
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.pool import Pool, dense_pool
 from harness.rag.compress.ranking import rank
-from harness.rag.compress.tokens import open_tokenizer
-from harness.rag.compress.whole import measure
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.rag.retrieve import Document, Encoder, open_encoder
 from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
 from lab.corpora.ruler.infinite import key_value
 

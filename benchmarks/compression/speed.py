@@ -26,9 +26,9 @@ from torch import Tensor, nn
 
 from benchmarks.reports import option, read_options
 from harness.core import write_atomic
+from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
-from harness.rag.compress.types import Query, Unit
-from harness.rag.retrieve.encoder import bundled_model
+from harness.rag.retrieve import bundled_model
 
 WORDS = [
     *("river", "stone", "market", "paper", "signal", "garden"),
@@ -68,7 +68,7 @@ class Bare(nn.Module):
 
 def bare_encoder(folder: Path) -> Callable[[int], None]:
     """Reads that many tokens with the encoder alone, on ONNX Runtime, weights stored in 8 bits."""
-    from harness.train.compressor.export import in_8_bits
+    from harness.train.compressor.network import in_8_bits
 
     transformers: Any = import_module("transformers")
     runtime: Any = import_module("onnxruntime")

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.compression.cases import covidqa, read_jsonl
+from harness.rag.compress import Unit, open_tokenizer
 from harness.rag.compress.pool import Pool
-from harness.rag.compress.tokens import open_tokenizer
-from harness.rag.compress.types import Unit
 from harness.train.compressor.examples import read_examples
 
 LENGTH = 128 * 1024

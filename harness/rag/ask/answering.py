@@ -14,7 +14,7 @@ from harness.rag.ask.finding import as_passages, within
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation, Found
 from harness.rag.retrieve import Document
 from harness.rag.tasks.reading import split_citations
-from harness.rag.tools.attribution import attribute
+from harness.rag.tools.passages import attribute
 
 _CITED = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 _NO_ANSWER = re.compile(r"passages? (?:do|does) not (?:answer|contain|say)", re.IGNORECASE)

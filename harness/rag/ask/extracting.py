@@ -10,9 +10,7 @@ from typing import NamedTuple
 from harness.core import BadInput
 from harness.rag.ask.finding import within
 from harness.rag.ask.types import Citation
-from harness.rag.retrieve import open_encoder
-from harness.rag.retrieve.sentences import sentence_spans
-from harness.rag.retrieve.tokens import terms
+from harness.rag.retrieve import open_encoder, sentence_spans, terms
 
 SENTENCES = 2
 """Sentences of an answer, at most."""

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from harness.rag.ask import Checker, Citation
 from harness.rag.check import Outcome, check
 from harness.rag.check.policies import is_fault
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from harness.rag.tasks.reading import split_citations
 
 _NUMBERED = re.compile(r"\[\d+\]")

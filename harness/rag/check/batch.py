@@ -10,7 +10,7 @@ from harness.core import BadInput, Value
 from harness.core.jsonl import read_rows
 from harness.rag.check.checking import check
 from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 _ANSWER = ("answer", "response", "output")
 _QUESTION = ("question", "user_input", "query")

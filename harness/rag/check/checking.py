@@ -19,7 +19,7 @@ from harness.rag.check.types import (
     Verifier,
 )
 from harness.rag.check.verifiers import open_verifier
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 Documents = str | Document | Path | Sequence[str | Document | Path]
 

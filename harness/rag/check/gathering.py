@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.core import BadInput
 from harness.rag.check.claims.detect import statements
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 PASSAGES, MOST = 5, 20
 """Passages of each statement that are looked up; documents that are read in the end."""

@@ -10,7 +10,7 @@ from harness.rag.check.batch import no_verdict
 from harness.rag.check.checking import check
 from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
 from harness.rag.check.verifiers import open_verifier
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 Node = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.rag.check.types import Evidence, Finding, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 _SPACE = re.compile(r"\s+")
 _FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")

@@ -18,7 +18,7 @@ from harness.models.types import Message
 from harness.rag.check.blind.session import solve_passages
 from harness.rag.check.rewards import RewardName, reward
 from harness.rag.check.types import Report
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 TRAINED = ("solver", "checker")
 """Roles that take a gradient; the Proposer's rollouts are exported without a reward."""

@@ -14,7 +14,7 @@ from harness.rag.check.numbers.context import coverage, words
 from harness.rag.check.numbers.judging import judge, quote
 from harness.rag.check.numbers.sources import Sources, open_sources
 from harness.rag.check.types import Claim, Finding, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 SAID, COPIED = 0.6, 0.8
 """Share of a sentence's words that support needs, and a contradiction by negation."""

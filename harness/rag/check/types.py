@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from harness.core import Value
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 ClaimType = Literal[
     "number",

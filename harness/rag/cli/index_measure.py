@@ -13,7 +13,7 @@ from harness.rag.cli.index import index_option, reading, reading_options
 
 if TYPE_CHECKING:
     from harness.models import Model
-    from harness.rag.evals.retrieval import Ablation
+    from harness.rag.evals.ablation import Ablation
 
 T = TypeVar("T")
 _PATH = click.Path(path_type=Path)
@@ -50,8 +50,8 @@ def ablate(
     Example: harness index ablate --index docs-index --cases cases.jsonl --retriever mine.py:find
     """
     from harness.core import write_atomic
-    from harness.rag.evals.retrieval import ablate as run_ablation
-    from harness.rag.evals.retrieval import index_arms, load_retriever, read_cases
+    from harness.rag.evals.ablation import ablate as run_ablation
+    from harness.rag.evals.ablation import index_arms, load_retriever, read_cases
     from harness.rag.retrieve import open_index
 
     rows = read_cases(cases)
@@ -67,7 +67,7 @@ def ablate(
 
 
 def _answered(cases: Any, arms: Any, budget: int, **options: Any) -> Any:
-    from harness.rag.evals.retrieval_answers import answer_arms
+    from harness.rag.evals.answers import answer_arms
 
     return _with_model(
         lambda model: answer_arms(cases, arms, model, budget, progress=_progress), **options
@@ -101,7 +101,7 @@ def questions(
     Example: harness index questions docs/ --out cases.jsonl --count 40
     """
     from harness.core import write_atomic
-    from harness.rag.evals.retrieval_questions import draft_keywords
+    from harness.rag.evals.questions import draft_keywords
     from harness.rag.retrieve import parse_paths
 
     documents = parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
@@ -120,7 +120,7 @@ def questions(
 
 
 def _asked(documents: Any, count: int, seed: int, **options: Any) -> Any:
-    from harness.rag.evals.retrieval_questions import draft_questions
+    from harness.rag.evals.questions import draft_questions
 
     return _with_model(lambda model: draft_questions(documents, count, model, seed), **options)
 

@@ -1,4 +1,4 @@
-"""Kept units to text: verbatim spans in document order, a marker for every part left out."""
+"""Kept units to text: greedy by rank, verbatim spans in order, a marker for every part left out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,77 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from harness.rag.compress.counts import counted, group_sizes
-from harness.rag.compress.markers import Style, marker, title, visible
+from harness.rag.compress.markers import Style, counted, group_sizes, marker, title, visible
 from harness.rag.compress.pool import Pool
 from harness.rag.compress.sources import Source
 from harness.rag.compress.store import Part, part_id
 from harness.rag.compress.tokens import Tokenizer
-from harness.rag.compress.types import Omission, Span
+from harness.rag.compress.types import Granularity, Omission, Span
+
+_SHORT = 400
+"""Characters up to which a part may cost no more than its marker."""
+
+
+class Selection:
+    """A set of kept units that grows in order of rank and knows what it costs.
+
+    Args:
+        pool: the units.
+        marker: most tokens of a marker with the space around it.
+        title: most tokens of the line above a document where there are several.
+    """
+
+    def __init__(self, pool: Pool, marker: int, title: int) -> None:
+        self._pool, self._marker, self._title = pool, marker, title
+        self._headers = pool.headers()
+        self._documents: set[str] = set()
+        self.kept: set[int] = set()
+        self.cost = marker
+
+    def fill(self, order: Sequence[int], budget: int) -> None:
+        """Add units in order: the first whatever it costs, each other that still fits."""
+        smallest = min(self._pool.tokens, default=0)
+        for number, place in enumerate(order):
+            if number and self.cost + smallest - self._marker > budget:
+                return
+            self._add(place, budget if number else None)
+
+    def _add(self, place: int, budget: int | None) -> None:
+        """Add a unit with its header row, unless they cost more than the budget."""
+        added: list[int] = []
+        before = self.cost
+        header = self._headers.get(place)
+        # The header row of a first unit stands before it; later ones are priced after it.
+        pair = (header, place) if budget is None else (place, header)
+        for unit in pair:
+            if unit is not None and unit not in self.kept:
+                self.cost += self._price(unit)
+                self.kept.add(unit)
+                added.append(unit)
+        if budget is not None and self.cost > budget:
+            self.kept.difference_update(added)
+            self.cost = before
+        else:
+            self._documents.update(self._pool.units[unit].doc for unit in added)
+
+    def _price(self, place: int) -> int:
+        """Tokens that the text grows by: a unit between kept ones removes a marker."""
+        free = self._is_free(place - 1, place, left=True) + self._is_free(
+            place + 1, place, left=False
+        )
+        title = 0 if self._pool.units[place].doc in self._documents else self._title
+        return self._pool.tokens[place] + 1 + title + (free - 1) * self._marker
+
+    def _is_free(self, neighbour: int, place: int, *, left: bool) -> bool:
+        """Whether something is left out on this side of a unit."""
+        pool = self._pool
+        document = pool.units[place].doc
+        inside = 0 <= neighbour < len(pool.units) and pool.units[neighbour].doc == document
+        if not inside:
+            begin, end = pool.ends[document]
+            edge = pool.before[place] if left else pool.before[place] + pool.tokens[place]
+            return edge > begin if left else edge < end
+        return neighbour not in self.kept or not pool.joined[place if left else neighbour]
 
 
 @dataclass(frozen=True)
@@ -44,6 +108,19 @@ Piece = Span | Gap | str
 """A kept span, a part left out, or text that stands as it is (white space, old markers)."""
 
 
+def span_of(source: Source, start: int, end: int, score: float, granularity: Granularity) -> Span:
+    """A verbatim part of a source."""
+    return Span(
+        id=part_id([(source.digest, start, end)]),
+        doc=source.id,
+        start=start,
+        end=end,
+        text=source.read(start, end),
+        score=score,
+        granularity=granularity,
+    )
+
+
 class Assembler:
     """Puts kept units together.
 
@@ -52,13 +129,21 @@ class Assembler:
         pool: their units.
         scores: of the units.
         tokenizer: counts the parts left out.
+        reversible: whether markers carry the IDs of what they stand for.
     """
 
     def __init__(
-        self, sources: Sequence[Source], pool: Pool, scores: Sequence[float], tokenizer: Tokenizer
+        self,
+        sources: Sequence[Source],
+        pool: Pool,
+        scores: Sequence[float],
+        tokenizer: Tokenizer,
+        *,
+        reversible: bool,
     ) -> None:
         self._sources = {source.id: source for source in sources}
         self._pool, self._scores, self._tokenizer = pool, scores, tokenizer
+        self._reversible = reversible
         self.group_sizes = group_sizes(pool.units)
 
     def pieces(self, kept: Iterable[int], style: Style) -> list[Piece]:
@@ -69,121 +154,84 @@ class Assembler:
             style: of the markers that will stand there.
         """
         by_document: dict[str, list[int]] = {}
-        for at in sorted(kept):
-            by_document.setdefault(self._pool.units[at].doc, []).append(at)
+        for place in sorted(kept):
+            by_document.setdefault(self._pool.units[place].doc, []).append(place)
         pieces: list[Piece] = []
-        for present, group in groupby(self._sources, key=by_document.__contains__):
+        for present, group in groupby(self._sources.values(), lambda s: s.id in by_document):
+            sources = list(group)
             if not present:
-                gap = self._whole(list(group))
-                pieces.extend(["\n\n", gap] if gap else [])
+                bounds = [self._pool.ends[source.id] for source in sources]
+                tokens = sum(end - begin for begin, end in bounds)
+                if tokens:
+                    parts = tuple((source.digest, 0, source.length) for source in sources)
+                    pieces += ["\n\n", Gap(parts, sources[0].id, tokens, range(0))]
                 continue
-            for id_ in group:
-                if len(self._sources) > 1 and style == "none":
-                    pieces.append("\n\n")
-                elif len(self._sources) > 1:
-                    pieces.append(f"\n\n{title(id_)}\n")
-                pieces.extend(self._document(self._sources[id_], by_document[id_], style))
+            for source in sources:
+                if len(self._sources) > 1:
+                    pieces.append("\n\n" if style == "none" else f"\n\n{title(source.id)}\n")
+                pieces.extend(self._document(source, by_document[source.id], style))
         return pieces
 
-    def _whole(self, ids: Sequence[str]) -> Gap | None:
-        bounds = [self._pool.ends[id_] for id_ in ids]
-        tokens = sum(end - begin for begin, end in bounds)
-        if not tokens:
-            return None
-        parts = tuple((self._sources[one].digest, 0, self._sources[one].length) for one in ids)
-        return Gap(parts, ids[0], tokens, range(0))
+    def render(self, pieces: Sequence[Piece], style: Style) -> str:
+        """The text of pieces."""
+        texts: list[str] = []
+        for piece in pieces:
+            if isinstance(piece, Gap):
+                id_ = piece.omission.id if self._reversible else None
+                units = [self._pool.units[place] for place in piece.units]
+                texts.append(marker(style, piece.tokens, id_, counted(units, self.group_sizes)))
+            else:
+                texts.append(piece if isinstance(piece, str) else piece.text)
+        return "".join(texts).strip("\n")
 
     def _document(self, source: Source, kept: Sequence[int], style: Style) -> Iterable[Piece]:
-        pool, begin, end = self._pool, *self._pool.ends[source.id]
-        first = kept[0]
+        pool, (begin, end) = self._pool, self._pool.ends[source.id]
+        units, first = pool.units, kept[0]
         yield from self._between(source, -1, first, pool.before[first] - begin, style)
-        open_ = first
         for left, right in zip(kept, [*kept[1:], -1], strict=True):
-            after = pool.before[left] + pool.tokens[left]
-            if right >= 0 and self._adjoin(left, right):
+            adjoin = right == left + 1 and pool.joined[right]
+            if adjoin and units[left].granularity == units[right].granularity:
                 continue
-            yield self._span(source, open_, left)
+            score = max(self._scores[first : left + 1])
+            yield span_of(
+                source, units[first].start, units[left].end, score, units[first].granularity
+            )
+            after = pool.before[left] + pool.tokens[left]
             tokens = (pool.before[right] if right >= 0 else end) - after
             yield from self._between(source, left, right, tokens, style)
-            open_ = right
-
-    def _adjoin(self, left: int, right: int) -> bool:
-        pool = self._pool
-        return (
-            right == left + 1
-            and pool.joined[right]
-            and pool.units[left].granularity == pool.units[right].granularity
-        )
-
-    def _span(self, source: Source, first: int, last: int) -> Span:
-        start, end = self._pool.units[first].start, self._pool.units[last].end
-        return Span(
-            id=part_id([(source.digest, start, end)]),
-            doc=source.id,
-            start=start,
-            end=end,
-            text=source.read(start, end),
-            score=max(self._scores[first : last + 1]),
-            granularity=self._pool.units[first].granularity,
-        )
+            first = right
 
     def _between(
         self, source: Source, left: int, right: int, tokens: int, style: Style
     ) -> Iterable[Piece]:
-        """What stands between two kept units (-1: an end of the document)."""
-        start = self._pool.units[left].end if left >= 0 else 0
-        end = self._pool.units[right].start if right >= 0 else source.length
+        """The pieces between two kept units (-1: an end of the document)."""
+        units = self._pool.units
+        start = units[left].end if left >= 0 else 0
+        end = units[right].start if right >= 0 else source.length
         text = source.read(start, end) if end - start < _SHORT else ""
         if end - start < _SHORT and self._is_cheap(text, tokens, style):
-            if visible(text).strip():
-                yield from self._verbatim(source, start, text, max(left, right))
+            if visible(text).strip():  # it stays because its marker would be as long
+                inner = text.strip()
+                begin = start + text.index(inner)
+                granularity = units[max(left, right)].granularity
+                yield text[: begin - start]
+                yield span_of(source, begin, begin + len(inner), 0.0, granularity)
+                yield text[begin - start + len(inner) :]
             elif text.strip() or (left >= 0 and right >= 0):
                 yield text
             return
         head, tail = source.read(start, min(end, start + 8)), source.read(max(start, end - 8), end)
-        start, end = start + len(head) - len(head.lstrip()), end - (len(tail) - len(tail.rstrip()))
-        units = range(left + 1, right if right >= 0 else len(self._pool.units))
-        yield _space(head[: len(head) - len(head.lstrip())]) if left >= 0 else ""
-        yield Gap(((source.digest, start, end),), source.id, tokens, units)
-        yield _space(tail[len(tail.rstrip()) :]) if right >= 0 else ""
-
-    def _verbatim(self, source: Source, start: int, text: str, beside: int) -> Iterable[Piece]:
-        """A part that stays because its marker would be as long."""
-        inner = text.strip()
-        begin = start + text.index(inner)
-        yield text[: begin - start]
-        yield Span(
-            id=part_id([(source.digest, begin, begin + len(inner))]),
-            doc=source.id,
-            start=begin,
-            end=begin + len(inner),
-            text=inner,
-            score=0.0,
-            granularity=self._pool.units[beside].granularity,
-        )
-        yield text[begin - start + len(inner) :]
+        before, after = len(head) - len(head.lstrip()), len(tail.rstrip())
+        start, end = start + before, end - (len(tail) - after)
+        yield _space(head[:before]) if left >= 0 else ""
+        between = range(left + 1, right if right >= 0 else len(units))
+        yield Gap(((source.digest, start, end),), source.id, tokens, between)
+        yield _space(tail[after:]) if right >= 0 else ""
 
     def _is_cheap(self, text: str, tokens: int, style: Style) -> bool:
         if not text.strip() or not visible(text).strip():
             return True
         return self._tokenizer.count(text) <= self._tokenizer.count(marker(style, tokens, "0" * 10))
-
-    def render(self, pieces: Sequence[Piece], style: Style, *, reversible: bool) -> str:
-        """The text of pieces."""
-        return "".join(self._rendered(piece, style, reversible) for piece in pieces).strip("\n")
-
-    def _rendered(self, piece: Piece, style: Style, reversible: bool) -> str:
-        if isinstance(piece, str):
-            return piece
-        if isinstance(piece, Span):
-            return piece.text
-        id_ = piece.omission.id if reversible else None
-        units = [self._pool.units[at] for at in piece.units]
-        return marker(style, piece.tokens, id_, counted(units, self.group_sizes))
-
-
-_SHORT = 400
-"""Characters up to which a part may cost no more than its marker."""
 
 
 def _space(between: str) -> str:
@@ -191,7 +239,7 @@ def _space(between: str) -> str:
 
 
 def adjusted(pieces: Sequence[Piece], by: int) -> list[Piece]:
-    """`pieces` with `by` tokens more in the largest gap, so that the counts add up to the whole."""
+    """`pieces` with `by` tokens more in the largest gap, so that the counts add up to the input."""
     gaps = [piece for piece in pieces if isinstance(piece, Gap)]
     if not gaps or not by:
         return list(pieces)

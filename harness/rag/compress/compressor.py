@@ -1,44 +1,231 @@
-"""The whole way: sources to units, scores, a selection within the budget, text with markers."""
+"""The way of a compression: sources to units, scores, a selection within the budget, text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from harness.core import BadInput
-from harness.rag.compress.assembly import Assembler, Gap, Piece, adjusted
-from harness.rag.compress.budget import Budget
-from harness.rag.compress.counts import count_warnings
-from harness.rag.compress.markers import Style, marker, title, tokens_left_out, visible
-from harness.rag.compress.pool import Pool
-from harness.rag.compress.selection import Costs, Selection
-from harness.rag.compress.sources import Source
+from harness.rag.compress.assembly import Assembler, Gap, Piece, Selection, adjusted, span_of
+from harness.rag.compress.bm25 import LexicalCritic
+from harness.rag.compress.markers import (
+    Style,
+    count_warnings,
+    marker,
+    marker_spans,
+    title,
+    tokens_left_out,
+    visible,
+)
+from harness.rag.compress.pool import SCAN_FROM, Ranked, dense_pool, sparse_pool
+from harness.rag.compress.ranking import rank
+from harness.rag.compress.segment import Choice
+from harness.rag.compress.sources import FileSource, Source, TextSource
 from harness.rag.compress.store import Store
-from harness.rag.compress.tokens import Tokenizer
-from harness.rag.compress.types import Compressed, Span, TokenCounts
+from harness.rag.compress.tokens import Tokenizer, open_tokenizer
+from harness.rag.compress.types import Budget, Compressed, Critic, Query, Span, TokenCounts
+from harness.rag.retrieve import Document
 
 SHORT_FROM = 0.15
 """Share of the budget that full markers may take before short ones stand in their place."""
+CRITICS = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
+_FUSION = Path(__file__).parent / "weights" / "fusion.json"
 _ROUNDS = 4
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """Units with their scores, best first.
+def compress(
+    documents: str | Document | Path | Sequence[str | Document | Path],
+    query: str,
+    *,
+    instruction: str = "",
+    budget: int | None = None,
+    ratio: float | None = None,
+    recall: float | None = None,
+    critic: str | Critic = "auto",
+    granularity: Choice = "auto",
+    tokenizer: str = "estimate",
+    expand_entities: bool = True,
+    markers: Style = "auto",
+    reversible: bool = True,
+    store: Store | None = None,
+    language: str | None = None,
+) -> Compressed:
+    """Keep what the query needs of the documents, verbatim and in order, within a budget.
+
+    Args:
+        documents: texts (named `text-1`, ...), parsed documents, or UTF-8 files, which are read
+            in blocks and never held whole.
+        query: the question; empty, or one about the whole document, gives coverage.
+        instruction: what to keep and how it relates to the query.
+        budget: most tokens of the result, markers included.
+        ratio: the same as a share of the input.
+        recall: share of the evidence to keep, for a calibrated critic.
+        critic: a name of :func:`open_critic`, or a critic.
+        granularity: of the units; `auto` by content.
+        tokenizer: in which the budget holds, see :func:`open_tokenizer`.
+        expand_entities: follow identifiers and names from what is found (chains, bridges).
+        markers: `full` with IDs, `short` with token counts only, `none`, or `auto`.
+        reversible: keep what is left out on disk, so that :func:`expand` restores it.
+        store: where; default in the user's cache folder.
+        language: ISO 639-1 code; default identified.
+
+    Returns:
+        The result; the input unchanged if it fits the budget, or if markers would lengthen it.
+
+    Raises:
+        BadInput: if the documents hold no text, the budget is below the smallest unit (the
+            minimum is named), or an option has no such value.
+
+    Example:
+        >>> text = "Ann is 31 and sings. " * 5 + "Bob likes tea. " + "Cy is 40 and rows. " * 5
+        >>> result = compress(text, "Bob", budget=24, critic="lexical", reversible=False)
+        >>> result.text, result.spans[0].start
+        ('[…35] Bob likes tea. […35]', 105)
+    """
+    sources = _sources(documents)
+    target, counter = Budget(budget, ratio, recall), open_tokenizer(tokenizer)
+    chosen = open_critic(critic) if isinstance(critic, str) else critic
+    size = measure(sources, counter)
+    if not size.visible:
+        raise BadInput("expected a text to compress, found no visible character in it")
+    limit = target.limit(size.original)
+    if recall is not None and size.marked:
+        note = "compressed before: no recall target can be met on what is left; expand it first"
+        return _unchanged(sources, size, counter, chosen.name, [note])
+    if size.text <= limit and recall is None:
+        return _unchanged(sources, size, counter, chosen.name, [])
+    triplet = Query(instruction, query)
+    if size.original < SCAN_FROM:
+        pool = dense_pool(sources, counter, granularity, language)
+    else:
+        pool = sparse_pool(sources, counter, granularity, language, triplet, size.original)
+    ranked = rank(pool, triplet, chosen, limit, recall=recall, expand=expand_entities)
+    kept_in = (store or Store()) if reversible else None
+    result = Compressor(sources, ranked, counter, markers, kept_in).compress(limit, size.original)
+    if result.tokens.output >= size.text:
+        return _unchanged(sources, size, counter, chosen.name, [])
+    return result
+
+
+def expand(id_: str, *, store: Store | None = None) -> str:
+    """The text left out under the ID of a marker, markers inside it expanded too.
+
+    Raises:
+        BadInput: if the store has no such ID.
+    """
+    return (store or Store()).expand(id_)
+
+
+def open_critic(name: str = "auto") -> Critic:
+    """The critic of that name.
+
+    Args:
+        name: `fused` (token critic, encoder and BM25 together), `token` (trained token critic),
+            `embedding` (sentence encoder), `lexical` (BM25), `llm:SPEC` (a model spec, such as
+            `llm:openai/gpt-4.1-mini`), `cprs:FOLDER` (published QwenLong-CPRS weights), or
+            `auto`: `fused` where this version carries its weights, else `lexical`. What is
+            installed never decides.
+
+    Raises:
+        BadInput: if there is no such critic, or its weights or packages are missing.
+    """
+    if name == "lexical" or (name == "auto" and not _FUSION.is_file()):
+        return LexicalCritic()
+    if name in ("auto", "fused"):
+        from harness.rag.compress.critics.fused import FusedCritic
+
+        return FusedCritic()
+    if name == "token":
+        from harness.rag.compress.critics.token import TokenCritic
+
+        return TokenCritic()
+    if name == "embedding":
+        from harness.rag.compress.critics.fused import EmbeddingCritic
+
+        return EmbeddingCritic()
+    if name.startswith("llm:"):
+        from harness.rag.compress.critics.llm import ModelCritic
+
+        return ModelCritic(name.removeprefix("llm:"))
+    if name.startswith("cprs:"):
+        from harness.rag.compress.critics.cprs import CprsCritic
+
+        return CprsCritic(Path(name.removeprefix("cprs:")))
+    raise BadInput(f"expected a critic of {', '.join(CRITICS)}, got {name!r}")
+
+
+class Size(NamedTuple):
+    """Tokens of an input.
 
     Attributes:
-        pool: the units.
-        scores: one for each.
-        order: places of the units that may be kept, best first.
-        critic: what scored.
-        warnings: what the ranking has to say.
+        text: as it stands, titles of several documents included.
+        original: with what old markers stand for in place of them; the base of a ratio.
+        visible: whether there is any visible character.
+        marked: whether there are markers of an earlier compression.
     """
 
-    pool: Pool
-    scores: Sequence[float]
-    order: Sequence[int]
-    critic: str
-    warnings: Sequence[str]
+    text: int
+    original: int
+    visible: bool
+    marked: bool
+
+
+def measure(sources: Sequence[Source], tokenizer: Tokenizer) -> Size:
+    """Size of all sources, read block by block."""
+    text = original = 0
+    seen = marked = False
+    for source in sources:
+        text += tokenizer.count(f"{title(source.id)}\n\n\n") if len(sources) > 1 else 0
+        for _, block in source.blocks():
+            plain = visible(block.text)
+            marked = marked or plain != block.text
+            seen = seen or bool(plain.strip())
+            counts = tokenizer.counts([block.text, plain] if plain != block.text else [plain])
+            text += counts[0]
+            original += counts[-1] + tokens_left_out(block.text)
+    return Size(text, original, seen, marked)
+
+
+def _sources(documents: str | Document | Path | Sequence[str | Document | Path]) -> list[Source]:
+    if isinstance(documents, str | Document | Path):
+        documents = [documents]
+    sources: list[Source] = []
+    for number, document in enumerate(documents, start=1):
+        if isinstance(document, Path):
+            sources.append(FileSource(document))
+        elif isinstance(document, str):
+            sources.append(TextSource(Document(f"text-{number}", document)))
+        else:
+            sources.append(TextSource(document))
+    ids = [source.id for source in sources]
+    doubled = next((id_ for id_ in ids if ids.count(id_) > 1), None)
+    if doubled is not None:
+        raise BadInput(f"expected distinct ids of documents, found {doubled!r} twice")
+    return sources
+
+
+def _unchanged(
+    sources: Sequence[Source], size: Size, tokenizer: Tokenizer, critic: str, warnings: list[str]
+) -> Compressed:
+    """The whole input as spans, one for each stretch between old markers."""
+    spans: list[Span] = []
+    texts: list[str] = []
+    for source in sources:
+        text = source.read(0, source.length)
+        texts.append(f"{title(source.id)}\n{text}" if len(sources) > 1 else text)
+        places = [0, *(place for span in marker_spans(text) for place in span), len(text)]
+        for begin, end in zip(places[::2], places[1::2], strict=True):
+            inner = text[begin:end].strip()
+            if inner:
+                start = begin + text[begin:end].index(inner)
+                spans.append(span_of(source, start, start + len(inner), 0.0, "paragraph"))
+    text = "\n\n".join(texts)
+    counts = TokenCounts(
+        input=size.original, output=tokenizer.count(text), tokenizer=tokenizer.name
+    )
+    return Compressed(spans=spans, text=text, tokens=counts, critic=critic, warnings=warnings)
 
 
 @dataclass(frozen=True)
@@ -71,115 +258,41 @@ class Compressor:
         self._sources, self._ranked, self._tokenizer = sources, ranked, tokenizer
         self._style: Style = style
         self._store = store
-        self._assembler = Assembler(sources, ranked.pool, ranked.scores, tokenizer)
+        self._headers = ranked.pool.headers()
+        self._assembler = Assembler(
+            sources, ranked.pool, ranked.scores, tokenizer, reversible=store is not None
+        )
 
-    def compress(self, budget: Budget, input_tokens: int) -> Compressed:
-        """The best units within the budget.
+    def compress(self, limit: int, input_tokens: int) -> Compressed:
+        """The best units within the limit.
 
         Raises:
             BadInput: if not even the smallest unit fits; the message names the minimum.
         """
-        limit = budget.limit(input_tokens)
-        if self._style != "auto":
-            draft, style = self._draft(self._style, limit), self._style
+        pool, style = self._ranked.pool, self._style
+        if style != "auto":
+            draft = self._draft(style, limit)
         else:
             draft, style = self._draft("full", limit), "full"
-            if not draft or self._marked(draft, style) > SHORT_FROM * limit:
+            gaps = [piece for piece in draft.pieces if isinstance(piece, Gap)] if draft else []
+            texts = [self._assembler.render([gap], style) for gap in gaps]
+            if not draft or sum(self._tokenizer.counts(texts)) > SHORT_FROM * limit:
                 draft, style = self._draft("short", limit), "short"
         if not draft:
+            shortest = sorted(range(len(pool.units)), key=lambda place: pool.tokens[place])[:20]
+            drafts = [self._assembled(self._with_header(place), style) for place in shortest]
+            minimum = min((alone.tokens for alone in drafts), default=0)
             raise BadInput(
                 f"a budget of {limit} {self._tokenizer.name} tokens holds nothing of this text: "
-                f"the smallest unit needs {self._minimum()}"
+                f"the smallest unit needs {minimum}"
             )
-        return self._result(draft, style, limit, input_tokens)
-
-    def _marked(self, draft: _Draft, style: Style) -> int:
-        markers = [one for one in draft.pieces if isinstance(one, Gap)]
-        return sum(self._tokenizer.counts([self._render([one], style) for one in markers]))
-
-    def _render(self, pieces: Sequence[Piece], style: Style) -> str:
-        return self._assembler.render(pieces, style, reversible=self._store is not None)
-
-    def _assembled(self, kept: frozenset[int], style: Style) -> _Draft:
-        pieces = self._assembler.pieces(kept, style)
-        text = self._render(pieces, style)
-        return _Draft(kept, pieces, text, self._tokenizer.count(text))
-
-    def _costs(self, style: Style) -> Costs:
-        total, id_ = max(1, self._ranked.pool.total), "0" * 10 if self._store else None
-        longest = max((source.id for source in self._sources), key=len, default="")
-        titled = title(longest) + "\n\n" if len(self._sources) > 1 and style != "none" else ""
-        return Costs(
-            self._tokenizer.count(marker(style, total, id_)) + 1 if style != "none" else 0,
-            self._tokenizer.count(titled) + 1 if titled else 0,
-        )
-
-    def _draft(self, style: Style, limit: int) -> _Draft | None:
-        """Greedy with estimated costs; then counted, shrunk until it fits, and filled up once."""
-        costs = self._costs(style)
-        draft: _Draft | None = None
-        allowed = limit
-        for _ in range(_ROUNDS):
-            selection = Selection(self._ranked.pool, costs)
-            for at in self._ranked.order[:1]:
-                selection.force(at)
-            selection.fill(self._ranked.order, allowed)
-            found = self._shrunk(selection, style, limit)
-            if found and (not draft or len(found.kept) > len(draft.kept)):
-                draft, allowed = found, allowed + limit - found.tokens
-            elif draft:
-                break
-            else:
-                allowed += costs.marker  # the estimate is from above: one unit may fit yet
-        return draft or self._single(style, limit)
-
-    def _shrunk(self, selection: Selection, style: Style, limit: int) -> _Draft | None:
-        kept = set(selection.kept)
-        worst = [at for at in reversed(self._ranked.order) if at in kept]
-        headers = self._ranked.pool.headers()
-        while kept:
-            draft = self._assembled(frozenset(kept), style)
-            if draft.tokens <= limit:
-                return draft
-            over = draft.tokens - limit
-            while worst and over > 0:
-                at = worst.pop(0)
-                over -= self._ranked.pool.tokens[at]
-                kept.discard(at)
-            needed = {headers[at] for at in kept if at in headers}
-            kept = needed.union(worst)
-        return None
-
-    def _single(self, style: Style, limit: int) -> _Draft | None:
-        """The first unit by rank that fits alone."""
-        pool = self._ranked.pool
-        ranked = dict.fromkeys([*self._ranked.order, *range(len(pool.units))])
-        for at in ranked:
-            if pool.tokens[at] <= limit:
-                draft = self._assembled(self._with_header(at), style)
-                if draft.tokens <= limit:
-                    return draft
-        return None
-
-    def _with_header(self, at: int) -> frozenset[int]:
-        header = self._ranked.pool.headers().get(at)
-        return frozenset([at] if header is None else [at, header])
-
-    def _minimum(self) -> int:
-        pool = self._ranked.pool
-        shortest = sorted(range(len(pool.units)), key=lambda at: pool.tokens[at])[:20]
-        style: Style = "short" if self._style == "auto" else self._style
-        drafts = [self._assembled(self._with_header(at), style) for at in shortest]
-        return min((draft.tokens for draft in drafts), default=0)
-
-    def _result(self, draft: _Draft, style: Style, limit: int, input_tokens: int) -> Compressed:
         draft = self._exact(draft, style, limit, input_tokens)
         gaps = [piece for piece in draft.pieces if isinstance(piece, Gap)]
         if self._store is not None:
             for source in self._sources:
                 self._store.put_source(source.digest, (b.text for _, b in source.blocks()))
             self._store.put_omissions([gap.parts for gap in gaps])
-        warnings = count_warnings(self._ranked.pool.units, draft.kept, self._assembler.group_sizes)
+        lost = count_warnings(pool.units, draft.kept, self._assembler.group_sizes)
         return Compressed(
             spans=[piece for piece in draft.pieces if isinstance(piece, Span)],
             text=draft.text,
@@ -187,9 +300,64 @@ class Compressor:
                 input=input_tokens, output=draft.tokens, tokenizer=self._tokenizer.name
             ),
             critic=self._ranked.critic,
-            warnings=[*self._ranked.warnings, *warnings],
+            warnings=[*self._ranked.warnings, *lost],
             omitted=[gap.omission for gap in gaps],
         )
+
+    def _assembled(self, kept: frozenset[int], style: Style) -> _Draft:
+        pieces = self._assembler.pieces(kept, style)
+        text = self._assembler.render(pieces, style)
+        return _Draft(kept, pieces, text, self._tokenizer.count(text))
+
+    def _with_header(self, place: int) -> frozenset[int]:
+        header = self._headers.get(place)
+        return frozenset([place] if header is None else [place, header])
+
+    def _draft(self, style: Style, limit: int) -> _Draft | None:
+        """Greedy with estimated costs; then counted, shrunk until it fits, and filled up once."""
+        pool, order = self._ranked.pool, self._ranked.order
+        marker_cost = title_cost = 0
+        if style != "none":
+            id_ = "0" * 10 if self._store else None
+            marker_cost = self._tokenizer.count(marker(style, max(1, pool.total), id_)) + 1
+            if len(self._sources) > 1:
+                longest = max((source.id for source in self._sources), key=len)
+                title_cost = self._tokenizer.count(title(longest) + "\n\n") + 1
+        draft: _Draft | None = None
+        allowed = limit
+        for _ in range(_ROUNDS):
+            selection = Selection(pool, marker_cost, title_cost)
+            selection.fill(order, allowed)
+            shrunk = self._shrunk(selection.kept, style, limit)
+            if shrunk and (not draft or len(shrunk.kept) > len(draft.kept)):
+                draft, allowed = shrunk, allowed + limit - shrunk.tokens
+            elif draft:
+                break
+            else:
+                allowed += marker_cost  # the estimate is from above: one unit may fit yet
+        # Else the first unit by rank that fits alone.
+        for place in () if draft else dict.fromkeys([*order, *range(len(pool.units))]):
+            if pool.tokens[place] <= limit:
+                alone = self._assembled(self._with_header(place), style)
+                if alone.tokens <= limit:
+                    return alone
+        return draft
+
+    def _shrunk(self, kept: set[int], style: Style, limit: int) -> _Draft | None:
+        kept = set(kept)
+        worst = [place for place in reversed(self._ranked.order) if place in kept]
+        while kept:
+            draft = self._assembled(frozenset(kept), style)
+            if draft.tokens <= limit:
+                return draft
+            over = draft.tokens - limit
+            while worst and over > 0:
+                place = worst.pop(0)
+                over -= self._ranked.pool.tokens[place]
+                kept.discard(place)
+            needed = {self._headers[place] for place in kept if place in self._headers}
+            kept = needed.union(worst)
+        return None
 
     def _exact(self, draft: _Draft, style: Style, limit: int, input_tokens: int) -> _Draft:
         """Markers whose numbers and the visible text add up to the input, so that it can be read
@@ -198,7 +366,7 @@ class Compressor:
         old = sum(tokens_left_out(piece) for piece in draft.pieces if isinstance(piece, str))
         by = input_tokens - self._tokenizer.count(visible(draft.text)) - gaps - old
         pieces = adjusted(draft.pieces, by)
-        text = self._render(pieces, style)
+        text = self._assembler.render(pieces, style)
         tokens = self._tokenizer.count(text)
         if tokens > limit:  # one digit too many: the numbers stay sums of their parts
             return draft

@@ -1,9 +1,16 @@
-"""Markers of what was left out: visible in the text, counted in the budget, never content."""
+"""Markers of the parts left out, and counts that no longer hold without them.
+
+A marker is visible in the text and counted in the budget, but never content.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
+
+from harness.rag.compress.types import Unit
 
 Style = Literal["auto", "full", "short", "none"]
 ID_LENGTH = 10
@@ -43,13 +50,13 @@ def marker_spans(text: str) -> list[tuple[int, int]]:
     """Where markers and titles stand in a text that was compressed before, in order."""
     if "[" not in text:
         return []
-    found = [match.span() for match in LEFT_OUT.finditer(text)]
-    found += [match.span() for match in _TITLE.finditer(text)]
-    return sorted(found)
+    return sorted(
+        match.span() for pattern in (LEFT_OUT, _TITLE) for match in pattern.finditer(text)
+    )
 
 
 def tokens_left_out(text: str) -> int:
-    """What the markers in `text` say that they stand for."""
+    """Tokens that the markers in `text` say that they stand for."""
     return sum(int(match[1] or match[2]) for match in LEFT_OUT.finditer(text))
 
 
@@ -60,3 +67,63 @@ def visible(text: str) -> str:
         parts.append(text[place:start])
         place = end
     return "".join([*parts, text[place:]])
+
+
+_NOUNS = {"record": "records", "row": "rows"}
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
+
+
+class Group(NamedTuple):
+    """What is counted together: the records of one array, the rows of one table, list items."""
+
+    doc: str
+    place: str
+    noun: str
+
+
+def group_of(unit: Unit) -> Group | None:
+    """The array, table or list that a unit belongs to; none for prose, code and header rows."""
+    noun = _NOUNS.get(unit.granularity)
+    if noun and not (noun == "rows" and unit.header is None and unit.text == unit.heading):
+        return Group(unit.doc, unit.heading, noun)
+    if unit.granularity == "sentence" and _ITEM.match(unit.text):
+        return Group(unit.doc, unit.heading, "items")
+    return None
+
+
+def group_sizes(units: Sequence[Unit]) -> Counter[Group]:
+    """How many units each group has."""
+    return Counter(group for unit in units if (group := group_of(unit)))
+
+
+def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> Counted | None:
+    """For a marker that stands for records or rows of one group: how many, and of how many."""
+    group = group_of(left_out[0]) if left_out else None
+    if group is None or group.noun == "items" or any(group_of(unit) != group for unit in left_out):
+        return None
+    return Counted(group.noun, len(left_out), sizes[group])
+
+
+def count_warnings(
+    units: Sequence[Unit], kept: Collection[int], sizes: Counter[Group]
+) -> list[str]:
+    """One warning for each group with something left out, naming kept text that states its size."""
+    remaining = Counter(group for place in kept if (group := group_of(units[place])))
+    warnings: list[str] = []
+    for group, size in sizes.items():
+        if remaining[group] == size or size < 2:
+            continue
+        stated = re.compile(rf"(?<![\w.]){size}(?![\w.%]|,\d)")
+        claims = [
+            units[place].text.strip()[:60]
+            for place in sorted(kept)
+            if units[place].doc == group.doc and stated.search(units[place].text)
+        ]
+        # Groups that are gone, and lists, need no mention unless the text still counts them.
+        if not claims and (group.noun == "items" or not remaining[group]):
+            continue
+        place = f" under {group.place[:60]!r}" if group.place else ""
+        note = f"{group.doc}: {remaining[group]} of {size} {group.noun}{place} kept"
+        counts = f"; {claims[0]!r} counts all {size}" if claims else ""
+        warnings.append(note + counts)
+    return warnings

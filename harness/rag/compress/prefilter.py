@@ -1,4 +1,4 @@
-"""What a slow critic reads of a long input: chosen by words, by their paragraph, by their meaning.
+"""The units of a long input that a slow critic reads: by words, their paragraph, their meaning.
 
 Four scores a unit, all of them cheap: BM25 over the beginnings of words, of the unit and of its
 paragraph, and the angle to the query of two sums of word vectors, again of both. The vectors are
@@ -11,25 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.rag.compress.bm25 import bm25
-from harness.rag.compress.critics.embedding import EmbeddingCritic
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.rag.compress.bm25 import bm25, weighted_terms
 from harness.rag.compress.critics.features import STEM, blocks_of
-from harness.rag.compress.critics.fused import FusedCritic
-from harness.rag.compress.critics.lexical import weighted_terms
+from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
 from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.compress.pool import Pool
 from harness.rag.compress.types import Critic, Query, Unit
-from harness.rag.retrieve.encoder import PACKAGE, bundled_model
-from harness.rag.retrieve.minilm import MiniLM, load_minilm
+from harness.rag.retrieve import MiniLM, bundled_model, load_minilm
+from harness.rag.retrieve.encoder import PACKAGE
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Scores = NDArray[np.float64]
-    Vectors = NDArray[np.float32]
+Scores = NDArray[np.float64]
+Vectors = NDArray[np.float32]
 
 ROOM = 20_000
 """Tokens that pass. With this share of 131,000, 0.4 % of the gold sentences were left behind on
@@ -63,8 +60,6 @@ def passing(
         meaning: of the same units; None goes by the words that they share with the query.
         room: tokens of the units that pass; one unit passes whatever its length.
     """
-    import numpy as np
-
     blocks = blocks_of(pool.units)
     scores = _shared_words(weighted_terms(query), tokens, blocks)
     if meaning is not None:
@@ -82,27 +77,24 @@ def _shared_words(
     terms: Mapping[str, float], tokens: Sequence[Sequence[str]], blocks: NDArray[np.intp]
 ) -> Scores:
     """BM25 of each unit and of its paragraph, words that begin alike being the same."""
-    import numpy as np
-
-    asked: dict[str, float] = {}
+    stems_asked: dict[str, float] = {}
     for word, weight in terms.items():
-        asked[_stem(word)] = max(weight, asked.get(_stem(word), 0.0))
-    units = [[_stem(word) for word in one] for one in tokens]
+        stems_asked[_stem(word)] = max(weight, stems_asked.get(_stem(word), 0.0))
+    units = [[_stem(word) for word in unit_tokens] for unit_tokens in tokens]
     paragraphs: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
     for stems, block in zip(units, blocks, strict=True):
         paragraphs[int(block)].extend(stems)
-    own, around = (_scaled(np.asarray(bm25(asked, one))) for one in (units, paragraphs))
-    return own + around[blocks]
+    scaled: list[Scores] = []
+    for texts in (units, paragraphs):
+        scores = np.asarray(bm25(stems_asked, texts))
+        most = float(scores.max())
+        scaled.append(scores / most if most > 0 else scores)
+    return scaled[0] + scaled[1][blocks]
 
 
 def _stem(word: str) -> str:
     """The beginning of a word; a number or a name with digits stays whole."""
     return word[:STEM] if word.isalpha() else word
-
-
-def _scaled(scores: Scores) -> Scores:
-    most = float(scores.max())
-    return scores / most if most > 0 else scores
 
 
 class Meaning:
@@ -116,23 +108,21 @@ class Meaning:
     """
 
     def __init__(self, units: Sequence[Unit]) -> None:
-        import numpy as np
-
         self._blocks = blocks_of(units)
         texts = [f"{unit.heading} {unit.text}" for unit in units]
-        ids = [one for at in range(0, len(texts), _CHUNK) for one in _ids(texts[at : at + _CHUNK])]
-        known, places = np.unique(np.concatenate(ids), return_inverse=True)
+        starts = range(0, len(texts), _CHUNK)
+        ids = [row for start in starts for row in _ids(texts[start : start + _CHUNK])]
+        vocabulary, places = np.unique(np.concatenate(ids), return_inverse=True)
         counts = np.bincount(places)
         share = (counts / counts.sum()).astype(np.float32)
-        vectors = _vectors(known)
+        vectors = _vectors(vocabulary)
         self._mean = share @ vectors
-        self._weights = dict(zip(known.tolist(), SMOOTHING / (SMOOTHING + share), strict=True))
-        table = self._weighted(known, vectors)
-        bounds = np.concatenate([[0], np.cumsum([len(one) for one in ids])])
+        self._weights = dict(zip(vocabulary.tolist(), SMOOTHING / (SMOOTHING + share), strict=True))
+        table = self._weighted(vocabulary, vectors)
+        bounds = np.concatenate([[0], np.cumsum([len(row) for row in ids])])
         sums = [
             np.add.reduceat(table[places[part[0] : part[-1]]], part[:-1] - part[0], axis=0)
-            for at in range(0, len(texts), _CHUNK)
-            for part in [bounds[at : at + _CHUNK + 1]]
+            for part in (bounds[start : start + _CHUNK + 1] for start in starts)
         ]
         self._units = np.concatenate(sums)
         begins = np.unique(self._blocks, return_index=True)[1]
@@ -141,16 +131,14 @@ class Meaning:
     def angles(self, query: str) -> Scores:
         """Cosine of the query and each unit, plus that of the query and its paragraph."""
         ids = _ids([query])[0]
-        asked = self._weighted(ids, _vectors(ids)).sum(axis=0)
-        return _cosine(self._units, asked) + _cosine(self._paragraphs, asked)[self._blocks]
+        vector = self._weighted(ids, _vectors(ids)).sum(axis=0)
+        return _cosine(self._units, vector) + _cosine(self._paragraphs, vector)[self._blocks]
 
     def _weighted(self, ids: NDArray[np.int32], vectors: Vectors) -> Vectors:
-        import numpy as np
-
-        weights = np.asarray([self._weights.get(one, 1.0) for one in ids.tolist()], np.float32)
-        apart = vectors - self._mean
-        lengths = np.maximum(np.linalg.norm(apart, axis=1), 1e-6)
-        return apart * (weights / lengths)[:, None]
+        weights = np.asarray([self._weights.get(id_, 1.0) for id_ in ids.tolist()], np.float32)
+        centred = vectors - self._mean
+        lengths = np.maximum(np.linalg.norm(centred, axis=1), 1e-6)
+        return centred * (weights / lengths)[:, None]
 
 
 def _vectors(ids: NDArray[np.int32]) -> Vectors:
@@ -159,10 +147,8 @@ def _vectors(ids: NDArray[np.int32]) -> Vectors:
 
 def _ids(texts: Sequence[str]) -> list[NDArray[np.int32]]:
     """Word pieces; a text without any has one that says nothing."""
-    import numpy as np
-
-    encoded: Any = _model().tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [np.asarray(one.ids or [0], dtype=np.int32) for one in encoded]
+    encodings: Any = _model().tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [np.asarray(encoding.ids or [0], dtype=np.int32) for encoding in encodings]
 
 
 @cache
@@ -171,7 +157,5 @@ def _model() -> MiniLM:
 
 
 def _cosine(vectors: Vectors, query: Vectors) -> Scores:
-    import numpy as np
-
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
     return (vectors @ query / np.maximum(lengths, 1e-6)).astype(np.float64)

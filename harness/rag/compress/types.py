@@ -8,6 +8,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.core import BadInput
+
 Granularity = Literal["word", "sentence", "paragraph", "row", "record", "code"]
 """What a unit is: a word, sentence, paragraph, table row, JSON record or block of code."""
 
@@ -28,9 +30,6 @@ class Query:
     def text(self) -> str:
         """Both parts in one text, for critics that read one."""
         return f"{self.instruction}\n{self.query}".strip()
-
-
-Triplet = Query
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,11 @@ class Calibrated(Protocol):
         ...
 
 
-class Span(BaseModel):
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Span(_Frozen):
     """A verbatim part of a source that was kept.
 
     Attributes:
@@ -101,8 +104,6 @@ class Span(BaseModel):
         granularity: of its units.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     id: str
     doc: str
     start: int
@@ -112,17 +113,15 @@ class Span(BaseModel):
     granularity: Granularity
 
 
-class TokenCounts(BaseModel):
+class TokenCounts(_Frozen):
     """Tokens before and after, in the named tokenizer."""
-
-    model_config = ConfigDict(frozen=True)
 
     input: int
     output: int
     tokenizer: str
 
 
-class Omission(BaseModel):
+class Omission(_Frozen):
     """A part that was left out.
 
     Attributes:
@@ -133,8 +132,6 @@ class Omission(BaseModel):
         tokens: what it holds, in the named tokenizer.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     id: str
     doc: str
     start: int
@@ -142,7 +139,7 @@ class Omission(BaseModel):
     tokens: int
 
 
-class Compressed(BaseModel):
+class Compressed(_Frozen):
     """What `compress --json` prints (DESIGN section 4).
 
     Attributes:
@@ -155,11 +152,48 @@ class Compressed(BaseModel):
         omitted: what was left out, in document order.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     spans: list[Span]
     text: str
     tokens: TokenCounts
     critic: str
     warnings: list[str]
     omitted: list[Omission] = []
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Exactly one of three.
+
+    Attributes:
+        tokens: most tokens of the result, markers included; 1 or more.
+        ratio: most tokens of the result as a share of the input's, above 0 to 1. The markers of a
+            text that was compressed before count with what they stand for, so that the same
+            share asked again changes nothing.
+        recall: share of the evidence to keep, above 0 to 1, with a critic that is calibrated.
+
+    Raises:
+        BadInput: if none or several are given, or a value is out of range.
+    """
+
+    tokens: int | None = None
+    ratio: float | None = None
+    recall: float | None = None
+
+    def __post_init__(self) -> None:
+        targets = {name: value for name, value in vars(self).items() if value is not None}
+        if len(targets) != 1:
+            raise BadInput(f"expected one of budget (tokens), ratio and recall, got {targets!r}")
+        if self.tokens is not None and self.tokens < 1:
+            raise BadInput(f"expected a budget of 1 token or more, got {self.tokens}")
+        for name in ("ratio", "recall"):
+            value = targets.get(name)
+            if value is not None and not 0 < value <= 1:
+                raise BadInput(f"expected a {name} above 0 and up to 1, got {value!r}")
+
+    def limit(self, input_tokens: int) -> int:
+        """Most tokens of the result; no bound that counts for a recall target."""
+        if self.tokens is not None:
+            return self.tokens
+        if self.ratio is not None:
+            return int(self.ratio * input_tokens)
+        return 2 * input_tokens + 100  # markers may lengthen it: then the input stays as it is

@@ -1,33 +1,111 @@
-"""What a change does to the segments of an index."""
+"""A change of an index: which documents come and go, their vectors, the segments written again."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from harness.core import BadInput
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core import BadInput, Value, digest
 from harness.rag.retrieve.chunk import Chunking, chunk_document, search_text
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.journal import Progress, VectorJournal
-from harness.rag.retrieve.language import identify_language
 from harness.rag.retrieve.manifest import SEGMENTS, Manifest, SegmentInfo
 from harness.rag.retrieve.segment import Entry, Segment, write_segment
+from harness.rag.retrieve.text import identify_language
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Vectors = NDArray[np.float32]
+Progress = Callable[[int, int], None]
+"""Called with (chunks embedded, chunks in all)."""
 
-    Vectors = NDArray[np.float32]
-
+BATCH = 64
 SMALL = 10_000
 """Segments of at most so many chunks are merged whenever something is added: seconds of work."""
 _STALE = 0.2  # share of deleted documents above which a larger segment is written again
+_KEY, _CRC = 32, 4
+
+
+class Changed(Value):
+    """The result of a change.
+
+    Attributes:
+        added: documents that are new.
+        replaced: documents that were there with another content.
+        unchanged: documents that were there with the same content; nothing was embedded.
+        deleted: documents taken out.
+        chunks: of the documents added and replaced.
+        documents: in the index now.
+        warnings: languages that the encoder does not know, and the like.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    chunks: int = 0
+    documents: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+class VectorJournal:
+    """Vectors that a build has made so far, so that a killed one does not embed twice.
+
+    Records of a fixed size: digest of encoder and text, vector, CRC-32. A torn tail is cut off.
+    """
+
+    def __init__(self, path: Path, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._path = path
+        self._size = _KEY + 4 * encoder.dimension + _CRC
+        self._places: dict[bytes, int] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as stream:
+            stream.seek(0)
+            while len(record := stream.read(self._size)) == self._size:
+                if zlib.crc32(record[:-_CRC]).to_bytes(_CRC, "little") != record[-_CRC:]:
+                    break
+                self._places[record[:_KEY]] = len(self._places)
+            stream.truncate(len(self._places) * self._size)
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """Vectors of shape (n, dimension); only texts without a record are embedded."""
+        keys = [sha256(f"{self._encoder.name}\n{text}".encode()).digest() for text in texts]
+        pairs = dict(zip(keys, texts, strict=True))
+        missing = {key: text for key, text in pairs.items() if key not in self._places}
+        # Texts of like length together: less padding, the same vectors.
+        order = sorted(missing, key=lambda key: len(missing[key]))
+        done = len(texts) - len(order)
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        with self._path.open("ab") as stream:
+            for number, rows in self._encoder.encode_batches(
+                [[missing[key] for key in batch] for batch in batches]
+            ):
+                for key, row in zip(batches[number], rows, strict=True):
+                    self._places[key] = len(self._places)
+                    record = key + row.tobytes()
+                    stream.write(record + zlib.crc32(record).to_bytes(_CRC, "little"))
+                stream.flush()
+                done += len(batches[number])
+                if progress is not None:
+                    progress(done, len(texts))
+        if not texts:
+            return np.zeros((0, self._encoder.dimension), dtype=np.float32)
+        records = np.memmap(self._path, np.uint8, "r").reshape(-1, self._size)
+        places = np.array([self._places[key] for key in keys])
+        return np.ascontiguousarray(records[places, _KEY:-_CRC]).view(np.float32)
+
+    def remove(self) -> None:
+        """Forget everything: the vectors are in the index now."""
+        self._path.unlink(missing_ok=True)
+        self._places.clear()
 
 
 @dataclass(frozen=True)
@@ -42,9 +120,13 @@ class Plan:
     """
 
     new: Sequence[tuple[Document, str]] = ()
-    dropped: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    dropped: Mapping[str, set[int]] = field(default_factory=dict[str, set[int]])
     replaced: int = 0
     unchanged: int = 0
+
+    def dropped_of(self, segment: Segment) -> set[int]:
+        """Places of the documents of a segment that no longer count."""
+        return self.dropped.get(segment.info.name, set())
 
 
 def plan_addition(segments: Sequence[Segment], documents: Iterable[Document]) -> Plan:
@@ -53,7 +135,7 @@ def plan_addition(segments: Sequence[Segment], documents: Iterable[Document]) ->
     Raises:
         BadInput: if two of them have one id.
     """
-    known = {doc: (one, number) for one in segments for doc, number in one.live.items()}
+    stored = {doc: (segment, n) for segment in segments for doc, n in segment.live.items()}
     new: list[tuple[Document, str]] = []
     dropped: dict[str, set[int]] = {}
     unchanged, seen = 0, set[str]()
@@ -62,144 +144,131 @@ def plan_addition(segments: Sequence[Segment], documents: Iterable[Document]) ->
             raise BadInput(f"two documents are named {document.id!r}: every one needs its own id")
         seen.add(document.id)
         fingerprint = document.digest
-        there = known.get(document.id)
-        if there and there[0].facts[there[1]]["digest"] == fingerprint:
-            unchanged += 1
-            continue
-        if there:
-            dropped.setdefault(there[0].info.name, set()).add(there[1])
+        if document.id in stored:
+            segment, number = stored[document.id]
+            if segment.facts[number]["digest"] == fingerprint:
+                unchanged += 1
+                continue
+            dropped.setdefault(segment.info.name, set()).add(number)
         new.append((document, fingerprint))
-    gone = {name: frozenset(places) for name, places in dropped.items()}
-    return Plan(new, gone, sum(map(len, gone.values())), unchanged)
+    return Plan(new, dropped, sum(map(len, dropped.values())), unchanged)
 
 
-def plan_deletion(segments: Sequence[Segment], ids: Sequence[str]) -> Plan:
+def plan_deletion(segments: Sequence[Segment], ids: Iterable[str]) -> Plan:
     """Find the documents to take out.
 
     Raises:
         BadInput: if one is not there.
     """
     dropped: dict[str, set[int]] = {}
-    for doc in dict.fromkeys(ids):
+    for doc in ids:
         holder = next((segment for segment in segments if doc in segment.live), None)
         if holder is None:
             raise BadInput(
                 f"no document {doc!r} in the index: `harness index info --ids` lists all"
             )
         dropped.setdefault(holder.info.name, set()).add(holder.live[doc])
-    return Plan(dropped={name: frozenset(places) for name, places in dropped.items()})
+    return Plan(dropped=dropped)
 
 
-def chunked(plan: Plan, chunking: Chunking) -> list[Entry]:
-    """The new documents with their language and chunks."""
-    entries: list[Entry] = []
-    for document, fingerprint in plan.new:
-        known = document
-        if "language" not in document.metadata:
-            language = identify_language(document.text)
-            metadata = {**document.metadata, **({"language": language} if language else {})}
-            known = replace(document, metadata=metadata)
-        entries.append(Entry(known, fingerprint, chunk_document(known, chunking)))
-    return entries
+def with_language(document: Document) -> Document:
+    """The document with its language in the metadata, where it can be told."""
+    if "language" in document.metadata:
+        return document
+    language = identify_language(document.text)
+    extra = {"language": language} if language else {}
+    return replace(document, metadata={**document.metadata, **extra})
 
 
 def embedded(
-    folder: Path, entries: Sequence[Entry], encoder: Encoder, progress: Progress | None
-) -> tuple[Vectors, VectorJournal]:
-    """Vectors of the chunks, and the journal to remove once they are in the index."""
-    from harness.core import digest
-
+    folder: Path, plan: Plan, chunking: Chunking, encoder: Encoder, progress: Progress | None
+) -> tuple[list[Entry], Vectors, VectorJournal]:
+    """The new documents chunked, vectors of the chunks, and the journal to remove in the end."""
+    entries: list[Entry] = []
+    for document, fingerprint in plan.new:
+        named = with_language(document)
+        entries.append(Entry(named, fingerprint, chunk_document(named, chunking)))
     journal = VectorJournal(folder / f"vectors-{digest(encoder.name)[:12]}.journal", encoder)
     texts = [search_text(document, chunk) for document, _, chunks in entries for chunk in chunks]
-    return journal.embed(texts, progress), journal
+    return entries, journal.embed(texts, progress), journal
 
 
-def merged(segments: Sequence[Segment], plan: Plan, new_chunks: int) -> list[Segment]:
-    """The segments to write again, together with what is new.
+def merged_segments(segments: Sequence[Segment], plan: Plan, new_chunks: int) -> list[Segment]:
+    """The segments to write again, together with the new documents.
 
     Small ones always, if anything is added; a larger one when so much is merged already that it
     is no longer larger, or when too much of it is deleted. So there are few segments, and each
     chunk is copied a number of times that grows with the logarithm of the index.
     """
-    chosen = [one for one in segments if _due(one, plan, new_chunks)]
-    total = new_chunks + sum(one.info.chunks for one in chosen)
-    rest = sorted((one for one in segments if one not in chosen), key=lambda one: one.info.chunks)
-    for one in rest:
-        if not total or one.info.chunks > total:
+
+    def is_due(segment: Segment) -> bool:
+        dropped = plan.dropped_of(segment)
+        if segment.info.chunks <= SMALL:
+            return bool(dropped) or new_chunks > 0
+        return len(dropped) + len(segment.info.deleted) > _STALE * segment.info.documents
+
+    chosen = [segment for segment in segments if is_due(segment)]
+    total = new_chunks + sum(segment.info.chunks for segment in chosen)
+    for segment in sorted(segments, key=lambda segment: segment.info.chunks):
+        if segment in chosen:
+            continue
+        if not total or segment.info.chunks > total:
             break
-        chosen.append(one)
-        total += one.info.chunks
-    return [one for one in segments if one in chosen]
+        chosen.append(segment)
+        total += segment.info.chunks
+    return [segment for segment in segments if segment in chosen]
 
 
-def _due(segment: Segment, plan: Plan, new_chunks: int) -> bool:
-    gone = plan.dropped.get(segment.info.name, frozenset[int]())
-    if segment.info.chunks <= SMALL:
-        return bool(gone) or new_chunks > 0
-    return len(gone) + len(segment.info.deleted) > _STALE * segment.info.documents
-
-
-def write_merged(
+def changed_segments(
     folder: Path,
     generation: int,
-    old: Sequence[Segment],
+    segments: Sequence[Segment],
     plan: Plan,
     entries: Sequence[Entry],
     vectors: Vectors,
-) -> SegmentInfo | None:
-    """Write what is left of `old` and the new entries as one segment; None if nothing is left."""
-    import numpy as np
-
-    kept: list[Entry] = []
+) -> tuple[SegmentInfo, ...]:
+    """Write the merged segment; the segments of the next generation."""
+    old = merged_segments(segments, plan, len(vectors))
+    copied: list[Entry] = []
     rows: list[Vectors] = []
     for segment in old:
-        gone = plan.dropped.get(segment.info.name, frozenset[int]())
         for number in segment.live.values():
-            if number not in gone:
-                kept.append(segment.entry(number))
+            if number not in plan.dropped_of(segment):
+                copied.append(segment.entry(number))
                 places = segment.chunks_of(number)
                 rows.append(segment.vectors[places.start : places.stop])
-    everything = [*kept, *entries]
-    if not everything:
-        return None
-    target = folder / SEGMENTS / f"{generation:06d}-{secrets.token_hex(3)}"
-    return write_segment(target, everything, np.concatenate([*rows, vectors]))
-
-
-def with_deleted(segment: Segment, plan: Plan) -> SegmentInfo:
-    """A segment that stays, with the documents that no longer count."""
-    gone = plan.dropped.get(segment.info.name)
-    if not gone:
-        return segment.info
-    deleted = tuple(sorted({*segment.info.deleted, *gone}))
-    return segment.info.model_copy(update={"deleted": deleted})
+    infos: list[SegmentInfo] = []
+    for segment in segments:
+        if segment not in old:
+            deleted = tuple(sorted({*segment.info.deleted, *plan.dropped_of(segment)}))
+            infos.append(segment.info.model_copy(update={"deleted": deleted}))
+    if copied or entries:
+        target = folder / SEGMENTS / f"{generation:06d}-{secrets.token_hex(3)}"
+        infos.append(write_segment(target, [*copied, *entries], np.concatenate([*rows, vectors])))
+    return tuple(infos)
 
 
 def tidy(folder: Path, manifest: Manifest) -> None:
     """Remove what no manifest refers to: leftovers of a kill, segments of earlier generations."""
-    known = {segment.name for segment in manifest.segments}
+    names = {segment.name for segment in manifest.segments}
     place = folder / SEGMENTS
     for path in place.iterdir() if place.is_dir() else ():
-        if path.name not in known:
+        if path.name not in names:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def language_warnings(encoder: Encoder, languages: Mapping[str, int]) -> tuple[str, ...]:
-    """What to say of documents in languages that the encoder was not trained on."""
+    """Warn of documents in languages that the encoder was not trained on."""
     if encoder.languages is None:
         return ()
-    foreign = Counter(
-        {
-            language: count
-            for language, count in languages.items()
-            if language != "?" and language not in encoder.languages
-        }
-    )
+    foreign = Counter(dict(languages))
+    for language in ("?", *encoder.languages):
+        del foreign[language]
     if not foreign:
         return ()
     listed = ", ".join(f"{count} in {language!r}" for language, count in foreign.most_common())
-    known = ", ".join(sorted(encoder.languages))
+    trained = ", ".join(sorted(encoder.languages))
     return (
-        f"the encoder {encoder.name} knows {known} only, but the index holds documents {listed}: "
+        f"the encoder {encoder.name} knows {trained} only, but the index holds documents {listed}: "
         "the lexical arm serves them, the dense one hardly does (--encoder names another)",
     )

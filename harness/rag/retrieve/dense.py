@@ -1,22 +1,24 @@
-"""Nearest vectors by inner product with FAISS (Douze et al. 2024), exact or approximate by size."""
+"""Nearest vectors by inner product with FAISS (Douze et al. 2024), exact or approximate by size.
+
+A scan of a flat index is bound by memory. Codes of one byte a number are a quarter of it, and how
+far their inner products can be off is known, so that the few best rows can be proved to be the
+best: an exact search in half the time.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from harness.core import BadInput, write_atomic
-from harness.rag.retrieve.coded import Coded
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from harness.core import write_atomic
+from harness.rag.packages import require
 
-    Vectors = NDArray[np.float32]
-    Rows = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
-
+Vectors = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 DenseKind = Literal["flat", "hnsw", "ivf-sq8", "ivf-rabitq"]
 
 FLAT_BELOW = 50_000
@@ -28,8 +30,12 @@ _LEAST_PROBES = 128
 _REFINED = {"ivf-sq8": 3, "ivf-rabitq": 30}  # candidates compared exactly for every result
 _FEW = 0.05  # below this share of allowed rows an exact search is faster and surer
 _BLOCK = 64  # queries that are refined together
-_CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
 _PER_CELL = 64  # training vectors of a cell
+_CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
+_LEVELS = 127
+_CODED_BLOCK = 8192  # rows that are coded together
+_CANDIDATES, _LEAST = 6, 96
+"""Candidates for every result, and at least: more would cost what the codes save."""
 
 
 def dense_kind(size: int) -> DenseKind:
@@ -57,6 +63,20 @@ def recipe(kind: DenseKind, size: int) -> str:
     }[kind]
 
 
+def load_faiss() -> Any:
+    """The module.
+
+    Raises:
+        BadInput: if it is not installed.
+    """
+    return require("faiss", "the vector index needs FAISS")
+
+
+def gpu_count() -> int:
+    """GPUs that this build of FAISS can use."""
+    return int(getattr(load_faiss(), "get_num_gpus", lambda: 0)())
+
+
 class DenseIndex:
     """Rows of a matrix of unit vectors, searched by inner product.
 
@@ -68,9 +88,15 @@ class DenseIndex:
         self._vectors = vectors
         self._index = index
         self._coded: Coded | None = None
-        self._asked = 0
+        self._single_queries = 0
         if kind == "flat" and len(vectors) and gpu_count():
-            self._index = on_gpu(_flat(vectors))
+            faiss = load_faiss()
+            flat = faiss.IndexFlatIP(vectors.shape[1])
+            flat.add(vectors)
+            try:
+                self._index = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, flat)
+            except RuntimeError:  # it does not fit; never run on a GPU yet
+                self._index = flat
 
     @classmethod
     def build(cls, vectors: Vectors, kind: DenseKind) -> DenseIndex:
@@ -84,8 +110,10 @@ class DenseIndex:
             return cls(vectors, kind)
         size, dimension = vectors.shape
         index = faiss.index_factory(dimension, recipe(kind, size), faiss.METRIC_INNER_PRODUCT)
-        if kind != "hnsw":
-            _train(index, vectors)
+        if kind != "hnsw":  # train on a fixed sample, spread evenly, enough for k-means
+            sample = min(size, _PER_CELL * faiss.extract_index_ivf(index).nlist)
+            rows = np.linspace(0, size - 1, sample).astype(np.int64)
+            index.train(np.ascontiguousarray(vectors[rows]))
         index.add(vectors)
         return cls(vectors, kind, index)
 
@@ -96,7 +124,7 @@ class DenseIndex:
 
     @classmethod
     def load(cls, path: Path, vectors: Vectors, kind: DenseKind) -> DenseIndex:
-        """Map what :meth:`save` wrote.
+        """Map the file that :meth:`save` wrote.
 
         Raises:
             OSError, RuntimeError: if the file is missing or damaged.
@@ -117,126 +145,115 @@ class DenseIndex:
             k: results a query.
             allowed: rows that may be found, shape (n,); default all.
         """
-        import numpy as np
-
         queries = np.ascontiguousarray(queries, dtype=np.float32)
+        size = len(self._vectors)
         if allowed is not None and allowed.all():
             allowed = None
-        if not len(self._vectors) or (allowed is not None and not allowed.any()):
+        if not size or (allowed is not None and not allowed.any()):
             shape = (len(queries), k)
             return np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64)
         if allowed is not None and (self.kind == "flat" or allowed.mean() < _FEW):
-            return _exact(self._vectors, np.flatnonzero(allowed), queries, k)
+            candidates = np.flatnonzero(allowed)
+            vectors = np.ascontiguousarray(self._vectors[candidates])
+            scores, places = load_faiss().knn(queries, vectors, min(k, len(candidates)), 0)
+            return _padded(scores, candidates[places], k)
         if self._index is None:
-            return _padded(*self._scanned(queries, min(k, len(self._vectors))), k)
-        wanted = min(k * _REFINED.get(self.kind, 1), len(self._vectors))
-        scores, rows = self._index.search(queries, wanted, params=self._parameters(wanted, allowed))
-        if self.kind in _REFINED:
-            return _refined(self._vectors, queries, rows, k)
+            return _padded(*self._scanned(queries, min(k, size)), k)
+        depth = min(k * _REFINED.get(self.kind, 1), size)
+        scores, rows = self._index.search(queries, depth, params=self._parameters(depth, allowed))
+        if self.kind in _REFINED:  # the best candidates by their exact inner products
+            scores = np.empty(rows.shape, dtype=np.float32)
+            for start in range(0, len(queries), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                scores[part] = np.einsum("qd,qmd->qm", queries[part], self._vectors[rows[part]])
+            scores[rows < 0] = -np.inf
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            scores, rows = np.take_along_axis(scores, order, 1), np.take_along_axis(rows, order, 1)
         return _padded(scores, rows, k)
 
     def _scanned(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Exact search. Codes are made for the second single query: one does not pay for them."""
         if len(queries) == 1 and len(self._vectors) >= _CODED_FROM:
-            self._asked += 1
-            if self._coded is None and self._asked > 1:
+            self._single_queries += 1
+            if self._coded is None and self._single_queries > 1:
                 self._coded = Coded(self._vectors)
-            found = self._coded.search(queries, k) if self._coded else None
-            if found is not None:
-                return found
+            proved = self._coded.search(queries, k) if self._coded else None
+            if proved is not None:
+                return proved
         return load_faiss().knn(queries, self._vectors, k, 0)
 
     def _parameters(self, k: int, allowed: Mask | None) -> Any:
         faiss = load_faiss()
         if self.kind == "flat":
             return None
-        chosen: dict[str, Any] = {}
+        selector: dict[str, Any] = {}
         if allowed is not None:
-            import numpy as np
-
-            chosen["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+            selector["sel"] = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
         if self.kind == "hnsw":
-            return faiss.SearchParametersHNSW(efSearch=max(_EF, 2 * k), **chosen)
+            return faiss.SearchParametersHNSW(efSearch=max(_EF, 2 * k), **selector)
         probes = max(_LEAST_PROBES, faiss.extract_index_ivf(self._index).nlist // _PROBED)
-        return faiss.SearchParametersIVF(nprobe=probes, **chosen)
+        return faiss.SearchParametersIVF(nprobe=probes, **selector)
 
 
-def gpu_count() -> int:
-    """GPUs that this build of FAISS can use."""
-    return int(getattr(load_faiss(), "get_num_gpus", lambda: 0)())
+class Coded:
+    """Eight-bit codes of a matrix, round(x / scale), with the largest norm and error of a row.
 
-
-def on_gpu(index: Any) -> Any:
-    """A copy on the first GPU, or the index itself where it does not fit; never run on one yet."""
-    faiss = load_faiss()
-    try:
-        return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, index)
-    except RuntimeError:
-        return index
-
-
-def load_faiss() -> Any:
-    """The module.
-
-    Raises:
-        BadInput: if it is not installed.
+    Args:
+        vectors: shape (n, dimension), kept as they are and read for the candidates.
     """
-    try:
-        return import_module("faiss")
-    except ImportError as error:
-        raise BadInput(
-            f"the vector index needs FAISS ({error}): pip install 'agent-skill-harness[rag]'"
-        ) from error
+
+    def __init__(self, vectors: Vectors) -> None:
+        faiss = load_faiss()
+        self._vectors = vectors
+        blocks = [
+            vectors[start : start + _CODED_BLOCK] for start in range(0, len(vectors), _CODED_BLOCK)
+        ]
+        self._scale = max(_scale(block) for block in blocks)
+        self._norm = max(float(np.linalg.norm(block, axis=1).max()) for block in blocks)
+        self._error = 0.0
+        kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
+        self._index = faiss.IndexScalarQuantizer(vectors.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
+        for block in blocks:
+            codes = np.rint(block / self._scale).astype(np.float32)
+            error = np.linalg.norm(block - codes * self._scale, axis=1).max()
+            self._error = max(self._error, float(error))
+            self._index.add(codes)
+
+    def search(self, query: Vectors, k: int) -> tuple[Vectors, Rows] | None:
+        """The `k` rows with the largest inner products, or None where that cannot be proved.
+
+        The query is coded, too (some processors multiply bytes only). With errors e, by Cauchy and
+        Schwarz, a row outside the candidates has at most the last candidate's product by codes
+        plus |coded query| · |e of a row| + |e of the query| · |row|.
+
+        Args:
+            query: shape (1, dimension).
+            k: rows, at most n.
+
+        Returns:
+            Inner products and rows, both of shape (1, k), best first.
+        """
+        count = min(len(self._vectors), max(_LEAST, _CANDIDATES * k))
+        scale = _scale(query)
+        codes = np.rint(query / scale).astype(np.float32)
+        products, rows = self._index.search(codes, count)
+        scores = self._vectors[rows[0]] @ query[0]
+        best = np.argsort(-scores, kind="stable")[:k]
+        error = np.linalg.norm(codes * scale) * self._error
+        error += np.linalg.norm(query - codes * scale) * self._norm
+        unseen = float(products[0, -1]) * self._scale * scale + float(error)
+        if count < len(self._vectors) and scores[best[-1]] <= unseen:
+            return None
+        return scores[best][None], rows[:, best]
 
 
-def _flat(vectors: Vectors) -> Any:
-    index = load_faiss().IndexFlatIP(vectors.shape[1])
-    index.add(vectors)
-    return index
-
-
-def _train(index: Any, vectors: Vectors) -> None:
-    """Train on a fixed sample, spread evenly: 64 vectors a cell are enough for k-means."""
-    import numpy as np
-
-    faiss = load_faiss()
-    lists = faiss.extract_index_ivf(index)
-    wanted = min(len(vectors), _PER_CELL * lists.nlist)
-    rows = np.linspace(0, len(vectors) - 1, wanted).astype(np.int64)
-    index.train(np.ascontiguousarray(vectors[rows]))
-
-
-def _exact(vectors: Vectors, rows: Rows, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
-    """Exact search among some rows, in blocks of queries."""
-    import numpy as np
-
-    known = np.ascontiguousarray(vectors[rows])
-    scores, places = load_faiss().knn(queries, known, min(k, len(rows)), 0)
-    return _padded(scores, rows[places], k)
-
-
-def _refined(vectors: Vectors, queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
-    """The best `k` of approximate candidates by their exact inner products."""
-    import numpy as np
-
-    scores = np.empty(rows.shape, dtype=np.float32)
-    for at in range(0, len(queries), _BLOCK):
-        part = slice(at, at + _BLOCK)
-        scores[part] = np.einsum("qd,qmd->qm", queries[part], vectors[rows[part]])
-    scores[rows < 0] = -np.inf
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    best = np.take_along_axis(scores, order, 1), np.take_along_axis(rows, order, 1)
-    return _padded(*best, k)
+def _scale(values: Vectors) -> float:
+    return float(np.abs(values).max()) / _LEVELS or 1.0
 
 
 def _padded(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
-    import numpy as np
-
     missing = k - scores.shape[1]
     if missing <= 0:
         return scores, rows
     pad = ((0, 0), (0, missing))
-    return (
-        np.pad(scores, pad, constant_values=-np.inf),
-        np.pad(rows, pad, constant_values=-1),
-    )
+    return np.pad(scores, pad, constant_values=-np.inf), np.pad(rows, pad, constant_values=-1)

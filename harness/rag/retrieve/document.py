@@ -1,17 +1,17 @@
-"""A parsed document: one text, and what stands at which of its characters."""
+"""A parsed document, and the spans of it that a search returns."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from harness.core import digest
 
-Metadata = Mapping[str, JsonValue]
+Arm = Literal["hybrid", "weighted", "dense", "lexical"]
 
 
 class Page(NamedTuple):
@@ -40,10 +40,6 @@ class Heading(NamedTuple):
     title: str
 
 
-def _no_metadata() -> dict[str, JsonValue]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Document:
     """One document; every offset counts characters of `text`.
@@ -52,7 +48,7 @@ class Document:
         id: its name in an index; parsing uses the path as it was given.
         text: the parsed text.
         source: where it came from, for citations: a path or URL.
-        pages: in order of `start`; none where the format has no pages.
+        pages: in order of `start`; empty where the format has no pages.
         headings: in order of `start`.
         metadata: facts to filter by (title, author, language, ...).
         warnings: what a reader should know (pages without text, a guessed encoding).
@@ -63,7 +59,7 @@ class Document:
     source: str = ""
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
-    metadata: Metadata = field(default_factory=_no_metadata)
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     warnings: tuple[str, ...] = ()
 
     @property
@@ -78,10 +74,9 @@ class Document:
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, the highest first."""
+        end = bisect_right(self.headings, offset, key=lambda heading: heading.start)
         path: list[Heading] = []
-        for heading in self.headings[
-            : bisect_right(self.headings, offset, key=lambda one: one.start)
-        ]:
+        for heading in self.headings[:end]:
             while path and path[-1].level >= heading.level:
                 path.pop()
             path.append(heading)
@@ -99,7 +94,7 @@ class Document:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], text: str = "") -> Document:
-        """What :meth:`to_row` gave, with its text where it is at hand."""
+        """The document that :meth:`to_row` described, with its text where it is at hand."""
         return cls(
             id=row["id"],
             text=text,
@@ -108,3 +103,70 @@ class Document:
             headings=tuple(Heading(*heading) for heading in row["headings"]),
             metadata=row["metadata"],
         )
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A span of a document that a search found, with what is needed to cite it.
+
+    Attributes:
+        doc: id of the document.
+        start: first character.
+        end: character after the last.
+        text: `document.text[start:end]`.
+        score: by which the hits are ordered; comparable within one search only.
+        source: path or URL of the document.
+        page: page on which it begins, where the format has pages.
+        headings: titles above it, the highest first.
+        scores: of each arm that found it, by name.
+        metadata: of the document.
+    """
+
+    doc: str
+    start: int
+    end: int
+    text: str
+    score: float
+    source: str = ""
+    page: int | None = None
+    headings: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(
+        cls,
+        document: Document,
+        span: tuple[int, int],
+        score: float,
+        scores: Mapping[str, float],
+    ) -> Hit:
+        """The hit of a span of a document."""
+        start, end = span
+        return cls(
+            doc=document.id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            score=score,
+            source=document.source,
+            page=document.page_at(start),
+            headings=document.headings_at(start),
+            scores=scores,
+            metadata=document.metadata,
+        )
+
+    @property
+    def id(self) -> str:
+        """Name of the span: `doc:start-end`."""
+        return f"{self.doc}:{self.start}-{self.end}"
+
+    @property
+    def citation(self) -> str:
+        """For people: `source, p. 3 [120:340]`; the offsets are characters of the parsed text."""
+        page = f", p. {self.page}" if self.page is not None else ""
+        return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
+
+    def to_row(self) -> dict[str, Any]:
+        """JSON form."""
+        return {"id": self.id, **asdict(self), "headings": list(self.headings)}

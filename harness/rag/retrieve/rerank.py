@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
-from harness.core import BadInput
+from harness.core import BadInput, Unreachable
 
 Scorer = Callable[[str, list[str]], list[float]]
+TIMEOUT_S = 60.0
 
 FORMS = """\
   <org>/<model> or ./<folder>       a cross-encoder of sentence-transformers
@@ -44,57 +47,77 @@ def open_reranker(spec: str) -> Reranker:
         BadInput: if there is none, or it cannot be loaded.
     """
     if spec.startswith(("http://", "https://")):
-        from harness.rag.retrieve.remote import rerank_by_url
-
-        url, _, model = spec.partition("#")
-        return Reranker(spec, lambda query, texts: rerank_by_url(url, model, query, texts))
+        return Reranker(spec, _endpoint(spec))
     if spec.startswith("late/"):
-        return Reranker(spec, _late(spec.removeprefix("late/")))
+        return Reranker(spec, _late_interaction(spec.removeprefix("late/")))
     if "/" in spec:
-        return Reranker(spec, _cross(spec))
+        return Reranker(spec, _cross_encoder(spec))
     raise BadInput(f"unknown reranker {spec!r}; expected one of\n{FORMS}")
 
 
-def _cross(name: str) -> Scorer:
-    from harness.rag.retrieve.hub import load_model
+def _cross_encoder(name: str) -> Scorer:
+    from harness.rag.retrieve.encoder import load_model
 
     model = load_model("CrossEncoder", name)
 
     def score(query: str, texts: list[str]) -> list[float]:
         pairs = [(query, text) for text in texts]
-        return [float(one) for one in model.predict(pairs, show_progress_bar=False)]
+        return [float(value) for value in model.predict(pairs, show_progress_bar=False)]
 
     return score
 
 
-def _late(name: str) -> Scorer:
+def _late_interaction(name: str) -> Scorer:
     """Sum over query tokens of the best inner product (Khattab & Zaharia 2020, MaxSim)."""
-    from harness.rag.retrieve.hub import load_model
+    from harness.rag.retrieve.encoder import bundled_model, load_model
 
-    model: Any = _untrained() if name == "local" else load_model("MultiVectorEncoder", name)
+    if name == "local":  # the default encoder without its pooling: each token's vector, normalised
+        package: Any = import_module("sentence_transformers")
+        modules: Any = import_module("sentence_transformers.multi_vector_encoder.modules")
+        normalize: Any = import_module("sentence_transformers.base.modules").Normalize
+        model = package.MultiVectorEncoder(
+            modules=[
+                package.SentenceTransformer(str(bundled_model()))[0],
+                modules.MultiVectorMask(),
+                normalize(module_input_name="token_embeddings"),
+            ]
+        )
+    else:
+        model = load_model("MultiVectorEncoder", name)
 
     def score(query: str, texts: list[str]) -> list[float]:
-        asked = model.encode_query([query], show_progress_bar=False)
-        known = model.encode_document(texts, show_progress_bar=False)
-        return [float(one) for one in model.similarity(asked, known)[0]]
+        query_vectors = model.encode_query([query], show_progress_bar=False)
+        text_vectors = model.encode_document(texts, show_progress_bar=False)
+        return [float(value) for value in model.similarity(query_vectors, text_vectors)[0]]
 
     return score
 
 
-def _untrained() -> Any:
-    """The default encoder without its pooling: each token's vector, scaled to length one."""
-    from importlib import import_module
+def _endpoint(spec: str) -> Scorer:
+    """Relevance by a `/rerank` endpoint (the form of Jina, Cohere and vLLM).
 
-    from harness.rag.retrieve.encoder import bundled_model
+    A key is sent only if `RERANK_API_KEY` is set: that of another endpoint is none of its business.
+    """
+    import httpx
 
-    package = import_module("sentence_transformers")
-    base = package.SentenceTransformer(str(bundled_model()))
-    modules = import_module("sentence_transformers.multi_vector_encoder.modules")
-    normalize = import_module("sentence_transformers.base.modules").Normalize
-    return package.MultiVectorEncoder(
-        modules=[
-            base[0],
-            modules.MultiVectorMask(),
-            normalize(module_input_name="token_embeddings"),
-        ]
-    )
+    url, _, model = spec.partition("#")
+
+    def score(query: str, texts: list[str]) -> list[float]:
+        key = os.environ.get("RERANK_API_KEY")
+        body = {"model": model, "query": query, "documents": texts, "top_n": len(texts)}
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        try:
+            reply = httpx.post(url, json=body, headers=headers, timeout=TIMEOUT_S)
+            reply.raise_for_status()
+            results = reply.json()["results"]
+            scores = {int(row["index"]): float(row["relevance_score"]) for row in results}
+            return [scores[number] for number in range(len(texts))]
+        except httpx.HTTPError as error:
+            raise Unreachable(f"the reranker at {url} does not answer: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unreachable(
+                f"the reranker at {url}: expected results with index and relevance_score "
+                f"({error!r})"
+            ) from error
+
+    return score

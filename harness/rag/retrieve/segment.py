@@ -9,23 +9,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from harness.core import BadInput
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.core import BadInput, digest_file
 from harness.rag.retrieve.chunk import Chunk, search_text
 from harness.rag.retrieve.dense import DenseIndex, dense_kind
 from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.language import COMPOUNDING
 from harness.rag.retrieve.lexical import LexicalIndex
-from harness.rag.retrieve.manifest import SegmentInfo, check_files, file_info
-from harness.rag.retrieve.tokens import terms
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-    Mask = NDArray[np.bool_]
+from harness.rag.retrieve.manifest import FileInfo, SegmentInfo, check_files
+from harness.rag.retrieve.text import COMPOUNDING, terms
 
 CHUNK_TERMS, PARENT_TERMS = "chunk-terms", "parent-terms"
 _DECODED = 64  # documents whose decoded text is kept
@@ -45,7 +40,9 @@ class Entry(NamedTuple):
     chunks: list[Chunk]
 
 
-def write_segment(folder: Path, entries: Sequence[Entry], vectors: Vectors) -> SegmentInfo:
+def write_segment(
+    folder: Path, entries: Sequence[Entry], vectors: NDArray[np.float32]
+) -> SegmentInfo:
     """Write a segment beside its place, through to the disk, then move it there.
 
     Args:
@@ -56,8 +53,6 @@ def write_segment(folder: Path, entries: Sequence[Entry], vectors: Vectors) -> S
     Raises:
         BadInput: if the disk is full or cannot be written.
     """
-    import numpy as np
-
     half = folder.with_name(f".{folder.name}.half")
     shutil.rmtree(half, ignore_errors=True)
     try:
@@ -68,43 +63,43 @@ def write_segment(folder: Path, entries: Sequence[Entry], vectors: Vectors) -> S
         DenseIndex.build(vectors, kind).save(half / "dense.faiss")
         _write_terms(half, entries)
         names = sorted(path.relative_to(half).as_posix() for path in half.rglob("*.*"))
-        files = {name: file_info(half / name) for name in names}
-        for path in (*(half / name for name in names), half / CHUNK_TERMS, half / PARENT_TERMS):
-            _through(path)
-        _through(half)
+        files = {
+            name: FileInfo(bytes=(half / name).stat().st_size, sha256=digest_file(half / name))
+            for name in names
+        }
+        for name in (*names, CHUNK_TERMS, PARENT_TERMS, ""):
+            _sync(half / name)
         half.rename(folder)
-        _through(folder.parent)
+        _sync(folder.parent)
     except OSError as error:
         raise BadInput(f"cannot write {str(folder)!r}: {error.strerror}") from error
     finally:
         shutil.rmtree(half, ignore_errors=True)
+    languages = Counter(str(entry.document.metadata.get("language", "?")) for entry in entries)
     return SegmentInfo(
         name=folder.name,
         documents=len(entries),
         chunks=len(vectors),
         dense=kind,
-        languages=dict(Counter(str(one.document.metadata.get("language", "?")) for one in entries)),
+        languages=dict(languages),
         files=files,
     )
 
 
 def _write_documents(folder: Path, entries: Sequence[Entry]) -> None:
     """Texts and rows one after another, and tables of where each begins."""
-    import numpy as np
-
     places: list[tuple[int, int, int, int, int]] = []
     chunks: list[tuple[int, int, int, int, int]] = []
-    text_at = row_at = 0
+    text_start = row_start = 0
     with (folder / "texts.bin").open("wb") as texts, (folder / "rows.jsonl").open("wb") as rows:
         for number, (document, fingerprint, cut) in enumerate(entries):
-            text = document.text.encode("utf-8", "surrogatepass")
             row = {**document.to_row(), "digest": fingerprint}
-            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-            texts.write(text)
-            rows.write(line)
-            places.append((text_at, text_at + len(text), row_at, row_at + len(line), len(chunks)))
-            text_at, row_at = text_at + len(text), row_at + len(line)
-            chunks.extend((number, a, b, c, d) for a, b, c, d in cut)
+            line = json.dumps(row, ensure_ascii=False) + "\n"
+            text_end = text_start + texts.write(document.text.encode("utf-8", "surrogatepass"))
+            row_end = row_start + rows.write(line.encode("utf-8", "surrogatepass"))
+            places.append((text_start, text_end, row_start, row_end, len(chunks)))
+            text_start, row_start = text_end, row_end
+            chunks.extend((number, *chunk) for chunk in cut)
     np.save(folder / "places.npy", np.array(places, dtype=np.int64).reshape(-1, 5))
     np.save(folder / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
 
@@ -117,19 +112,19 @@ def _write_terms(folder: Path, entries: Sequence[Entry]) -> None:
         compounds = document.metadata.get("language") in COMPOUNDING
         parents = dict.fromkeys((chunk.parent_start, chunk.parent_end) for chunk in chunks)
         spans = {CHUNK_TERMS: chunks, PARENT_TERMS: [Chunk(*span, *span) for span in parents]}
-        known: dict[tuple[int, int], list[str]] = {}
-        for name, found in spans.items():
-            for span in found:
-                tokens = known.get(span[:2]) or terms(search_text(document, span))
-                known[span[:2]] = tokens
-                texts[name].append(tokens)
+        tokens_of: dict[tuple[int, int], list[str]] = {}
+        for name, stretches in spans.items():
+            for chunk in stretches:
+                span = chunk[:2]
+                tokens_of[span] = tokens_of.get(span) or terms(search_text(document, chunk))
+                texts[name].append(tokens_of[span])
                 compounding[name].append(compounds)
-    for name, found in texts.items():
+    for name in texts:
         (folder / name).mkdir()
-        LexicalIndex.build(found, compounding[name]).save(folder / name)
+        LexicalIndex.build(texts[name], compounding[name]).save(folder / name)
 
 
-def _through(path: Path) -> None:
+def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -150,7 +145,7 @@ class Segment:
         self.info = info
         self.folder = folder
         try:
-            self.vectors: Vectors = _array(folder / "vectors.npy")
+            self.vectors: NDArray[np.float32] = _array(folder / "vectors.npy")
             self.chunks: NDArray[np.int64] = _array(folder / "chunks.npy")
             self._places: NDArray[np.int64] = _array(folder / "places.npy")
             self._texts = _mapped(folder / "texts.bin")
@@ -162,15 +157,14 @@ class Segment:
             raise BadInput(f"{str(folder)!r} is damaged: {error}") from error
         self.document = lru_cache(maxsize=_DECODED)(self._document)
 
-    def row(self, number: int) -> dict[str, Any]:
-        """What is stored of a document beside its text."""
-        _, _, start, end, _ = self._places[number].tolist()
+    def _row(self, number: int) -> dict[str, Any]:
+        start, end = self._places[number, 2:4].tolist()
         return json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
 
     def _document(self, number: int) -> Document:
         start, end = self._places[number, :2].tolist()
         text = self._texts[start:end].tobytes().decode("utf-8", "surrogatepass")
-        return Document.from_row(self.row(number), text)
+        return Document.from_row(self._row(number), text)
 
     def chunk(self, place: int) -> tuple[int, Chunk]:
         """(document, chunk) at a place among all chunks."""
@@ -179,26 +173,23 @@ class Segment:
 
     def chunks_of(self, number: int) -> range:
         """Places of the chunks of a document."""
-        start = int(self._places[number][4])
-        last = number + 1 == len(self._places)
-        return range(start, len(self.chunks) if last else int(self._places[number + 1][4]))
+        starts = self._places[number : number + 2, 4].tolist()
+        return range(starts[0], starts[1] if len(starts) == 2 else len(self.chunks))
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
         """For every chunk the place of its parent among all parents, shape (chunks,)."""
-        import numpy as np
-
         if not len(self.chunks):
             return np.zeros(0, dtype=np.int64)
-        begun = np.diff(self.chunks[:, [0, 3]], axis=0).any(axis=1)
-        return np.concatenate([[0], np.cumsum(begun)])
+        begins = np.diff(self.chunks[:, [0, 3]], axis=0).any(axis=1)
+        return np.concatenate([[0], np.cumsum(begins)])
 
     @cached_property
     def facts(self) -> list[dict[str, Any]]:
-        """Of every document its metadata, id, source and digest: what filters look at."""
-        rows = [self.row(number) for number in range(self.info.documents)]
-        kept = ("id", "source", "digest")
-        return [{**row["metadata"], **{key: row[key] for key in kept}} for row in rows]
+        """Of every document its metadata, id, source and digest: the fields of filters."""
+        rows = [self._row(number) for number in range(self.info.documents)]
+        fields = ("id", "source", "digest")
+        return [{**row["metadata"], **{field: row[field] for field in fields}} for row in rows]
 
     @cached_property
     def live(self) -> Mapping[str, int]:
@@ -213,16 +204,8 @@ class Segment:
         chunks = [self.chunk(place)[1] for place in self.chunks_of(number)]
         return Entry(self.document(number), self.facts[number]["digest"], chunks)
 
-    def mask(self, documents: Sequence[bool]) -> Mask:
-        """Which chunks belong to documents that are allowed, shape (chunks,)."""
-        import numpy as np
-
-        return np.asarray(documents, dtype=bool)[self.chunks[:, 0]]
-
 
 def _mapped(path: Path) -> Any:
-    import numpy as np
-
     if not path.stat().st_size:
         return np.zeros(0, dtype=np.uint8)
     return np.asarray(np.memmap(path, np.uint8, "r"))
@@ -230,6 +213,4 @@ def _mapped(path: Path) -> Any:
 
 def _array(path: Path) -> Any:
     """A mapped array, as a plain one: places of a `memmap` are slow to look up."""
-    import numpy as np
-
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from harness.rag.retrieve import Document
+from harness.rag.retrieve import Document, sentence_spans, words
+from harness.rag.tasks.reading import split_citations
 
 GAP = "\n[…]\n"
 """Stands between passages in a context."""
@@ -125,3 +128,73 @@ def _fitting(passage: Passage, budget: int, count: Count, *, from_end: bool) -> 
 
 def _covers(one: Passage, other: Passage) -> bool:
     return one.doc == other.doc and one.start <= other.start and other.end <= one.end
+
+
+PAGE = 6000
+"""Most characters of a page: about 1,500 tokens."""
+
+
+def pages_of(documents: Sequence[Document], size: int = PAGE) -> list[Passage]:
+    """All documents in order, cut at the last line end (else space) that fits a page.
+
+    Every character lies on exactly one page; a document without text has none.
+
+    Args:
+        documents: to read.
+        size: most characters of a page, 1 or more.
+    """
+    found: list[Passage] = []
+    for document in documents:
+        text, start = document.text, 0
+        while start < len(text):
+            end = _cut(text, start, size)
+            found.append(Passage(document.id, start, end, text[start:end], 0.0))
+            start = end
+    return found
+
+
+def _cut(text: str, start: int, size: int) -> int:
+    end = start + size
+    if end >= len(text):
+        return len(text)
+    for mark in ("\n", " "):
+        place = text.rfind(mark, start + size // 2, end)
+        if place >= 0:
+            return place + 1
+    return end
+
+
+LONGEST = 200_000
+"""Characters of all documents above which no citation is looked for."""
+
+
+def attribute(answer: str, question: str, documents: Sequence[Document]) -> str:
+    """The answer with a citation behind it; unchanged if it has one, or no sentence holds it.
+
+    A sentence must hold all words of the answer; among several, the one decides that shares the
+    rarest words with the question.
+
+    Args:
+        answer: what the model said.
+        question: what was asked.
+        documents: where the answer may stand.
+    """
+    plain, cited = split_citations(answer)
+    wanted = Counter(words(plain))
+    size = sum(len(document.text) for document in documents)
+    if cited or not wanted or size > LONGEST:
+        return answer
+    asked = set(words(question)) - set(wanted)
+    sentences = [
+        Passage(document.id, start, end, document.text[start:end], 0.0)
+        for document in documents
+        for start, end in sentence_spans(document.text, "en")
+    ]
+    counted = [(one, Counter(words(one.text))) for one in sentences]
+    holding = [(one, count) for one, count in counted if count >= wanted]
+    if not holding:
+        return answer
+    frequency = Counter(word for _, count in counted for word in set(count) & asked)
+    rarity = {word: math.log(1 + len(counted) / frequency[word]) for word in frequency}
+    best = max(holding, key=lambda pair: sum(rarity[word] for word in asked & set(pair[1])))
+    return f"{answer} {best[0].citation}"

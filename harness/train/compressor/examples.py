@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
-from harness.rag.retrieve.sentences import sentence_spans
+from harness.rag.retrieve import sentence_spans
 
 FILES = ("nq_oracle.jsonl", "qed.jsonl", "wice_dev.jsonl", "qmsum_val.jsonl")
 HELD_OUT_PERCENT = 25

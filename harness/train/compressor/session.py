@@ -1,4 +1,4 @@
-"""A whole training: manifest, loop, export, report; and putting better weights into place."""
+"""What a training run depends on."""
 
 from __future__ import annotations
 
@@ -9,15 +9,52 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Value, digest_file, write_atomic
+from harness.rag.compress.bm25 import LexicalCritic
 from harness.rag.compress.critics.fused import FUSION
-from harness.rag.compress.critics.lexical import LexicalCritic
 from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
 from harness.rag.compress.critics.token import TokenCritic
-from harness.rag.retrieve.encoder import bundled_model, open_encoder
+from harness.rag.retrieve import EncoderKind, bundled_model, open_encoder
 from harness.train.compressor.evaluation import Measured, held_questions, measure
 from harness.train.compressor.examples import FILES, read_examples
-from harness.train.compressor.joining import joined, read_facts
-from harness.train.compressor.options import TrainOptions
+from harness.train.compressor.fusion import joined, read_facts
+
+
+class TrainOptions(Value):
+    """Options of a run; the same options and data on one machine give the same weights.
+
+    Attributes:
+        data: folder with the training files.
+        out: folder for checkpoint, manifest, report and weights.
+        encoder: folder of a BERT encoder to begin with; default: the bundled all-MiniLM-L6-v2.
+        windows: to train on; the run ends with the first batch that reaches it.
+        batch_tokens: of an update, padding included.
+        rate: learning rate of the encoder behind the warm-up; constant, since the moving average
+            of the weights is what is used, at any checkpoint.
+        head_rate: the same for the heads.
+        warm_up: updates.
+        averaging: factor of the moving average.
+        frozen: lowest layers of the encoder that are not trained, and the embeddings with them.
+        seed: of windows, their order and the masking.
+        fused_with: kind of the encoder that the fusion is fitted with.
+        threads: of the CPU. More than one pays on idle cores only.
+        save_s: seconds between checkpoints.
+    """
+
+    data: Path
+    out: Path
+    encoder: Path | None = None
+    windows: int = 40_000
+    batch_tokens: int = 1600
+    rate: float = 1e-4
+    head_rate: float = 1e-3
+    warm_up: int = 60
+    averaging: float = 0.99
+    frozen: int = 3
+    seed: int = 7
+    fused_with: EncoderKind = "encoder"
+    threads: int = 1
+    save_s: float = 120.0
+
 
 MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
 
@@ -70,8 +107,8 @@ def train(
         BadInput: if data are missing or malformed, `out` holds a run and `resume` is not set, or
             the run there was begun with other options or data.
     """
-    from harness.train.compressor.export import export_onnx
     from harness.train.compressor.loop import fit
+    from harness.train.compressor.network import export_onnx
 
     manifest = manifest_of(options)
     _begin(options.out, manifest, resume=resume)

@@ -1,19 +1,95 @@
-"""Rules that keep what a sentence says, and rules that change it.
-
-A rule takes a sentence and the sentences of its document and of another one, and gives a changed
-sentence, or None where it does not apply. Both kinds are mixed on the same sentences, so that
-"was changed" tells nothing about "is supported".
-"""
+"""Words to put in the place of others: from WordNet's files, in the same inflection."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from harness.rag.check.verify.wordlists import FUNCTION_WORDS, MONTHS
-from harness.train.verifier.wordnet import Relation, Replacements
+from harness.rag.retrieve import sentence_spans
+from harness.train.verifier.features import Labelled, rows_of
+from harness.train.verifier.lexicon import read_senses, read_synsets
+
+Relation = Literal["same", "opposite", "sibling"]
+_ENDINGS = ("ing", "ed", "s")
+
+
+@dataclass(frozen=True)
+class Replacements:
+    """Words by relation: of the most frequent sense, but opposites of any frequent one."""
+
+    tables: dict[Relation, dict[str, list[str]]]
+
+    def pick(self, word: str, relation: Relation, draw: random.Random) -> str | None:
+        """Another word in the same inflection; None where there is none."""
+        for base, ending in _bases(word.lower()):
+            others = self.tables[relation].get(base)
+            if others:
+                found = _inflected(draw.choice(others), ending)
+                return found.capitalize() if word[0].isupper() else found
+        return None
+
+
+def read_replacements(folder: Path) -> Replacements:
+    """Replacements from WordNet's database files."""
+    synsets = read_synsets(folder)
+    first: dict[str, tuple[str, int]] = {}
+    tables: dict[Relation, dict[str, list[str]]] = {
+        "same": defaultdict(list), "opposite": defaultdict(list), "sibling": defaultdict(list)
+    }  # fmt: skip
+    children: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for one in synsets.values():
+        for symbol, target, _, _ in one.pointers:
+            if symbol == "@" and one.words[0].isalpha() and one.words[0].islower():
+                children[target].append(one.words[0])
+    for word, key in read_senses(folder):
+        own = synsets[key]
+        for symbol, target, left, right in own.pointers:
+            if symbol == "!" and left and own.words[left - 1] == word:
+                tables["opposite"][word].append(synsets[target].words[right - 1])
+        if word in first:
+            continue
+        first[word] = key
+        tables["same"][word] += [one for one in own.words if one != word and one.isalpha()]
+        for symbol, target, _, _ in own.pointers:
+            if symbol == "@" and len(children[target]) < 40:
+                tables["sibling"][word] += [one for one in children[target] if one not in own.words]
+    return Replacements(tables)
+
+
+def _bases(word: str) -> list[tuple[str, str]]:
+    found = [(word, "")]
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            cut = word.removesuffix(ending)
+            found += [(cut, ending), (cut + "e", ending)]
+            if cut[-1] == cut[-2]:
+                found.append((cut[:-1], ending))
+            if cut.endswith("i"):
+                found.append((cut[:-1] + "y", ending))
+            if ending == "s" and cut.endswith("e"):
+                found.append((cut[:-1], ending))
+    return found
+
+
+def _inflected(word: str, ending: str) -> str:
+    if not ending:
+        return word
+    if ending == "s":
+        if word.endswith("y") and word[-2:-1] not in "aeiou":
+            return word[:-1] + "ies"
+        return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
+    if word.endswith("e"):
+        return word[:-1] + ending
+    if ending == "ed" and word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ied"
+    return word + ending
+
 
 _NAME = re.compile(r"\b[A-Z][\w'-]+(?:\s+(?:of\s+|the\s+)?[A-Z][\w'-]+)*")
 _NUMBER = re.compile(r"\b\d[\d,]*(?:\.\d+)?\b")
@@ -185,3 +261,49 @@ CHANGING: tuple[tuple[str, Rule], ...] = (
     ("addition", add_unsupported),
     ("splice", splice),
 )
+
+
+TEXTS = ("nq_oracle", "qed")
+_WORDS = range(8, 40)
+
+
+def generated(
+    folder: Path, words: Replacements, documents: int, per_document: int, seed: int
+) -> Iterator[Labelled]:
+    """Claims about the texts; half of them changed by a rule that changes what is said.
+
+    Args:
+        folder: `compression/train`.
+        words: replacements.
+        documents: how many texts.
+        per_document: claims on each, an even number.
+        seed: of every choice.
+    """
+    draw = random.Random(seed)
+    texts = sorted({row["context"] for name in TEXTS for row in rows_of(folder / f"{name}.jsonl")})
+    draw.shuffle(texts)
+    split = [[text[a:b] for a, b in sentence_spans(text)] for text in texts[: documents + 1]]
+    for at, (text, sentences) in enumerate(zip(texts[:documents], split[:documents], strict=True)):
+        usable = [one for one in sentences if len(one.split()) in _WORDS]
+        if not usable:
+            continue
+        context = Context(sentences, split[at + 1], words, draw)
+        for number in range(per_document):
+            claim = _claim(draw.choice(usable), context, changing=number % 2 == 1)
+            if claim:
+                yield Labelled("generated", claim[1], text, claim[0] == "", ())
+
+
+def _claim(sentence: str, context: Context, *, changing: bool) -> tuple[str, str] | None:
+    """The rule that changed what is said ("" for none), and the claim."""
+    text = sentence
+    for _ in range(context.draw.choice([0, 1, 1, 2])):
+        _, rule = context.draw.choice(KEEPING)
+        text = rule(text, context) or text
+    if not changing:
+        return "", text
+    for name, rule in context.draw.sample(CHANGING, len(CHANGING)):
+        found = rule(text, context)
+        if found and found != text:
+            return name, found
+    return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.rag.check.verify.model import Classifier
 from harness.stats import auc, balanced_accuracy
-from harness.train.verifier.featured import Featured
+from harness.train.verifier.features import Featured
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.rag.check.verify.model import WEIGHTS, Classifier, packaged_classifier
 from harness.stats import auc
-from harness.train.verifier.featured import Featured, code_digest, featured
+from harness.train.verifier.corruptions import TEXTS, generated, read_replacements
+from harness.train.verifier.features import Featured, code_digest, evaluation_sets, featured
 from harness.train.verifier.fit import (
     Rows,
     as_classifier,
@@ -22,9 +23,6 @@ from harness.train.verifier.fit import (
     fit,
     joined,
 )
-from harness.train.verifier.generated import TEXTS, generated
-from harness.train.verifier.sets import evaluation_sets
-from harness.train.verifier.wordnet import read_replacements
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.core import BadInput, Score, Task, failed
-from harness.rag.tasks.reading.choice import judge_choice
-from harness.rag.tasks.reading.squad import best_overlap, exact_match
+from harness.rag.tasks.reading import best_overlap, exact_match, judge_choice
 from harness.tasks.answers import accepted_answers
 from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
 from harness.vision.tasks.anls import THRESHOLD, anls

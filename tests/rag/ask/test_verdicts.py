@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.rag.ask.verdicts import cited_verdict, verdict_of
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 PUMP = Document("pump.md", "The pump was replaced in 2019. It moves 320 litres per minute.")
 SEAL = Document("seal.md", "The seal was replaced in 2021.")

@@ -14,7 +14,7 @@ from harness.core import BadInput
 from harness.rag.check import Outcome, Report, Verdict, as_junit, as_text, check_batch, read_batch
 from harness.rag.check.output import highlighted, write_html
 from harness.rag.check.pytest_plugin import grounded
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 NOTES = Document(
     "notes",

@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 
 from harness.core import BadInput
 from harness.rag.check.node import check_node, outcome
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from tests.models.http_server import serve
 from tests.rag.check.pump import NOTES, WRONG, quoting
 

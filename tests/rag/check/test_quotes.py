@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.rag.check.quotes import is_verbatim, locate, verbatim_only
 from harness.rag.check.types import Evidence, Finding, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 TEXT = "First line.\nThe pump \u201cAlpha\u201d was\nreplaced in 2019."
 DOCUMENTS = [Document("other", "Nothing here."), Document("doc", TEXT)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from harness.rag.compress import compress
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 
 def test_an_array_of_120_with_its_total_says_what_is_left() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
+from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.cprs import OUTSIDE, CprsCritic
-from harness.rag.compress.types import Query, Unit
 
 pytestmark = pytest.mark.slow  # imports transformers
 LAYERS, CAUSAL = 4, 2

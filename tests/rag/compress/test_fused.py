@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.core import BadInput
+from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.features import NAMES, Scores, blocks_of, features
 from harness.rag.compress.critics.fused import FUSION, READS, FusedCritic, worth_reading
-from harness.rag.compress.types import Query, Unit
+from harness.train.compressor.evaluation import FEW, asked_of, units_of
 from harness.train.compressor.examples import Example, Passage
 from harness.train.compressor.fusion import Case, coefficients, fit, recall_at
-from harness.train.compressor.questions import FEW, asked_of, units_of
 
 PAGES = (
     ("The harbour opened in 1911.", "It has two piers.", "Ferries leave every hour."),

@@ -10,11 +10,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.core import BadInput
-from harness.rag.compress import Compressed, Style, compress, open_tokenizer, segment
+from harness.rag.compress import Choice, Compressed, Style, compress, open_tokenizer, segment
 from harness.rag.compress.markers import visible
-from harness.rag.compress.segment import Choice
-from harness.rag.compress.segment.atoms import atoms
-from harness.rag.retrieve.document import Document
+from harness.rag.compress.prose import atoms
+from harness.rag.retrieve import Document
 
 _MIXED = (
     "the pump cooled 5 mg 3.14 12.5 % not effective X_17 SARS-CoV-2 $3.5 million never failed Oslo "

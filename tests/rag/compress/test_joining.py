@@ -10,9 +10,17 @@ import pytest
 
 from harness.core import BadInput
 from harness.rag.compress.critics.features import NAMES
-from harness.rag.retrieve.encoder import open_encoder
-from harness.train.compressor.fusion import TALK, Case
-from harness.train.compressor.joining import REFUSED, START, WITH, WITHOUT, joined, joined_by
+from harness.rag.retrieve import open_encoder
+from harness.train.compressor.fusion import (
+    REFUSED,
+    START,
+    TALK,
+    WITH,
+    WITHOUT,
+    Case,
+    joined,
+    joined_by,
+)
 from tests.rag.compress.test_fused import example
 
 PRIOR = [float(name in ("embedding", "talk: embedding")) for name in NAMES]

@@ -12,15 +12,12 @@ import pytest
 import harness.rag.compress
 from harness.core import BadInput
 from harness.models import open_model
-from harness.rag.compress import Query, Unit, compress, open_critic
-from harness.rag.compress.coverage import asks_for_whole
+from harness.rag.compress import Query, TextSource, Unit, compress, open_critic, open_tokenizer
 from harness.rag.compress.critics.llm import ModelCritic, read_needed
 from harness.rag.compress.pool import dense_pool
 from harness.rag.compress.prefilter import ROOM, Meaning, by_meaning, passing
-from harness.rag.compress.sources import TextSource
-from harness.rag.compress.tokens import open_tokenizer
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.tokens import words
+from harness.rag.compress.ranking import asks_for_whole
+from harness.rag.retrieve import Document, words
 from tests.models.http_server import Answer, completion, serve
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from harness.core import digest_file
+from harness.rag.compress import Unit
 from harness.rag.compress.critics.features import NAMES, Scores, features
 from harness.rag.compress.critics.token import WEIGHTS
-from harness.rag.compress.types import Unit
 
 
 def facts(name: str) -> Any:

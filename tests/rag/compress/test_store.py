@@ -15,7 +15,7 @@ from harness.core import BadInput
 from harness.rag.compress import Store, compress, expand
 from harness.rag.compress.markers import EXPANDABLE
 from harness.rag.compress.store import BLOCK, part_id, text_digest
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 TEXT = " ".join(f"Sentence number {number} is about thing {number}." for number in range(200))
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
+from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import OVERLAP, TOKENS, TokenCritic, windows_of
-from harness.rag.compress.types import Query, Unit
 from tests.rag.compress.training_data import TOWNS, tiny_encoder
 
 pytest.importorskip("torch")
@@ -23,7 +23,7 @@ QUERY = Query("", "When was Arbor founded?")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights of an untrained critic on a tiny random encoder, in 8 bits and in full."""
-    from harness.train.compressor.export import export_onnx
+    from harness.train.compressor.network import export_onnx
 
     root = tmp_path_factory.mktemp("critic")
     tiny_encoder(root / "encoder")

@@ -12,12 +12,10 @@ import pytest
 
 from harness.core import BadInput, digest_file
 from harness.train.compressor import Report, TrainOptions, install, train
-from harness.train.compressor.cloze import cloze
 from harness.train.compressor.evaluation import held_questions, kept_within
 from harness.train.compressor.examples import Example, Passage, read_examples
-from harness.train.compressor.generated import MAKERS
-from harness.train.compressor.labelled import labelled, mixture
-from harness.train.compressor.losses import token_targets
+from harness.train.compressor.loop import token_targets
+from harness.train.compressor.mixture import MAKERS, cloze, labelled, mixture
 from harness.train.compressor.network import focal_loss, new_critic
 from harness.train.compressor.windows import Window, WindowMaker, batches
 from tests.rag.compress.training_data import tiny_data, tiny_encoder

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from harness.rag.retrieve.encoder import bundled_model
+from harness.rag.retrieve import bundled_model
 
 TOWNS = (
     "Arbor", "Belmar", "Corvin", "Delton", "Esker", "Farrow", "Gilden", "Harrow", "Ivery", "Jasper",

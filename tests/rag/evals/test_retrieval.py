@@ -11,16 +11,16 @@ import pytest
 
 from harness.core import BadInput
 from harness.models import open_model
-from harness.rag.evals.retrieval import (
+from harness.rag.evals.ablation import (
     Case,
     ablate,
     index_arms,
     load_retriever,
     read_cases,
 )
-from harness.rag.evals.retrieval_answers import answer_arms, prompt_of, score
-from harness.rag.evals.retrieval_metrics import Gold, measure
-from harness.rag.evals.retrieval_questions import KEYWORDS, check_draft, draft_keywords
+from harness.rag.evals.answers import answer_arms, prompt_of, score
+from harness.rag.evals.metrics import Gold, measure
+from harness.rag.evals.questions import KEYWORDS, check_draft, draft_keywords
 from harness.rag.retrieve import Chunking, Document, Hit, LocalIndex, create_index, open_encoder
 
 TEXTS = {

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.rag.retrieve import Chunking, Document, LocalIndex, create_index, open_encoder
-from harness.rag.retrieve.document import Heading
+from harness.rag.retrieve import Chunking, Document, Heading, LocalIndex, create_index, open_encoder
 
 TOPICS = {
     "tides": "The moon pulls the ocean. High tide comes twice a day at most coasts. "

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.rag.retrieve.coded import Coded
-from harness.rag.retrieve.dense import DenseIndex
+from harness.rag.retrieve.dense import Coded, DenseIndex
 
 Vectors = NDArray[np.float32]
 

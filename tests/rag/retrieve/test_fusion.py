@@ -6,8 +6,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.rag.retrieve import Condition, parse_condition
-from harness.rag.retrieve.filters import all_hold
-from harness.rag.retrieve.fusion import reciprocal_rank, weighted
+from harness.rag.retrieve.search import all_hold, reciprocal_rank, weighted
 
 DENSE = [("a", 0.9), ("b", 0.8), ("c", 0.1)]
 LEXICAL = [("c", 12.0), ("b", 11.0), ("d", 2.0)]

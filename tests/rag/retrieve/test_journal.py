@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from harness.core import BadInput
-from harness.rag.retrieve import Document, Encoder, create_index, open_encoder, open_index
-from harness.rag.retrieve.document import Page
-from harness.rag.retrieve.journal import VectorJournal
+from harness.rag.retrieve import Document, Encoder, Page, create_index, open_encoder, open_index
+from harness.rag.retrieve.change import VectorJournal
 from tests.rag.retrieve.conftest import SMALL
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import sys
 from pathlib import Path
 from harness.rag.retrieve import Document, create_index
 from tests.rag.retrieve.test_kill import encoder
-from harness.rag.retrieve.chunk import Chunking
+from harness.rag.retrieve import Chunking
 
 folder, rounds = Path(sys.argv[1]), int(sys.argv[2])
 index = create_index(folder, encoder(), Chunking(size=20, overlap=0, parent=60))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.rag.retrieve.encoder import bundled_model
+from harness.rag.retrieve import bundled_model
 from harness.rag.retrieve.minilm import load_minilm, read_safetensors
 
 TEXTS = [

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from harness.core import BadInput, Unreachable
-from harness.rag.retrieve import open_encoder, open_reranker
-from harness.rag.retrieve.encoder import bundled_model
+from harness.rag.retrieve import bundled_model, open_encoder, open_reranker
 
 LEXICAL = open_encoder("lexical")
 

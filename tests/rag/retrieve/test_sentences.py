@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rag.retrieve.sentences import LONGEST, sentence_spans
+from harness.rag.retrieve.text import LONGEST, sentence_spans
 
 PIECES = st.sampled_from(
     [

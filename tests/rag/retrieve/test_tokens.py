@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.rag.retrieve import identify_language
-from harness.rag.retrieve.tokens import compound_parts, words
+from harness.rag.retrieve.text import compound_parts, words
 
 
 @pytest.mark.parametrize(

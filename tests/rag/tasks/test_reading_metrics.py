@@ -10,21 +10,20 @@ from harness.core.jsonl import read_rows
 from harness.corpora.reading import Evidence
 from harness.rag.tasks.reading import (
     best_overlap,
+    chosen_letter,
+    chosen_letters,
     cited_support,
     exact_match,
     joint,
+    match_all,
+    match_classes,
+    match_numbers,
+    match_part,
     official_normal,
     overlap,
     rouge,
     split_citations,
     support,
-)
-from harness.rag.tasks.reading.choice import chosen_letter, chosen_letters
-from harness.rag.tasks.reading.matching import (
-    match_all,
-    match_classes,
-    match_numbers,
-    match_part,
     yes_or_no,
 )
 

@@ -11,8 +11,7 @@ from harness.corpora.reading import Reading
 from harness.rag.compress import open_tokenizer
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ARMS, ContextArm, ContextStage
-from harness.rag.tools.pages import pages_of
-from harness.rag.tools.passages import Passage, merged, packed, truncated, within
+from harness.rag.tools.passages import Passage, merged, packed, pages_of, truncated, within
 from lab.corpora.dossier import dossier_readings
 
 

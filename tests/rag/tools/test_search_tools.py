@@ -12,8 +12,8 @@ import pytest
 
 from harness.core import BadInput
 from harness.rag.retrieve import Document
-from harness.rag.tools.attribution import attribute
 from harness.rag.tools.documents import read_documents
+from harness.rag.tools.passages import attribute
 from harness.tools import Bench, ToolArgumentError, get_tools
 from lab.corpora.institute import institute_readings
 

@@ -14,7 +14,7 @@ from harness.rag.check.numbers import Agreement, agreement, read
 from harness.rag.check.numbers.context import coverage, words
 from harness.rag.check.quotes import locate
 from harness.rag.check.types import Claim, Evidence, Finding, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 _STATEMENTS = ("relation", "comparison", "negation", "existence", "list")
 _WORD = re.compile(r"\w+")

@@ -13,7 +13,7 @@ from harness.core.prompts import render
 from harness.models.types import Message, Model, Reply, Sampling
 from harness.rag.check.blind.formats import answers_format
 from harness.rag.check.blind.vault import Vault
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 WINDOW = 24_000
 """Characters of documents in one request, about 6,000 tokens."""

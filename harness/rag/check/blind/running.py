@@ -15,7 +15,7 @@ from harness.rag.check.blind.session import MarchContext, march
 from harness.rag.check.blind.settings import DEFAULTS, CheckSettings
 from harness.rag.check.checking import Documents, read_documents
 from harness.rag.check.types import Report
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 LOCAL_REPLY = 768
 """Tokens of one reply of an embedded model."""

@@ -19,7 +19,7 @@ from harness.rag.check.checking import report as make_report
 from harness.rag.check.numbers.judging import judge as judge_value
 from harness.rag.check.numbers.sources import open_sources
 from harness.rag.check.types import Claim, Finding, PolicyName, Report, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 SURE = 0.8
 """Confidence from which the numeric engine decides alone, where engine and models are mixed."""

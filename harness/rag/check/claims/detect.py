@@ -14,7 +14,7 @@ from harness.rag.check.claims.names import names
 from harness.rag.check.numbers import Period, read
 from harness.rag.check.numbers.context import words
 from harness.rag.check.types import Claim, ClaimType
-from harness.rag.retrieve.sentences import sentence_spans
+from harness.rag.retrieve import sentence_spans
 
 NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|fail(?:s|ed)? to"

@@ -10,8 +10,7 @@ from harness.rag.check.numbers.context import words
 from harness.rag.check.numbers.reading import read
 from harness.rag.check.numbers.tables import Cell, cells, table_spans
 from harness.rag.check.numbers.types import Mention, Period, Quantity
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.sentences import sentence_spans
+from harness.rag.retrieve import Document, sentence_spans
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from harness.rag.check.repairs.spans import Fault, faults_of
 from harness.rag.check.repairs.splicing import Change, Draft
 from harness.rag.check.repairs.types import Repair
 from harness.rag.check.types import Outcome, Report
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 ROUNDS = 2
 """Rewritings of one answer."""

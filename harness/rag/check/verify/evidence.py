@@ -15,7 +15,7 @@ from harness.rag.check.verify.lexicon import hypernyms, synonyms
 from harness.rag.check.verify.reading import Reading, pairs, read
 from harness.rag.check.verify.states import States, encode_states
 from harness.rag.check.verify.values import Sizes, sizes
-from harness.rag.retrieve.sentences import sentence_spans
+from harness.rag.retrieve import sentence_spans
 
 if TYPE_CHECKING:
     import numpy as np

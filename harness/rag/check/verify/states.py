@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.rag.retrieve.encoder import bundled_model, is_short
-from harness.rag.retrieve.hub import load_model
-from harness.rag.retrieve.minilm import load_minilm
+from harness.rag.retrieve import bundled_model, is_short, load_minilm, load_model
 
 if TYPE_CHECKING:
     import numpy as np

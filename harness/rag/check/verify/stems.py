@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from harness.rag.retrieve.tokens import terms
+from harness.rag.retrieve import terms
 
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+(?:[.,:/]\d+)*|[%$\u20ac\u00a3]")
 """A word, a number with its separators, or a sign that gives a number its meaning."""

@@ -13,7 +13,7 @@ from harness.rag.check.verify.features import features
 from harness.rag.check.verify.model import Classifier, packaged_classifier, pooled
 from harness.rag.check.verify.reading import read
 from harness.rag.check.verify.states import States, encode_states
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 BY_RULES = ("number", "cell", "derived", "date", "entity")
 """Types of claims that span a value or a name alone: the rules look it up."""

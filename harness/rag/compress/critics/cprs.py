@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
+from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.types import Query, Unit
-from harness.rag.compress.windows import merged, unit_windows
+from harness.rag.packages import require
 
 CAUSAL_LAYERS = 21
 WINDOW, OVERLAP = 8192, 512
@@ -73,8 +74,10 @@ class CprsCritic:
         if room < self._window // 2:
             raise BadInput(f"instruction and query hold {len(prompt)} tokens of {self._window}")
         pieces = [self._ids(f"{unit.text}\n")[:room] for unit in units]
-        windows = unit_windows([len(one) for one in pieces], room, min(self._overlap, room // 4))
-        scored = [self._window_scores(prompt, [pieces[at] for at in one]) for one in windows]
+        windows = unit_windows([len(ids) for ids in pieces], room, min(self._overlap, room // 4))
+        scored = [
+            self._window_scores(prompt, [pieces[place] for place in window]) for window in windows
+        ]
         return merged(windows, scored, len(units))
 
     def _ids(self, text: str) -> list[int]:
@@ -92,16 +95,11 @@ class CprsCritic:
                 attention_mask={"full_attention": later, _BOTH_WAYS: free},
                 use_cache=False,
             ).last_hidden_state[0, len(prompt) :]
-            logits = torch.nn.functional.linear(
-                states, self._head["weight"].to(kind), _as(kind, self._head.get("bias"))
-            )
+            head = {name: tensor.to(kind) for name, tensor in self._head.items()}
+            logits = torch.nn.functional.linear(states, head["weight"], head.get("bias"))
             keep = 1 - logits.float().softmax(-1)[:, OUTSIDE]
         parts = keep.split([len(piece) for piece in pieces])
         return [float(part.max()) if len(part) else 0.0 for part in parts]
-
-
-def _as(kind: Any, tensor: Any) -> Any:
-    return None if tensor is None else tensor.to(kind)
 
 
 def _head(folder: Path) -> dict[str, Any]:
@@ -114,16 +112,13 @@ def _head(folder: Path) -> dict[str, Any]:
         places: dict[str, str] = json.loads(index.read_text("utf-8"))["weight_map"]
         names = sorted({file for key, file in places.items() if key.startswith("cls_head.")})
         shards = [folder / name for name in names]
-    found: dict[str, Any] = {}
-    try:
-        opened: Any = import_module("safetensors").safe_open
-    except ImportError as error:
-        raise BadInput(f"the CPRS weights need torch and transformers ({error})") from error
+    head: dict[str, Any] = {}
+    safetensors = require("safetensors", "the CPRS weights need torch and transformers")
     for shard in shards:
-        with opened(str(shard), framework="pt") as tensors:
+        with safetensors.safe_open(str(shard), framework="pt") as tensors:
             for key in tensors.keys():  # noqa: SIM118  # no mapping: it cannot be iterated
                 if key.startswith("cls_head."):
-                    found[key.removeprefix("cls_head.")] = tensors.get_tensor(key)
-    if "weight" not in found or found["weight"].shape[0] != 4:
+                    head[key.removeprefix("cls_head.")] = tensors.get_tensor(key)
+    if "weight" not in head or head["weight"].shape[0] != 4:
         raise BadInput(f"{str(folder)!r}: expected a head 'cls_head' of the 4 classes B, I, O, E")
-    return found
+    return head

@@ -1,4 +1,4 @@
-"""What the learned fusion knows of a unit: scores, those around it, its place, its kind."""
+"""Features of a unit for the learned fusion: scores, those around it, its place, its kind."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.rag.compress.bm25 import bm25, query_terms
 from harness.rag.compress.types import Unit
-from harness.rag.retrieve.tokens import words
+from harness.rag.retrieve import words
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
-    Matrix = NDArray[np.float64]
-    Vectors = NDArray[np.float32]
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Vectors = NDArray[np.float32]
 
 BLOCK_UNITS = 12
 """Units of a block at most, where no blank line ends it."""
 SATURATED = 4.0
-"""Deviations from which the square of the agreement grows no more. What is fitted on some hundred
-units would else speak against a needle, which among thousands of like sentences is 70 out."""
+"""Deviations from which the square of the agreement grows no more. A fit on some hundred units
+would else speak against a needle, which among thousands of like sentences is 70 out."""
 STEM = 5
 """Letters that words of one family share."""
 LONG_QUESTION = 10
@@ -73,7 +71,7 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True)
 class Scores:
-    """What the critics say of the units of one call.
+    """Scores of the critics for the units of one call.
 
     Attributes:
         critic: logits of the token critic, shape (units,); None where it did not run.
@@ -92,24 +90,32 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     Scores are standardised over the call: a fusion that learned on web pages must not depend on
     the scale that BM25 has on meetings. Neighbours and blocks lie within one document.
     """
-    import numpy as np
-
-    blocks, documents = blocks_of(units), _numbered([unit.doc for unit in units])
+    blocks = blocks_of(units)
+    documents = np.unique([unit.doc for unit in units], return_inverse=True)[1]
     tokens = [words(f"{unit.heading} {unit.text}") for unit in units]
-    joined = _joined(tokens, blocks)
+    joined: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
+    for unit_tokens, block in zip(tokens, blocks.tolist(), strict=True):
+        joined[block].extend(unit_tokens)
     terms = query_terms(query)
     raw = scores.critic if scores.critic is not None else np.zeros(len(units))
     cosine = (scores.vectors @ scores.query).astype(np.float64)
-    three = [standard(one) for one in (raw, cosine, np.asarray(bm25(terms, tokens)))]
-    wide = [_around(one, documents, WIDE) for one in three]
-    stems = [_stems(one) for one in tokens]
-    asked = [term for term in terms if term not in _ASKING]
+    three = [standard(values) for values in (raw, cosine, np.asarray(bm25(terms, tokens)))]
+    wide = [_around(values, documents, WIDE) for values in three]
+    stems = [_stems(unit_tokens) for unit_tokens in tokens]
+    # Of each unit and the one behind it: what is said of a thing follows its name.
+    stems_with_next = [
+        [*own, *following] if same else own
+        for own, following, same in zip(
+            stems, [*stems[1:], []], [*(documents[1:] == documents[:-1]), False], strict=True
+        )
+    ]
+    content = [term for term in terms if term not in _ASKING]
     agreement = np.minimum(three[1], three[2])
     plain = [
         *three,
-        *(_around(one, documents, NEAR) for one in three),
+        *(_around(values, documents, NEAR) for values in three),
         *wide,
-        *(_highest(one, blocks) for one in three),
+        *(_highest(values, blocks) for values in three),
         raw,
         cosine,
         standard(_block_cosine(scores, blocks)),
@@ -120,70 +126,61 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         agreement,
         _answer_type(query, units),
         standard(np.log1p([len(unit.text) for unit in units])),
-        three[2] * min(1.0, len(asked) / LONG_QUESTION),
+        three[2] * min(1.0, len(content) / LONG_QUESTION),
         np.sign(agreement) * np.minimum(np.abs(agreement), SATURATED) ** 2,
-        _coverage(dict.fromkeys(_stems(asked), 1.0), _with_next(stems, documents)),
+        _coverage(dict.fromkeys(_stems(content), 1.0), stems_with_next),
     ]
     gated = [np.zeros(len(units))] * len(_GATED)
     if is_talk(units):
         # A turn alone says little: in a talk nothing but these counts.
         plain = [np.zeros(len(units))] * len(_PLAIN)
-        averages = [_around(one, documents, r) for r in (FAR, FARTHER, FARTHEST) for one in three]
+        averages = [
+            _around(values, documents, radius)
+            for radius in (FAR, FARTHER, FARTHEST)
+            for values in three
+        ]
         single = [*three, *wide, *averages, *_stretch(terms, tokens, scores, documents)]
-        gated = [_around(one, documents, STRETCH, itself=True) for one in single]
+        gated = [_around(values, documents, STRETCH, itself=True) for values in single]
     return np.stack([*plain, *gated], axis=1)
 
 
 def blocks_of(units: Sequence[Unit]) -> NDArray[np.intp]:
     """Number of the paragraph of each unit: a blank line or another document begins a new one."""
-    import numpy as np
-
     numbers, size = list[int](), 0
-    for at, unit in enumerate(units):
-        last = units[at - 1] if at else None
+    last: Unit | None = None
+    for unit in units:
         apart = last is None or last.doc != unit.doc or unit.start - last.end > 1
         size = 1 if apart or size == BLOCK_UNITS else size + 1
         numbers.append((numbers[-1] if numbers else -1) + (size == 1))
+        last = unit
     return np.asarray(numbers)
 
 
 def standard(values: Vector) -> Vector:
     """Mean 0 and deviation 1; all zero where the values do not differ."""
-    import numpy as np
-
     spread = float(values.std())
     return (values - values.mean()) / spread if spread > 1e-9 else np.zeros_like(values)
-
-
-def _numbered(names: Sequence[str]) -> NDArray[np.intp]:
-    import numpy as np
-
-    return np.unique(names, return_inverse=True)[1]
 
 
 def _around(
     values: Vector, documents: NDArray[np.intp], radius: int, *, itself: bool = False
 ) -> Vector:
     """Mean over `radius` neighbours on each side in the same document, with or without itself."""
-    import numpy as np
-
     total = values.copy() if itself else np.zeros_like(values)
     count = np.full_like(values, float(itself))
     for shift in (*range(-radius, 0), *range(1, radius + 1)):
         if abs(shift) >= len(values):
             continue
-        here = slice(max(0, -shift), len(values) - max(0, shift))
-        there = slice(max(0, shift), len(values) - max(0, -shift))
-        same = documents[here] == documents[there]
-        total[here] += np.where(same, values[there], 0.0)
-        count[here] += same
+        own = slice(max(0, -shift), len(values) - max(0, shift))
+        neighbour = slice(max(0, shift), len(values) - max(0, -shift))
+        same = documents[own] == documents[neighbour]
+        total[own] += np.where(same, values[neighbour], 0.0)
+        count[own] += same
     return total / np.maximum(count, 1)
 
 
 def _highest(values: Vector, blocks: NDArray[np.intp]) -> Vector:
     """Best value of the block that a unit lies in."""
-    import numpy as np
-
     best = np.full(int(blocks[-1]) + 1, -np.inf)
     np.maximum.at(best, blocks, values)
     return best[blocks]
@@ -191,8 +188,6 @@ def _highest(values: Vector, blocks: NDArray[np.intp]) -> Vector:
 
 def _block_cosine(scores: Scores, blocks: NDArray[np.intp]) -> Vector:
     """Cosine of the query and the mean vector of the block."""
-    import numpy as np
-
     sums = np.zeros((int(blocks[-1]) + 1, scores.vectors.shape[1]))
     np.add.at(sums, blocks, scores.vectors)
     lengths = np.linalg.norm(sums, axis=1)
@@ -206,33 +201,22 @@ def _stretch(
     documents: NDArray[np.intp],
 ) -> tuple[Vector, Vector, Vector]:
     """Cosine, BM25 and coverage of the stretch of a talk around each turn, long turns counting."""
-    import numpy as np
-
-    weight = np.sqrt([len(one) for one in tokens])[:, None]
+    weight = np.sqrt([len(unit_tokens) for unit_tokens in tokens])[:, None]
     sums = np.stack(
         [_around(column, documents, WIDE) for column in (scores.vectors * weight).T.astype(float)]
     ).T
     lengths = np.linalg.norm(sums, axis=1)
     cosine = standard((sums @ scores.query) / np.maximum(lengths, 1e-9))
     stretches = [
-        [word for one in tokens[max(0, at - WIDE) : at + WIDE + 1] for word in one]
-        for at in range(len(tokens))
+        [word for turn in tokens[max(0, place - WIDE) : place + WIDE + 1] for word in turn]
+        for place in range(len(tokens))
     ]
     lexical = np.asarray(bm25(terms, stretches))
     return cosine, standard(lexical), standard(_coverage(terms, stretches))
 
 
-def _joined(tokens: Sequence[list[str]], blocks: NDArray[np.intp]) -> list[list[str]]:
-    joined: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
-    for one, block in zip(tokens, blocks, strict=True):
-        joined[int(block)].extend(one)
-    return joined
-
-
 def _coverage(terms: dict[str, float], texts: Sequence[list[str]]) -> Vector:
     """Share of the query's words, weighted by rarity, that stand in each text."""
-    import numpy as np
-
     frequency = Counter(term for text in texts for term in terms.keys() & set(text))
     weight = {term: math.log(1 + len(texts) / (1 + count)) for term, count in frequency.items()}
     total = sum(weight.values()) or 1.0
@@ -246,24 +230,13 @@ def _stems(tokens: Iterable[str]) -> list[str]:
     return [token[:STEM] for token in tokens]
 
 
-def _with_next(tokens: Sequence[list[str]], documents: NDArray[np.intp]) -> list[list[str]]:
-    """Of each unit and the one behind it: what is said of a thing follows its name."""
-    last = len(tokens) - 1
-    return [
-        [*one, *tokens[at + 1]] if at < last and documents[at] == documents[at + 1] else one
-        for at, one in enumerate(tokens)
-    ]
-
-
 def _answer_type(query: str, units: Sequence[Unit]) -> Vector:
-    """1 where a unit holds what the question word asks for (a number, a year, a name, a cause)."""
-    import numpy as np
-
-    asked = query.lower()
-    wanted = next((answer for question, answer in _ASKED if question.search(asked)), None)
-    if wanted is None:
+    """1 where a unit holds an answer of the kind asked for (a number, a year, a name, a cause)."""
+    question = query.lower()
+    answer = next((answer for pattern, answer in _ASKED if pattern.search(question)), None)
+    if answer is None:
         return np.zeros(len(units))
-    return np.asarray([float(wanted.search(unit.text) is not None) for unit in units])
+    return np.asarray([float(answer.search(unit.text) is not None) for unit in units])
 
 
 def is_talk(units: Sequence[Unit]) -> bool:

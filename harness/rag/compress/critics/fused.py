@@ -1,30 +1,50 @@
-"""The learned fusion: a linear model over the token critic, the sentence encoder, BM25, context."""
+"""Critics on a sentence encoder: its cosine alone, and the learned fusion of several scores."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import BadInput
 from harness.rag.compress.bm25 import bm25, query_terms
 from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
 from harness.rag.compress.types import Critic, Query, Unit
-from harness.rag.retrieve.encoder import Encoder, EncoderKind, open_encoder
-from harness.rag.retrieve.tokens import words
+from harness.rag.retrieve import Encoder, EncoderKind, open_encoder, words
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float64]
-
+Vector = NDArray[np.float64]
 FUSION = "fusion.json"
 READS = 8_000
 """Characters that the token critic reads of a call, at most: a second on one core. Of longer inputs
 it reads what BM25 and the encoder together score best."""
+
+
+class EmbeddingCritic:
+    """Scores by the angle between the query and each unit, its heading in front.
+
+    Args:
+        encoder: an open encoder, or its kind.
+
+    Raises:
+        BadInput: if the encoder's packages are not installed.
+    """
+
+    def __init__(self, encoder: Encoder | EncoderKind = "encoder") -> None:
+        self._encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
+        self.name = f"embedding ({self._encoder.name})"
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """Cosines, from -1 to 1; comparable between calls too."""
+        if not units:
+            return []
+        texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
+        vectors = self._encoder.encode([query.text, *texts])
+        return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
 
 class FusedCritic:
@@ -82,13 +102,11 @@ class FusedCritic:
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
         """Unnormalised log-odds among the units of this call."""
-        import numpy as np
-
         if not units:
             return []
         scores = self._scores(query, units)
         weights = np.asarray(self._weights[scores.critic is not None])
-        return [float(one) for one in features(query.text, units, scores) @ weights]
+        return (features(query.text, units, scores) @ weights).tolist()
 
     def threshold(self, recall: float, scores: Sequence[float]) -> float:
         """Least score to keep: the best one less the margin that kept this share when fitted.
@@ -96,30 +114,24 @@ class FusedCritic:
         Raises:
             BadInput: for a recall above the highest one that was calibrated.
         """
-        known = sorted((float(key), margin) for key, margin in self._margins.items())
-        for reached, margin in known:
+        margins = sorted((float(key), margin) for key, margin in self._margins.items())
+        for reached, margin in margins:
             if recall <= reached:
                 return max(scores, default=0.0) - margin
-        raise BadInput(f"expected a recall up to {known[-1][0]}, got {recall!r}")
+        raise BadInput(f"expected a recall up to {margins[-1][0]}, got {recall!r}")
 
     def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
-        import numpy as np
-
         texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
         vectors = self._encoder.encode([query.text, *texts])
-        if self._critic is None or not self._tells(units):
+        # In a talk the coefficients may not use the token critic at all.
+        if self._critic is None or (is_talk(units) and not self._reads_talk):
             return Scores(None, vectors[0], vectors[1:])
         cosines = (vectors[1:] @ vectors[0]).astype(np.float64)
         chosen = worth_reading(query.text, texts, cosines)
-        logits = self._critic.score(query, [units[at] for at in chosen])
-        # What is not read counts as the worst that is.
-        found = np.full(len(units), min(logits))
-        found[chosen] = logits
-        return Scores(found, vectors[0], vectors[1:])
-
-    def _tells(self, units: Sequence[Unit]) -> bool:
-        """Whether the coefficients use the token critic on these units."""
-        return self._reads_talk or not is_talk(units)
+        read = self._critic.score(query, [units[place] for place in chosen])
+        logits = np.full(len(units), min(read))  # a unit that is not read counts as the worst
+        logits[chosen] = read
+        return Scores(logits, vectors[0], vectors[1:])
 
 
 def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int]:
@@ -130,15 +142,13 @@ def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int
         texts: of the units.
         cosines: of the query and each of them, shape (units,).
     """
-    import numpy as np
-
     if sum(map(len, texts)) <= READS:
         return list(range(len(texts)))
     lexical = np.asarray(bm25(query_terms(query), [words(text) for text in texts]))
     room, chosen = READS, list[int]()
-    for place in np.argsort(-(standard(cosines) + standard(lexical)), kind="stable"):
-        at = int(place)
-        if len(texts[at]) <= room or not chosen:
-            chosen.append(at)
-            room -= len(texts[at])
+    order = np.argsort(-(standard(cosines) + standard(lexical)), kind="stable")
+    for place in order.tolist():
+        if len(texts[place]) <= room or not chosen:
+            chosen.append(place)
+            room -= len(texts[place])
     return sorted(chosen)

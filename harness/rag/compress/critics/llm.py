@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from harness.core import BadInput
 from harness.core.prompts import render
 from harness.models import ChatModel, Model, Sampling, open_model
+from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.types import Query, Unit
-from harness.rag.compress.windows import merged, unit_windows
 from harness.skills import count_tokens
 
 WINDOW, OVERLAP = 3000, 200
@@ -47,27 +47,32 @@ class ModelCritic:
         """
         tokens = [count_tokens(unit.text) + 4 for unit in units]
         windows = unit_windows(tokens, self._window, self._overlap)
-        scored = asyncio.run(self._all(query, [[units[at] for at in one] for one in windows]))
-        unread = sum(one is None for one in scored)
+        parts = [[units[place] for place in window] for window in windows]
+        scored = asyncio.run(self._score_all(query, parts))
+        unread = sum(scores is None for scores in scored)
         if windows and unread == len(windows):
             raise BadInput(
                 f"{self._model.spec} named no parts in {unread} replies: expected JSON "
                 '{"needed": {"1": 3}}; use a stronger model, or another critic'
             )
         self.unread += unread
-        filled = [one or [0.0] * len(at) for one, at in zip(scored, windows, strict=True)]
+        filled = [
+            scores or [0.0] * len(window) for scores, window in zip(scored, windows, strict=True)
+        ]
         return merged(windows, filled, len(units))
 
-    async def _all(
+    async def _score_all(
         self, query: Query, windows: Sequence[Sequence[Unit]]
     ) -> list[list[float] | None]:
         try:
-            return list(await asyncio.gather(*(self._one(query, window) for window in windows)))
+            return list(
+                await asyncio.gather(*(self._score_window(query, window) for window in windows))
+            )
         finally:  # the loop ends here, and with it its connections
             if isinstance(self._model, ChatModel):
                 await self._model.aclose()
 
-    async def _one(self, query: Query, units: Sequence[Unit]) -> list[float] | None:
+    async def _score_window(self, query: Query, units: Sequence[Unit]) -> list[float] | None:
         prompt = render(
             "compress_window",
             instruction=query.instruction,
@@ -80,9 +85,9 @@ class ModelCritic:
             reply = await self._model.complete(
                 [{"role": "user", "content": prompt}], sampling=Sampling(temperature=0.0, seed=seed)
             )
-            found = read_needed(reply.text, len(units))
-            if found is not None:
-                return found
+            scores = read_needed(reply.text, len(units))
+            if scores is not None:
+                return scores
         return None
 
 

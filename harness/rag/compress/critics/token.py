@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from harness.core import BadInput
 from harness.rag.compress.types import Query, Unit
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ids = NDArray[np.int64]
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 QUERY_TOKENS, TOKENS, OVERLAP = 48, 224, 16
@@ -32,8 +27,7 @@ and found nothing more (docs/concepts/compression.md)."""
 BATCH = 16
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """Neighbouring units in one input: their numbers, and the tokens of each."""
 
     units: tuple[int, ...]
@@ -54,7 +48,8 @@ class TokenCritic:
     """
 
     def __init__(self, folder: Path = WEIGHTS) -> None:
-        missing = [one for one in ("onnxruntime", "tokenizers") if find_spec(one) is None]
+        packages = ("onnxruntime", "tokenizers")
+        missing = [package for package in packages if find_spec(package) is None]
         if missing:
             raise BadInput(
                 f"the token critic needs {' and '.join(missing)}: "
@@ -70,23 +65,23 @@ class TokenCritic:
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
         """Logits of "this answers the question"; comparable between calls."""
-        found = [float("-inf")] * len(units)
         if not units:
             return []
+        best = [float("-inf")] * len(units)
         head = self._ids([query.text])[0][:QUERY_TOKENS] or [self._tokenizer.token_to_id("[MASK]")]
         windows = windows_of(
             units, self._ids([unit.text for unit in units]), TOKENS - len(head) - 3
         )
         # Windows of about one length share a batch: padding is computed too.
         windows.sort(key=lambda window: sum(map(len, window.pieces)))
-        for at in range(0, len(windows), BATCH):
-            part = windows[at : at + BATCH]
-            for window, scores in zip(part, self._run(head, part), strict=True):
+        for start in range(0, len(windows), BATCH):
+            batch = windows[start : start + BATCH]
+            for window, scores in zip(batch, self._run(head, batch), strict=True):
                 for unit, score in zip(window.units, scores, strict=False):
-                    found[unit] = max(found[unit], float(score))
-        # What holds no token that the vocabulary knows ranks behind all that was read.
-        lowest = min((score for score in found if score > float("-inf")), default=0.0) - 1
-        return [max(score, lowest) for score in found]
+                    best[unit] = max(best[unit], float(score))
+        # A unit without a token that the vocabulary knows ranks behind all that was read.
+        lowest = min((score for score in best if score > float("-inf")), default=0.0) - 1
+        return [max(score, lowest) for score in best]
 
     def threshold(self, recall: float, scores: Sequence[float]) -> float:
         """Least score to keep for that share of the gold units, calibrated on held-out groups.
@@ -94,36 +89,35 @@ class TokenCritic:
         Raises:
             BadInput: for a recall above the highest one that was calibrated.
         """
-        for reached, value in sorted((float(key), one) for key, one in self._thresholds.items()):
+        thresholds = {float(key): threshold for key, threshold in self._thresholds.items()}
+        for reached, threshold in sorted(thresholds.items()):
             if recall <= reached:
-                return value
+                return threshold
         raise BadInput(f"the critic is not calibrated for a recall of {recall!r}")
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
-        encoded: Any = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        return [one.ids for one in encoded]
+        encodings: Any = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def _run(self, head: Sequence[int], windows: Sequence[Window]) -> Any:
         """Sentence logits, shape (windows, most units)."""
-        import numpy as np
-
         start, end = (self._tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
         rows = [
-            [start, *head, end, *(one for piece in window.pieces for one in piece), end]
+            [start, *head, end, *(token for piece in window.pieces for token in piece), end]
             for window in windows
         ]
         shape = (len(rows), max(map(len, rows)))
         ids, mask = (np.zeros(shape, dtype=np.int64) for _ in range(2))
         query = np.ones((len(rows), len(head)), dtype=np.float32)
         member = np.zeros((len(rows), max(len(w.pieces) for w in windows), shape[1]), np.float32)
-        for at, (row, window) in enumerate(zip(rows, windows, strict=True)):
-            ids[at, : len(row)], mask[at, : len(row)] = row, 1
+        for line, (row, window) in enumerate(zip(rows, windows, strict=True)):
+            ids[line, : len(row)], mask[line, : len(row)] = row, 1
             place = len(head) + 2
             for number, piece in enumerate(window.pieces):
-                member[at, number, place : place + len(piece)] = 1
+                member[line, number, place : place + len(piece)] = 1
                 place += len(piece)
-        given = {"input_ids": ids, "attention_mask": mask, "query": query, "member": member}
-        return self._session.run(["sentences"], given)[0]
+        inputs = {"input_ids": ids, "attention_mask": mask, "query": query, "member": member}
+        return self._session.run(["sentences"], inputs)[0]
 
 
 def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> list[Window]:
@@ -134,27 +128,25 @@ def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> li
         ids: their tokens; a unit with more than `room` comes in pieces.
         room: tokens of a window, at most.
     """
-    found: list[Window] = []
-    open_: list[tuple[int, tuple[int, ...]]] = []
-
-    def close() -> None:
-        if open_:
-            numbers, pieces = zip(*open_, strict=True)
-            found.append(Window(numbers, pieces))
-
+    groups: list[list[tuple[int, tuple[int, ...]]]] = []
+    size = 0
     for number, unit in enumerate(units):
-        pieces = [tuple(ids[number][at : at + room]) for at in range(0, len(ids[number]), room)]
-        for piece in pieces:
-            other = bool(open_) and units[open_[-1][0]].doc != unit.doc
-            if other or sum(len(one) for _, one in open_) + len(piece) > room:
-                close()
-                short = bool(open_) and len(open_[-1][1]) <= OVERLAP
-                shared = open_[-1:] if short and not other else []
-                fits = sum(len(one) for _, one in shared) + len(piece) <= room
-                open_ = [*shared] if fits else []
-            open_.append((number, piece))
-    close()
-    return found
+        tokens = ids[number]
+        for start in range(0, len(tokens), room):
+            piece = tuple(tokens[start : start + room])
+            other_document = bool(groups) and units[groups[-1][-1][0]].doc != unit.doc
+            if not groups or other_document or size + len(piece) > room:
+                last = groups[-1][-1:] if groups and not other_document else []
+                size = len(last[0][1]) if last else 0
+                if size > OVERLAP or size + len(piece) > room:
+                    last, size = [], 0
+                groups.append(last)
+            groups[-1].append((number, piece))
+            size += len(piece)
+    return [
+        Window(tuple(number for number, _ in group), tuple(piece for _, piece in group))
+        for group in groups
+    ]
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import BadInput
+from harness.rag.packages import require
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.parse.builder import TextBuilder
 
@@ -27,7 +28,9 @@ def parse_docx(source: str, data: bytes) -> Document:
     out = TextBuilder()
     for item in file.iter_inner_content():
         if hasattr(item, "rows"):
-            out.table(_cells(row) for row in item.rows)
+            # A merged cell, which the library repeats, counts once.
+            out.table([cell.text for cell in {c._tc: c for c in row.cells}.values()]
+                      for row in item.rows)  # fmt: skip
             continue
         style = item.style.name if item.style is not None else ""
         level = _HEADING.match(style or "")
@@ -36,15 +39,6 @@ def parse_docx(source: str, data: bytes) -> Document:
         else:
             out.block(item.text)
     return out.document(source, _properties(file.core_properties))
-
-
-def _cells(row: Any) -> list[str]:
-    """Texts of the cells; a merged cell, which the library repeats, counts once."""
-    kept: list[Any] = []
-    for cell in row.cells:
-        if not kept or cell._tc is not kept[-1]._tc:
-            kept.append(cell)
-    return [cell.text for cell in kept]
 
 
 def parse_pptx(source: str, data: bytes) -> Document:
@@ -73,10 +67,10 @@ def parse_pptx(source: str, data: bytes) -> Document:
 
 def _shapes(shapes: Any) -> list[Any]:
     """The shapes of a slide and of its groups, in reading order."""
-    found: list[Any] = []
-    for shape in sorted(shapes, key=lambda one: (one.top or 0, one.left or 0)):
-        found.extend(_shapes(shape.shapes) if hasattr(shape, "shapes") else [shape])
-    return found
+    flat: list[Any] = []
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        flat.extend(_shapes(shape.shapes) if hasattr(shape, "shapes") else [shape])
+    return flat
 
 
 def parse_xlsx(source: str, data: bytes) -> Document:
@@ -109,13 +103,7 @@ def parse_xlsx(source: str, data: bytes) -> Document:
 
 
 def _opened(source: str, data: bytes, module: str, name: str) -> Any:
-    try:
-        opener = getattr(import_module(module), name)
-    except ImportError as error:
-        raise BadInput(
-            f"reading {module} needs python-{module} ({error}): "
-            "pip install 'agent-skill-harness[rag]'"
-        ) from error
+    opener = getattr(require(module, f"reading {module} needs python-{module}"), name)
     try:
         return opener(io.BytesIO(data))
     except Exception as error:  # a damaged file fails anywhere in the parser
@@ -123,5 +111,5 @@ def _opened(source: str, data: bytes, module: str, name: str) -> Any:
 
 
 def _properties(core: Any) -> dict[str, JsonValue]:
-    known = {"title": core.title, "author": core.author}
-    return {key: value for key, value in known.items() if value}
+    properties = {"title": core.title, "author": core.author}
+    return {key: value for key, value in properties.items() if value}

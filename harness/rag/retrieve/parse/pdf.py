@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from importlib import import_module
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pydantic import JsonValue
 
 from harness.core import BadInput
+from harness.rag.packages import require
 from harness.rag.retrieve.document import Document, Heading
 from harness.rag.retrieve.parse.builder import TextBuilder
 
@@ -23,46 +26,12 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
     Args:
         source: path or URL, for messages and citations.
         data: the file.
-        ocr: recognise pages without a text layer (rapidocr).
+        ocr: recognise pages without a text layer (rapidocr, with the models that it carries).
 
     Raises:
         BadInput: if it is encrypted, damaged, or has no text layer and `ocr` is off.
     """
-    pdf = _open(source, data)
-    try:
-        out, blank = TextBuilder(), list[int]()
-        for number in range(1, len(pdf) + 1):
-            page = pdf[number - 1]
-            text = _text(page)
-            if not text.strip():
-                text = _recognise(page) if ocr else ""
-                blank.append(number)
-            out.page(number)
-            out.block(text)
-        found = out.document(source, _metadata(pdf))
-        if not found.text.strip():
-            raise BadInput(_no_text(source, len(pdf), ocr))
-        headings = _outline(pdf, found)
-    finally:
-        pdf.close()
-    if not blank:
-        notes: tuple[str, ...] = ()
-    elif ocr:
-        notes = (f"recognised optically: pages {_listed(blank)}",)
-    else:
-        notes = (f"no text layer on pages {_listed(blank)}: --ocr reads them",)
-    return Document(
-        source, found.text, source, found.pages, headings, found.metadata, notes
-    )  # fmt: skip
-
-
-def _open(source: str, data: bytes) -> Any:
-    try:
-        pdfium = import_module("pypdfium2")
-    except ImportError as error:
-        raise BadInput(
-            f"reading PDF needs pypdfium2 ({error}): pip install 'agent-skill-harness[rag]'"
-        ) from error
+    pdfium = require("pypdfium2", "reading PDF needs pypdfium2")
     try:
         pdf = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
@@ -72,12 +41,48 @@ def _open(source: str, data: bytes) -> Any:
                 "`qpdf --decrypt --password=... in.pdf out.pdf`"
             ) from error
         raise BadInput(f"{source!r} is a damaged PDF: {error}") from error
-    if not len(pdf):
-        raise BadInput(f"{source!r} is a PDF without pages")
-    return pdf
+    try:
+        if not len(pdf):
+            raise BadInput(f"{source!r} is a PDF without pages")
+        out, blank = TextBuilder(), list[int]()
+        for number in range(1, len(pdf) + 1):
+            page = pdf[number - 1]
+            text = _text_layer(page)
+            if not text.strip():
+                text = _recognise(page) if ocr else ""
+                blank.append(number)
+            out.page(number)
+            out.block(text)
+        facts = pdf.get_metadata_dict(skip_empty=True)
+        titles = {"title": facts.get("Title"), "author": facts.get("Author")}
+        metadata: dict[str, JsonValue] = {key: value for key, value in titles.items() if value}
+        document = out.document(source, {**metadata, "pages": len(pdf)})
+        if not document.text.strip():
+            if ocr:
+                fault = f"({len(pdf)} pages): optical recognition found no text either"
+            else:
+                fault = (
+                    f"has no text layer ({len(pdf)} pages of images, probably a scan): "
+                    "--ocr recognises the text (pip install 'agent-skill-harness[vqa]')"
+                )
+            raise BadInput(f"{source!r} {fault}")
+        headings = _outline(pdf, document)
+    finally:
+        pdf.close()
+    if not blank:
+        return replace(document, headings=headings)
+    pages = ", ".join(map(str, blank[:10]))
+    if len(blank) > 10:
+        pages += f" and {len(blank) - 10} more"
+    warning = (
+        f"recognised optically: pages {pages}"
+        if ocr
+        else f"no text layer on pages {pages}: --ocr reads them"
+    )
+    return replace(document, headings=headings, warnings=(warning,))
 
 
-def _text(page: Any) -> str:
+def _text_layer(page: Any) -> str:
     layer = page.get_textpage()
     try:
         text = layer.get_text_range()
@@ -87,20 +92,24 @@ def _text(page: Any) -> str:
 
 
 def _recognise(page: Any) -> str:
-    from harness.rag.retrieve.parse.ocr import recognise
-
-    return recognise(page.render(scale=_DPI / 72).to_numpy())
-
-
-def _metadata(pdf: Any) -> dict[str, JsonValue]:
-    facts = pdf.get_metadata_dict(skip_empty=True)
-    known = {"title": facts.get("Title"), "author": facts.get("Author")}
-    return {**{key: value for key, value in known.items() if value}, "pages": len(pdf)}
+    """Text lines of an image of a page, top to bottom."""
+    result = _ocr_engine()(page.render(scale=_DPI / 72).to_numpy())
+    return "\n".join(result.txts or ())
 
 
-def _outline(pdf: Any, found: Document) -> tuple[Heading, ...]:
+@cache
+def _ocr_engine() -> Any:
+    package = require(
+        "rapidocr", "optical recognition needs rapidocr", "'agent-skill-harness[vqa]'"
+    )
+    engine = package.RapidOCR()
+    logging.getLogger("RapidOCR").setLevel(logging.WARNING)
+    return engine
+
+
+def _outline(pdf: Any, document: Document) -> tuple[Heading, ...]:
     """Bookmarks as headings, at their words where the page has them, else where it begins."""
-    starts = {page.number: page.start for page in found.pages}
+    starts = {page.number: page.start for page in document.pages}
     headings: list[Heading] = []
     for mark in pdf.get_toc():
         target = mark.get_dest()
@@ -109,22 +118,8 @@ def _outline(pdf: Any, found: Document) -> tuple[Heading, ...]:
         if index is None or not title or index + 1 not in starts:
             continue
         start = starts[index + 1]
-        end = starts.get(index + 2, len(found.text))
+        end = starts.get(index + 2, len(document.text))
         words = r"\s+".join(map(re.escape, title.split()))
-        at = re.search(words, found.text[start:end], re.IGNORECASE)
-        headings.append(Heading(start + (at.start() if at else 0), mark.level + 1, title))
+        match = re.search(words, document.text[start:end], re.IGNORECASE)
+        headings.append(Heading(start + (match.start() if match else 0), mark.level + 1, title))
     return tuple(sorted(headings, key=lambda heading: (heading.start, heading.level)))
-
-
-def _no_text(source: str, pages: int, ocr: bool) -> str:
-    if ocr:
-        return f"{source!r} ({pages} pages): optical recognition found no text either"
-    return (
-        f"{source!r} has no text layer ({pages} pages of images, probably a scan): "
-        "--ocr recognises the text (pip install 'agent-skill-harness[vqa]')"
-    )
-
-
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:10]))
-    return f"{shown} and {len(numbers) - 10} more" if len(numbers) > 10 else shown

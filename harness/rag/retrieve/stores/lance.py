@@ -5,38 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.core import BadInput
-from harness.rag.retrieve.chunk import Chunk, Chunking
+from harness.rag.packages import require
+from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.stores.base import Found, StoreIndex, TermCounts
+from harness.rag.retrieve.stores.base import StoredChunk, StoreIndex, TermCounts, Vector
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
-
-_CHUNKING = Chunking()
 _SPAN = ("start", "end", "parent_start", "parent_end")
 
 
-def open_lance(uri: str, encoder: Encoder, chunking: Chunking = _CHUNKING) -> StoreIndex:
+def open_lance(uri: str, encoder: Encoder, chunking: Chunking = DEFAULT_CHUNKING) -> StoreIndex:
     """An index in a LanceDB folder or bucket (`s3://...`).
 
     Raises:
         BadInput: if lancedb is missing, or the tables were made otherwise.
     """
-    try:
-        connect: Any = import_module("lancedb").connect
-    except ImportError as error:
-        raise BadInput(f"LanceDB is an extra ({error}): pip install lancedb") from error
+    connect = require("lancedb", "LanceDB is an extra", "lancedb").connect
     return StoreIndex(LanceStore(connect(uri), uri), encoder, chunking)
 
 
 class LanceStore:
-    """Tables of chunks, of documents, and of what they were made with."""
+    """Tables of chunks, of documents, and of the facts that they were made with."""
 
     def __init__(self, database: Any, uri: str) -> None:
         self.name = f"the LanceDB at {uri!r}"
@@ -44,7 +34,7 @@ class LanceStore:
         self._arrow: Any = import_module("pyarrow")
 
     def about(self) -> dict[str, Any] | None:
-        """What the tables were made with."""
+        """The facts that the tables were made with."""
         if "about" not in self._database.list_tables().tables:
             return None
         [row] = self._database.open_table("about").to_arrow().to_pylist()
@@ -89,8 +79,8 @@ class LanceStore:
         ]
         if rows:
             self._table("chunks").add(rows)
-        kept = {"id": row["id"], "row": json.dumps(row), "text": text}
-        self._table("documents").add([kept])
+        stored = {"id": row["id"], "row": json.dumps(row), "text": text}
+        self._table("documents").add([stored])
 
     def remove(self, ids: Sequence[str]) -> None:
         """Drop documents, first their rows."""
@@ -99,26 +89,26 @@ class LanceStore:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of all documents, by their ids."""
-        found = self._table("documents").search().select(["row"]).limit(None).to_list()
-        return sorted((json.loads(one["row"]) for one in found), key=lambda row: row["id"])
+        stored = self._table("documents").search().select(["row"]).limit(None).to_list()
+        return sorted((json.loads(row["row"]) for row in stored), key=lambda row: row["id"])
 
     def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
         """Row and text."""
-        found = self._table("documents").search().where(_among("id", [doc])).limit(1).to_list()
-        return (json.loads(found[0]["row"]), found[0]["text"]) if found else None
+        rows = self._table("documents").search().where(_among("id", [doc])).limit(1).to_list()
+        return (json.loads(rows[0]["row"]), rows[0]["text"]) if rows else None
 
-    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
         """Nearest chunks; LanceDB's distance by dot product is one minus it."""
         query = self._table("chunks").search(vector.tolist(), vector_column_name="vector")
-        return self._found(query.distance_type("dot"), "_distance", k, docs)
+        return self._chunks(query.distance_type("dot"), "_distance", k, docs)
 
-    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
         """Best chunks by BM25 of the store's own index."""
         if not query:
             return []
         full_text: Any = import_module("lancedb.query").MatchQuery
-        asked = self._table("chunks").search(full_text(" ".join(query), "words"), query_type="fts")
-        return self._found(asked, "_score", k, docs)
+        match = self._table("chunks").search(full_text(" ".join(query), "words"), query_type="fts")
+        return self._chunks(match, "_score", k, docs)
 
     def settle(self) -> None:
         """Merge fragments, and take new rows into the index of words."""
@@ -127,15 +117,15 @@ class LanceStore:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _found(self, query: Any, by: str, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def _chunks(self, query: Any, by: str, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
         chosen = query.where(_among("doc", docs), prefilter=True) if docs is not None else query
         return [
-            Found(
-                one["doc"],
-                Chunk(*(one[name] for name in _SPAN)),
-                1 - one[by] if by == "_distance" else one[by],
+            StoredChunk(
+                row["doc"],
+                Chunk(*(row[name] for name in _SPAN)),
+                1 - row[by] if by == "_distance" else row[by],
             )
-            for one in chosen.select(["doc", *_SPAN, by]).limit(k).to_list()
+            for row in chosen.select(["doc", *_SPAN, by]).limit(k).to_list()
         ]
 
     def _table(self, name: str) -> Any:

@@ -9,30 +9,28 @@ from __future__ import annotations
 import json
 import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.core import BadInput, Unreachable
-from harness.rag.retrieve.chunk import Chunk, Chunking
+from harness.core import Unreachable
+from harness.rag.packages import require
+from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.stores.base import Found, StoreIndex, TermCounts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+from harness.rag.retrieve.stores.base import StoredChunk, StoreIndex, TermCounts, Vector
 
 _SPACE = uuid.UUID("5b0f6f0e-6a57-4d5c-9f0e-2f1c9b1d7a11")
 _ABOUT = "about"
 _K1, _B, _LENGTH = 1.5, 0.75, 150.0  # the length is fixed: a mean would change with every add
 _PAGE = 1000
-_CHUNKING = Chunking()
 
 
 def open_qdrant(
-    location: str, name: str, encoder: Encoder, chunking: Chunking = _CHUNKING, api_key: str = ""
+    location: str,
+    name: str,
+    encoder: Encoder,
+    chunking: Chunking = DEFAULT_CHUNKING,
+    api_key: str = "",
 ) -> StoreIndex:
     """An index in the collections `name` and `name-documents`.
 
@@ -47,10 +45,7 @@ def open_qdrant(
         BadInput: if qdrant-client is missing, or the collection was made otherwise.
         Unreachable: if the server does not answer.
     """
-    try:
-        client: Any = import_module("qdrant_client").QdrantClient
-    except ImportError as error:
-        raise BadInput(f"Qdrant needs its client ({error}): pip install qdrant-client") from error
+    client = require("qdrant_client", "Qdrant needs its client", "qdrant-client").QdrantClient
     try:
         if location.startswith(("http://", "https://")):
             opened = client(url=location, api_key=api_key or None)
@@ -71,11 +66,11 @@ class QdrantStore:
         self._models: Any = import_module("qdrant_client.models")
 
     def about(self) -> dict[str, Any] | None:
-        """What the collection was made with."""
+        """The facts that the collection was made with."""
         if not self._client.collection_exists(self._documents):
             return None
-        found = self._client.retrieve(self._documents, [_key(_ABOUT)])
-        return json.loads(found[0].payload[_ABOUT]) if found else None
+        points = self._client.retrieve(self._documents, [_key(_ABOUT)])
+        return json.loads(points[0].payload[_ABOUT]) if points else None
 
     def begin(self, about: dict[str, Any], dimension: int) -> None:
         """Make the collections."""
@@ -126,21 +121,26 @@ class QdrantStore:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of all documents, by their ids."""
-        found = [json.loads(payload["row"]) for payload in self._payloads() if "row" in payload]
-        return sorted(found, key=lambda row: row["id"])
+        rows: list[dict[str, Any]] = []
+        offset: Any = None
+        while True:
+            points, offset = self._client.scroll(self._documents, limit=_PAGE, offset=offset)
+            rows += [json.loads(point.payload["row"]) for point in points if "row" in point.payload]
+            if offset is None:
+                return sorted(rows, key=lambda row: row["id"])
 
     def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
         """Row and text."""
-        found = self._client.retrieve(self._documents, [_key(f"document {doc}")])
-        if not found:
+        points = self._client.retrieve(self._documents, [_key(f"document {doc}")])
+        if not points:
             return None
-        return json.loads(found[0].payload["row"]), found[0].payload["text"]
+        return json.loads(points[0].payload["row"]), points[0].payload["text"]
 
-    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
         """Nearest chunks."""
         return self._query(vector.tolist(), "dense", k, docs)
 
-    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
         """Best chunks by their words; a word counts as often as the query has it."""
         if not query:
             return []
@@ -154,13 +154,15 @@ class QdrantStore:
         """Close the client."""
         self._client.close()
 
-    def _query(self, asked: Any, using: str, k: int, docs: Sequence[str] | None) -> list[Found]:
+    def _query(
+        self, query: Any, using: str, k: int, docs: Sequence[str] | None
+    ) -> list[StoredChunk]:
         chosen = self._only(docs) if docs is not None else None
         answer = self._client.query_points(
-            self._chunks, query=asked, using=using, limit=k, query_filter=chosen
+            self._chunks, query=query, using=using, limit=k, query_filter=chosen
         )
         return [
-            Found(point.payload["doc"], Chunk(*point.payload["chunk"]), float(point.score))
+            StoredChunk(point.payload["doc"], Chunk(*point.payload["chunk"]), float(point.score))
             for point in answer.points
         ]
 
@@ -168,14 +170,6 @@ class QdrantStore:
         models = self._models
         match = models.MatchAny(any=list(docs))
         return models.Filter(must=[models.FieldCondition(key="doc", match=match)])
-
-    def _payloads(self) -> Iterator[dict[str, Any]]:
-        offset: Any = None
-        while True:
-            points, offset = self._client.scroll(self._documents, limit=_PAGE, offset=offset)
-            yield from (point.payload for point in points)
-            if offset is None:
-                return
 
     def _save(self, key: str, payload: dict[str, Any]) -> None:
         point = self._models.PointStruct(id=_key(key), vector={}, payload=payload)

@@ -1,46 +1,24 @@
-from .forms import (
-    bare_question as bare_question,
-)
-from .forms import (
-    with_form as with_form,
-)
-from .judging import (
-    JUDGES as JUDGES,
-)
-from .judging import (
-    check as check,
-)
-from .judging import (
-    evidence_of as evidence_of,
-)
-from .judging import (
-    judge as judge,
-)
-from .judging import (
-    metric_of as metric_of,
-)
-from .rouge import rouge as rouge
-from .squad import (
-    best_overlap as best_overlap,
-)
-from .squad import (
-    exact_match as exact_match,
-)
-from .squad import (
-    official_normal as official_normal,
-)
-from .squad import (
-    overlap as overlap,
-)
-from .support import (
-    cited_support as cited_support,
-)
-from .support import (
-    joint as joint,
-)
-from .support import (
-    split_citations as split_citations,
-)
-from .support import (
-    support as support,
-)
+from .judging import JUDGES as JUDGES
+from .judging import bare_question as bare_question
+from .judging import check as check
+from .judging import chosen_letter as chosen_letter
+from .judging import chosen_letters as chosen_letters
+from .judging import evidence_of as evidence_of
+from .judging import judge as judge
+from .judging import judge_choice as judge_choice
+from .judging import metric_of as metric_of
+from .judging import with_form as with_form
+from .metrics import best_overlap as best_overlap
+from .metrics import cited_support as cited_support
+from .metrics import exact_match as exact_match
+from .metrics import joint as joint
+from .metrics import match_all as match_all
+from .metrics import match_classes as match_classes
+from .metrics import match_numbers as match_numbers
+from .metrics import match_part as match_part
+from .metrics import official_normal as official_normal
+from .metrics import overlap as overlap
+from .metrics import rouge as rouge
+from .metrics import split_citations as split_citations
+from .metrics import support as support
+from .metrics import yes_or_no as yes_or_no

@@ -1,26 +1,111 @@
-"""One judge per metric: a reply, the accepted answers and the task's facts to a value."""
+"""What an agent is told about the form of its answer, behind the question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, Score, Task, failed
 from harness.corpora.reading import Evidence
-from harness.rag.tasks.reading.choice import chosen_letters, judge_choice
-from harness.rag.tasks.reading.matching import (
+from harness.rag.tasks.reading.metrics import (
+    best_overlap,
+    cited_support,
+    exact_match,
+    joint,
     match_all,
     match_classes,
     match_numbers,
     match_part,
+    official_normal,
+    rouge,
+    split_citations,
     yes_or_no,
 )
-from harness.rag.tasks.reading.rouge import rouge
-from harness.rag.tasks.reading.squad import best_overlap, exact_match
-from harness.rag.tasks.reading.support import cited_support, joint, split_citations
 from harness.tasks.answers import accepted_answers, setting
 from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
+
+FORMS = {
+    "em": "Reply with the answer alone, as short as it can be.",
+    "choice": "Reply with the letter of the right choice alone.",
+    "exam": "Reply with the letters of all right choices alone.",
+    "boolean": "Reply with yes or no alone.",
+    "all": "Reply with the values alone.",
+    "part": "Reply with the answer alone, as short as it can be.",
+    "numbers": "Reply with the number alone.",
+    "classes": "Reply with the name of the class alone.",
+}
+"""Metric -> form; none where sentences are wanted."""
+
+
+def with_form(question: str, metric: str) -> str:
+    """The question with the form of its answer behind it."""
+    return f"{question}\n\n{FORMS[metric]}" if metric in FORMS else question
+
+
+def bare_question(prompt: str) -> str:
+    """The question without the form: what a retriever or a compressor is asked."""
+    for form in FORMS.values():
+        prompt = prompt.removesuffix(f"\n\n{form}")
+    return prompt
+
+
+_ALONE = re.compile(r"\(?([A-Z])\)?[.):]?")
+_LETTERS = re.compile(r"\(?[A-Z]\)?(?:(?:\s*,\s*|\s*(?:and|&)\s*|\s+)?\(?[A-Z]\)?)*\.?")
+_STATED = re.compile(
+    r"(?:answers?|options?|choices?)\s*(?:is|are|:)?\s*:?\s*"
+    r"(\(?[A-Z]\)?(?:(?:\s*,\s*|\s*(?:and|&)\s*)?\(?[A-Z]\)?)*)(?![A-Za-z'])",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"\(([A-Z])\)|([A-Z])[.):](?=\s|$)")
+
+
+def chosen_letter(answer: str, choices: Mapping[str, str]) -> str | None:
+    """The one letter that an answer chooses, or None where it chooses none or several.
+
+    Understood are a letter alone, "the (correct) answer is (B)" as LongBench v2 asks for, a letter
+    with a mark in front ("B. Because ..."), and the text of a choice.
+
+    Args:
+        answer: what was said.
+        choices: letter -> text; the text may be empty where it is not known.
+    """
+    letters = chosen_letters(answer, choices)
+    return letters if len(letters) == 1 else None
+
+
+def chosen_letters(answer: str, choices: Mapping[str, str]) -> str:
+    """All letters that an answer chooses, in order, each once; "" where it chooses none.
+
+    Args:
+        answer: what was said.
+        choices: letter -> text; letters outside are no choice.
+    """
+    text = answer.replace("*", "").strip()
+    if match := _ALONE.fullmatch(text):
+        return _known(match[1], choices)
+    if _LETTERS.fullmatch(text):
+        return _known(re.sub(r"\band\b", "", text), choices)
+    if stated := _STATED.findall(text):
+        return _known(re.sub(r"\band\b", "", stated[-1], flags=re.IGNORECASE).upper(), choices)
+    if match := _OPENING.match(text):
+        return _known(match[1] or match[2], choices)
+    said = official_normal(text)
+    same = [
+        letter for letter, choice in choices.items() if said and official_normal(choice) == said
+    ]
+    return same[0] if len(same) == 1 else ""
+
+
+def judge_choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
+    """Whether the one letter that an answer chooses is right."""
+    letter = chosen_letter(answer, choices_of(task))
+    return whole(letter in accepted, chosen=letter)
+
+
+def _known(letters: str, choices: Mapping[str, str]) -> str:
+    return "".join(sorted({letter for letter in letters if letter in choices}))
 
 
 def metric_of(task: Task) -> str:
@@ -84,28 +169,26 @@ def judge(task: Task, reply: str | None) -> Score:
 
 def _em(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     ok = exact_match(answer, accepted)
-    found = best_overlap(answer, accepted, closed=_closed(task))
-    return Judged(float(ok), ok, {"em": float(ok), "f1": found.f1})
+    f1 = best_overlap(answer, accepted, closed=_closed(task)).f1
+    return Judged(float(ok), ok, {"em": float(ok), "f1": f1})
 
 
 def _f1(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    found = best_overlap(answer, accepted, closed=_closed(task))
-    ok = found.f1 >= setting(task, "threshold", 1.0)
+    f1 = best_overlap(answer, accepted, closed=_closed(task)).f1
     em = float(exact_match(answer, accepted))
-    return Judged(found.f1, ok, {"em": em, "f1": found.f1})
+    return Judged(f1, f1 >= setting(task, "threshold", 1.0), {"em": em, "f1": f1})
 
 
 def _rouge(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    found = rouge(answer, accepted, stemmer=task.meta.get("stemmer", True) is not False)
-    value = found["rougeL"]
-    return Judged(value, value >= setting(task, "threshold", 1.0), {**found})
+    values = rouge(answer, accepted, stemmer=task.meta.get("stemmer", True) is not False)
+    value = values["rougeL"]
+    return Judged(value, value >= setting(task, "threshold", 1.0), {**values})
 
 
 def _exam(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     letters = chosen_letters(answer, choices_of(task))
-    return whole(
-        bool(letters) and letters in {"".join(sorted(one)) for one in accepted}, chosen=letters
-    )
+    right = {"".join(sorted(answer_letters)) for answer_letters in accepted}
+    return whole(bool(letters) and letters in right, chosen=letters)
 
 
 def _boolean(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -123,13 +206,13 @@ def _part(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    value = max(match_numbers(answer, one) for one in accepted)
+    value = max(match_numbers(answer, right) for right in accepted)
     return Judged(value, value == 1.0, {})
 
 
 def _classes(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     classes = list(choices_of(task).values())
-    value = max(match_classes(answer, one, classes) for one in accepted)
+    value = max(match_classes(answer, right, classes) for right in accepted)
     return Judged(value, value == 1.0, {})
 
 

@@ -23,7 +23,7 @@ from harness.rag.check.blind import (
     vote,
 )
 from harness.rag.check.types import Finding
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from tests.models.http_server import Answer, Served, completion, serve
 
 NOTES = Document(

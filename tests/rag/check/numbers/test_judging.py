@@ -8,7 +8,7 @@ from harness.rag.check.numbers.judging import judge
 from harness.rag.check.numbers.sources import open_sources
 from harness.rag.check.numbers.tables import cells
 from harness.rag.check.types import Claim, Finding, Verdict
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 TABLE = """Results of the brewery ($ in thousands)
 

@@ -18,7 +18,7 @@ from harness.rag.check.blind import CheckSettings
 from harness.rag.check.repairs.loop import changes
 from harness.rag.check.repairs.spans import faults_of
 from harness.rag.check.repairs.splicing import Draft
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from tests.models.http_server import Answer, Served, completion, serve
 from tests.rag.check.blind.test_march import honest
 

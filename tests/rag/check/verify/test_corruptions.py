@@ -8,6 +8,7 @@ import pytest
 
 from harness.train.verifier.corruptions import (
     Context,
+    Replacements,
     Rule,
     change_number,
     exchange,
@@ -18,8 +19,7 @@ from harness.train.verifier.corruptions import (
     strengthen,
     truncate,
 )
-from harness.train.verifier.sets import is_tuning
-from harness.train.verifier.wordnet import Replacements
+from harness.train.verifier.features import is_tuning
 
 SENTENCE = (
     "In March 1912 Arlen Mills, a company of weavers, was sold to Bexley Council after many "

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.train.verifier.featured import featured
-from harness.train.verifier.sets import Labelled
+from harness.train.verifier.features import Labelled, featured
 
 DOCUMENT = "The mill in Arlen opened in 1912. The council bought it from Tobias Corin."
 
@@ -25,5 +24,5 @@ def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     again = featured(claims, tmp_path)
     assert [one.features for one in again] == [one.features for one in first]
     assert file.read_text() == whole
-    monkeypatch.setattr("harness.train.verifier.featured._compute", None)
+    monkeypatch.setattr("harness.train.verifier.features._compute", None)
     assert featured(claims, tmp_path) == again

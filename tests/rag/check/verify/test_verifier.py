@@ -6,7 +6,7 @@ import pytest
 
 from harness.rag.check.types import Claim, ClaimType, Verdict
 from harness.rag.check.verify import TrainedVerifier
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 
 MILL = Document(
     "mill",

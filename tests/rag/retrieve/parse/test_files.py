@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.rag.retrieve.parse import ParseOptions, parse_file, parse_paths
+from harness.rag.retrieve import ParseOptions, parse_file, parse_paths
 
 
 def zipped(*names: str) -> bytes:

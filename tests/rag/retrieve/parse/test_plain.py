@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput
-from harness.rag.retrieve.document import Document, Heading
+from harness.rag.retrieve import Document, Heading
 from harness.rag.retrieve.parse import ParseOptions, parse_bytes
 
 MARKDOWN = """\

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
-from harness.rag.retrieve.document import Document
+from harness.rag.retrieve import Document
 from harness.rag.retrieve.parse import ParseOptions, parse_bytes, parse_file
 
 PAGE = """<!doctype html><html lang="de-AT"><head><title>Pump  guide</title>

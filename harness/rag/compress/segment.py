@@ -1,0 +1,253 @@
+"""Documents to units: JSON records, table rows, blocks of code, and parts of prose."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Literal, NamedTuple
+
+from harness.rag.compress.markers import marker_spans
+from harness.rag.compress.prose import prose_spans
+from harness.rag.compress.types import Granularity, Unit
+from harness.rag.retrieve import Document, identify_language
+
+Choice = Literal["auto", "word", "sentence", "paragraph", "row", "record", "code"]
+Kind = Literal["prose", "code", "table"]
+LARGEST = 1500
+"""Characters up to which a JSON value stays one record; a larger array or object is entered."""
+_LANGUAGES = (
+    "py js ts tsx jsx java c h cc cpp hpp rs go rb php sh sql swift kt scala cs r lua toml yaml "
+    "yml ini css"
+)
+CODE_SUFFIXES = frozenset(f".{suffix}" for suffix in _LANGUAGES.split())
+_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_PIPES = re.compile(r"(?:^[ \t]*\|[^\n]*\|[ \t]*(?:\n|\Z)){2,}", re.M)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_DELIMITERS = ",\t;|"
+_FEWEST_LINES = 4
+_TOP_LEVEL = re.compile(r"\n[ \t]*\n+(?=\S)(?![)\]}]|else\b|except\b|finally\b|elif\b)")
+_RULE = re.compile(r"^[\s|:+=-]+$")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def segment(
+    document: Document, granularity: Choice = "auto", language: str | None = None
+) -> list[Unit]:
+    """Units of a document in order, disjoint; they cover its visible text but for old markers.
+
+    Args:
+        document: parsed; headings become the `heading` of units.
+        granularity: `auto` gives JSON records, table rows, blocks of code, and sentences
+            elsewhere; `row`, `record` and `code` ask for that structure where it is there.
+        language: ISO 639-1 code; default: identified once for the document.
+    """
+    language = language or identify_language(document.text) or "en"
+    units: list[Unit] = []
+    place = 0
+    for start, end in [*marker_spans(document.text), (len(document.text),) * 2]:
+        part = Document(document.id, document.text[place:start])
+        for unit in _units(part, granularity, language):
+            moved = moved_by(unit, place)
+            heading = unit.heading or " > ".join(document.headings_at(moved.start))
+            units.append(replace(moved, heading=heading) if heading else moved)
+        place = end
+    return units
+
+
+def moved_by(unit: Unit, offset: int) -> Unit:
+    """The unit of a stretch of a document, its offsets moved by the start of the stretch."""
+    if not offset:
+        return unit
+    header = (unit.header[0] + offset, unit.header[1] + offset) if unit.header else None
+    return replace(unit, start=unit.start + offset, end=unit.end + offset, header=header)
+
+
+def _units(document: Document, granularity: Choice, language: str) -> Iterator[Unit]:
+    doc, text = document.id, document.text
+    if granularity in ("auto", "record"):
+        records = _json_records(text)
+        if records:
+            for start, end, path in records:
+                yield Unit(doc, start, end, text[start:end], "record", path)
+            return
+    prose: Granularity = "sentence"
+    if granularity in ("word", "sentence", "paragraph"):
+        prose, blocks = granularity, [Block(0, len(text), "prose")]
+    elif PurePath(doc).suffix.lower() in CODE_SUFFIXES or granularity == "code":
+        blocks = [Block(0, len(text), "code")]
+    elif granularity == "row" and "```" not in text and "|" not in text:
+        blocks = [Block(0, len(text), "table")]
+    else:
+        blocks = _blocks(text)
+    for block_start, block_end, kind in blocks:
+        part = text[block_start:block_end]
+        header: tuple[int, int] | None = None
+        if kind == "prose":
+            spans, unit_kind = prose_spans(part, prose, language), prose
+        elif kind == "code":
+            spans, unit_kind = list(_code_blocks(part)), "code"
+        else:
+            (spans, header), unit_kind = _table_rows(part), "row"
+        heading = part[slice(*header)] if header else ""
+        for span in spans:
+            needed = None if span == header else header
+            unit = Unit(doc, *span, part[slice(*span)], unit_kind, heading, needed)
+            yield moved_by(unit, block_start)
+
+
+class Block(NamedTuple):
+    """A stretch of one kind.
+
+    Attributes:
+        start: first character.
+        end: character behind the last one.
+        kind: what it is.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+
+
+def _blocks(text: str) -> list[Block]:
+    """Blocks of fenced code, tables and prose that cover `text` without overlap."""
+    if _is_separated(text):
+        return [Block(0, len(text), "table")]
+    marked = [Block(*match.span(), "code") for match in _FENCE.finditer(text)]
+    for match in _PIPES.finditer(text):
+        if not any(block.start < match.end() and match.start() < block.end for block in marked):
+            marked.append(Block(*match.span(), "table"))
+    blocks: list[Block] = []
+    place = 0
+    for block in [*sorted(marked), Block(len(text), len(text), "prose")]:
+        if block.start > place:
+            blocks.append(Block(place, block.start, "prose"))
+        blocks.append(block)
+        place = block.end
+    return blocks[:-1]
+
+
+def _is_separated(text: str) -> bool:
+    """Whether every line has the same number of the same delimiter, outside double quotes."""
+    lines = [line for line in text[:20_000].split("\n") if line.strip()]
+    lines = lines[:-1] if len(text) > 20_000 else lines
+    if len(lines) < _FEWEST_LINES:
+        return False
+    for delimiter in _DELIMITERS:
+        counts = {re.sub(r'"[^"]*"', "", line).count(delimiter) for line in lines}
+        # Prose has commas too: cells of a comma-separated table are short and unlike sentences.
+        spaced = sum(", " in line for line in lines) if delimiter == "," else 0
+        if len(counts) == 1 and counts != {0} and spaced < len(lines) / 2:
+            return True
+    return False
+
+
+def _table_rows(text: str) -> tuple[list[tuple[int, int]], tuple[int, int] | None]:
+    """Spans of the rows, and of the header (with the rule under it) where there is one."""
+    lines = [match.span() for match in _LINE.finditer(text) if match[0].strip()]
+    rows = [(start, start + len(text[start:end].rstrip())) for start, end in lines]
+    if len(rows) < 2:
+        return rows, None
+    if _RULE.match(text[slice(*rows[1])]):
+        header = (rows[0][0], rows[1][1])
+        return [header, *rows[2:]], header
+    first = text[slice(*rows[0])]
+    return rows, rows[0] if not re.search(r"(?<!\w)[-+]?\d+(?:\.\d+)?(?!\w)", first) else None
+
+
+def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches between lines at the left margin that follow a blank line: top-level statements."""
+    starts = [0, *(match.end() for match in _TOP_LEVEL.finditer(text))]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end].rstrip()
+        begin = len(part) - len(part.lstrip("\r\n"))  # blank lines; an indent is part of the code
+        if part.strip():
+            yield start + begin, start + len(part)
+
+
+class Record(NamedTuple):
+    """One array item, object member or JSON line.
+
+    Attributes:
+        start: first character.
+        end: character behind the last one, a comma behind it included.
+        path: of the array or object that holds it (`$.items`).
+    """
+
+    start: int
+    end: int
+    path: str
+
+
+def _json_records(text: str) -> list[Record] | None:
+    """Records of a JSON document or of JSON lines; None where `text` is neither.
+
+    Brackets and names of members that were entered belong to the first record inside or, closing
+    ones, to the last.
+    """
+    start = _skip(text, 0)
+    if text[start : start + 1] not in ("{", "["):
+        return None
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    if _skip(text, end) == len(text):
+        return list(_descend(text, start, end, "$")) if end - start > 2 else None
+    return _json_lines(text)
+
+
+def _json_lines(text: str) -> list[Record] | None:
+    records: list[Record] = []
+    for match in re.finditer(r"[^\r\n]+", text):
+        line = match[0].strip()
+        if not line:
+            continue
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        records.append(Record(match.start(), match.end(), "$lines"))
+    return records if len(records) > 1 else None
+
+
+def _descend(text: str, start: int, end: int, path: str) -> Iterator[Record]:
+    """Records of the array or object in `text[start:end]`, brackets of it included."""
+    records = list(_members(text, start, end, path)) or [Record(start, end, path)]
+    records[0] = records[0]._replace(start=start)
+    records[-1] = records[-1]._replace(end=max(end, records[-1].end))
+    yield from records
+
+
+def _members(text: str, start: int, end: int, path: str) -> Iterator[Record]:
+    """Each member as one record, or, where it is large or an array of objects, as its records."""
+    is_object = text[start] == "{"
+    place, number = _skip(text, start + 1), 0
+    while place < end - 1:
+        begin, name = place, f"[{number}]"
+        if is_object:
+            key, place = _DECODER.raw_decode(text, place)
+            place = _skip(text, _skip(text, place) + 1)
+            name = f".{key}"
+        _, value_end = _DECODER.raw_decode(text, place)
+        value = text[place:value_end]
+        comma = _skip(text, value_end)
+        member_end = comma + 1 if text[comma : comma + 1] == "," else value_end
+        is_list = re.match(r"\[\s*[\[{]", value) is not None
+        if value[0] not in "{[" or (len(value) <= LARGEST and not is_list) or len(value) <= 2:
+            yield Record(begin, member_end, path)
+        else:
+            inner = list(_descend(text, place, value_end, path + name))
+            inner[0] = inner[0]._replace(start=begin)
+            inner[-1] = inner[-1]._replace(end=member_end)
+            yield from inner
+        place, number = _skip(text, member_end), number + 1
+
+
+def _skip(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place

@@ -1,0 +1,189 @@
+"""Labelled claims of the evaluation sets with their features, kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.rag.check.verify import evidence, reading, states, stems, values, wordlists
+from harness.rag.check.verify import features as features_module
+from harness.rag.check.verify.evidence import Source, fill, open_source
+from harness.rag.check.verify.features import features
+from harness.rag.check.verify.model import pooled
+from harness.rag.check.verify.reading import read
+from harness.rag.check.verify.states import encode_states
+from harness.rag.retrieve import sentence_spans
+
+TUNING_TENTHS = 3
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A claim with the document that it is about.
+
+    Attributes:
+        name: the set.
+        claim: one or several sentences.
+        document: what it is checked against.
+        supported: what people said.
+        supporting: for WiCE, alternative sets of supporting sentences (offsets in the document).
+    """
+
+    name: str
+    claim: str
+    document: str
+    supported: bool
+    supporting: tuple[tuple[tuple[int, int], ...], ...] = ()
+
+    @property
+    def tuning(self) -> bool:
+        """Whether it may be used for choosing: by its document alone."""
+        return is_tuning(self.document)
+
+
+def is_tuning(source: str) -> bool:
+    """The split rule: SHA-256 of the document's text in UTF-8, as a number, modulo 10, below 3."""
+    return int(hashlib.sha256(source.encode()).hexdigest(), 16) % 10 < TUNING_TENTHS
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """Rows of a JSONL file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def evaluation_sets(data: Path) -> dict[str, list[Labelled]]:
+    """SummEdits, QAGS (both halves), WiCE and FaithBench from the folder of data sets."""
+    found: dict[str, list[Labelled]] = {}
+    for one in (
+        *_summedits(data / "dev/summedits.jsonl"),
+        *_qags(data / "dev/qags.jsonl"),
+        *wice(data / "compression/dev/wice.jsonl", "wice"),
+        *_faithbench(data / "dev/faithbench.jsonl"),
+    ):
+        found.setdefault(one.name, []).append(one)
+    return found
+
+
+def _summedits(path: Path) -> Iterator[Labelled]:
+    for row in rows_of(path):
+        yield Labelled("summedits", row["summary"], row["doc"], row["label"] == 1)
+
+
+def _qags(path: Path) -> Iterator[Labelled]:
+    """One claim per summary sentence; the majority of three workers decides."""
+    for row in rows_of(path):
+        for one in row["summary_sentences"]:
+            yes = sum(reply["response"] == "yes" for reply in one["responses"])
+            supported = 2 * yes > len(one["responses"])
+            yield Labelled(f"qags_{row['dataset']}", one["sentence"], row["article"], supported)
+
+
+def wice(path: Path, name: str) -> Iterator[Labelled]:
+    """Fully supported against the rest; the evidence sentences stand one a line."""
+    for row in rows_of(path):
+        spans: list[tuple[int, int]] = []
+        at = 0
+        for sentence in row["evidence"]:
+            spans.append((at, at + len(sentence)))
+            at += len(sentence) + 1
+        groups: list[list[int]] = row["supporting_sentences"]
+        supporting = tuple(tuple(spans[one] for one in group) for group in groups)
+        document = "\n".join(row["evidence"])
+        yield Labelled(name, row["claim"], document, row["label"] == "supported", supporting)
+
+
+def _faithbench(path: Path) -> Iterator[Labelled]:
+    """Unsupported if any annotator marked an unwanted hallucination (the worst label counts)."""
+    for row in rows_of(path):
+        unwanted = any("Unwanted" in label for one in row["annotations"] for label in one["label"])
+        yield Labelled("faithbench", row["summary"], row["source"], not unwanted)
+
+
+Spans = list[tuple[int, int]]
+_AT_ONCE = 50
+
+
+@dataclass(frozen=True)
+class Featured:
+    """A labelled claim with its features, and the spans of the sentences that they look at."""
+
+    claim: Labelled
+    features: dict[str, float]
+    nearest: Spans
+
+
+def code_digest() -> str:
+    """Digest of the code that makes features: others make others."""
+    modules = (evidence, features_module, reading, states, stems, values, wordlists)
+    files = sorted(str(one.__file__) for one in modules)
+    return hashlib.sha256(b"".join(Path(one).read_bytes() for one in files)).hexdigest()[:12]
+
+
+def featured(claims: Sequence[Labelled], cache: Path | None = None) -> list[Featured]:
+    """Features of claims, in their order.
+
+    Args:
+        claims: with documents that hold text.
+        cache: folder to keep them in; None keeps nothing.
+    """
+    file = cache / f"features-{code_digest()}.jsonl" if cache else None
+    known = _kept(file) if file else {}
+    missing = [one for one in claims if _key(one) not in known]
+    missing.sort(key=lambda one: one.document)
+    for first in range(0, len(missing), _AT_ONCE):
+        part = missing[first : first + _AT_ONCE]
+        made = dict(zip(map(_key, part), _compute(part), strict=True))
+        known |= made
+        if file:
+            _keep(file, made)
+    return [
+        Featured(one, found, [(a, b) for a, b in spans])
+        for one in claims
+        for found, spans in [known[_key(one)]]
+    ]
+
+
+def _kept(file: Path) -> dict[str, tuple[dict[str, float], Spans]]:
+    """Features by key; the unfinished last line of a stopped run is taken off."""
+    if not file.exists():
+        return {}
+    *lines, rest = file.read_text().split("\n")
+    if rest:
+        file.write_text("".join(f"{line}\n" for line in lines))
+    return {key: (found, spans) for key, found, spans in map(json.loads, lines)}
+
+
+def _keep(file: Path, made: Mapping[str, tuple[dict[str, float], Spans]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as kept:
+        kept.writelines(json.dumps([key, *found]) + "\n" for key, found in made.items())
+
+
+def _key(claim: Labelled) -> str:
+    return hashlib.sha256(f"{claim.claim}\0{claim.document}".encode()).hexdigest()[:24]
+
+
+def _compute(claims: Sequence[Labelled]) -> list[tuple[dict[str, float], Spans]]:
+    opened = {one.document: open_source(one.document) for one in claims}
+    sources = {text: source for text, source in opened.items() if source}
+    sentences = [[one.claim[a:b] for a, b in sentence_spans(one.claim)] for one in claims]
+    fill(
+        (sources[one.document], sources[one.document].candidates(read(text)))
+        for one, own in zip(claims, sentences, strict=True)
+        for text in own
+    )
+    encoded = iter(encode_states([text for own in sentences for text in own]))
+    found: list[tuple[dict[str, float], Spans]] = []
+    for one, own in zip(claims, sentences, strict=True):
+        source = sources[one.document]
+        pairs = [features(text, next(encoded), source) for text in own]
+        found.append((pooled([each for each, _ in pairs]), _spans(source, pairs[0][1])))
+    return found
+
+
+def _spans(source: Source, places: Sequence[int]) -> Spans:
+    return [(source.sentences[at].start, source.sentences[at].end) for at in places]
