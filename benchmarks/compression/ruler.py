@@ -36,7 +36,6 @@ from benchmarks.compression.rows import Results
 from benchmarks.reports import option, read_options
 from harness.corpora.reading import Evidence, Reading, Source
 from harness.rag.compress import (
-    Budget,
     Compressed,
     Critic,
     Query,
@@ -148,7 +147,7 @@ def compressed(one: Prepared, critic: Critic, instruction: str) -> Compressed:
     query = Query(instruction, one.sample.reading.question)
     ranked = rank(one.pool, query, critic, limit)
     compressor = Compressor([one.source], ranked, open_tokenizer("minilm"), "auto", None)
-    return compressor.compress(Budget(limit), one.tokens)
+    return compressor.compress(limit, one.tokens)
 
 
 def run(one: Prepared, critic: Critic, instruction: str) -> dict[str, Any]:

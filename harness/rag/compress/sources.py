@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from harness.core import BadInput
 from harness.rag.compress.prose import prose_spans
@@ -24,57 +24,52 @@ _HEAD = 8192
 _PLAIN = {".txt", ".md", ".log", ".text", ""}
 
 
-class Source(Protocol):
+class Source(ABC):
     """A text to compress: read in blocks as often as needed, and at any place."""
 
     @property
+    @abstractmethod
     def id(self) -> str:
         """Name in spans and citations."""
-        ...
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the text."""
-        ...
-
-    @property
-    def length(self) -> int:
-        """Characters."""
-        ...
-
+    @abstractmethod
     def blocks(self) -> Iterator[tuple[int, Document]]:
         """(offset, block): the text in order, cut between lines or sentences."""
-        ...
 
+    @abstractmethod
     def read(self, start: int, end: int) -> str:
         """Characters `start` to `end`."""
-        ...
-
-
-class TextSource:
-    """A parsed document in memory: one block."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.id = document.id
-        self.length = len(document.text)
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the text."""
-        return text_digest([self.document.text])
+        return text_digest(block.text for _, block in self.blocks())
+
+    @cached_property
+    def length(self) -> int:
+        """Characters."""
+        return sum(len(block.text) for _, block in self.blocks())
+
+
+@dataclass
+class TextSource(Source):
+    """A parsed document in memory: one block."""
+
+    document: Document
+
+    @property
+    def id(self) -> str:
+        return self.document.id
 
     def blocks(self) -> Iterator[tuple[int, Document]]:
-        """The document."""
         yield 0, self.document
 
     def read(self, start: int, end: int) -> str:
-        """Characters `start` to `end`."""
         return self.document.text[start:end]
 
 
 @dataclass
-class FileSource:
+class FileSource(Source):
     """A UTF-8 text file that is never in memory as a whole.
 
     Args:
@@ -92,21 +87,9 @@ class FileSource:
 
     @property
     def id(self) -> str:
-        """The path."""
         return str(self.path)
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the text."""
-        return text_digest(block.text for _, block in self.blocks())
-
-    @cached_property
-    def length(self) -> int:
-        """Characters."""
-        return sum(len(block.text) for _, block in self.blocks())
-
     def blocks(self) -> Iterator[tuple[int, Document]]:
-        """Blocks of the file; the first pass notes where each begins."""
         first_pass, characters, position = not self._places, 0, 0
         try:
             with self.path.open("rb") as handle:
@@ -129,7 +112,6 @@ class FileSource:
             raise BadInput(f"expected UTF-8 text in {self.id!r}: {error}") from error
 
     def read(self, start: int, end: int) -> str:
-        """Characters `start` to `end`; the blocks that were read last are held."""
         before, text = self._last
         if not before <= start <= end <= before + len(text):
             self._last = before, text = self._stretch(start, end)

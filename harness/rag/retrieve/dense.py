@@ -108,11 +108,11 @@ class DenseIndex:
         faiss = load_faiss()
         if kind == "flat":
             return cls(vectors, kind)
-        size, dimension = vectors.shape
+        size, dimension = len(vectors), int(vectors.shape[1])
         index = faiss.index_factory(dimension, recipe(kind, size), faiss.METRIC_INNER_PRODUCT)
         if kind != "hnsw":  # train on a fixed sample, spread evenly, enough for k-means
             sample = min(size, _PER_CELL * faiss.extract_index_ivf(index).nlist)
-            rows = np.linspace(0, size - 1, sample).astype(np.int64)
+            rows: Rows = np.linspace(0, size - 1, sample).astype(np.int64)
             index.train(np.ascontiguousarray(vectors[rows]))
         index.add(vectors)
         return cls(vectors, kind, index)

@@ -73,13 +73,11 @@ class FlatIndex:
             return [[] for _ in vectors]
         queries = np.ascontiguousarray(vectors, dtype=np.float32)
         scores, places = self._index.search(queries, min(k, len(self)))
-        return [
-            sorted(
-                ((self._ids[place], score) for place, score in zip(*row, strict=True)),
-                key=lambda hit: (-hit[1], hit[0]),
-            )
-            for row in zip(places.tolist(), scores.tolist(), strict=True)
-        ]
+        results: list[list[tuple[str, float]]] = []
+        for row, values in zip(places.tolist(), scores.tolist(), strict=True):
+            hits = [(self._ids[place], value) for place, value in zip(row, values, strict=True)]
+            results.append(sorted(hits, key=lambda hit: (-hit[1], hit[0])))
+        return results
 
     def save(self, folder: Path) -> None:
         """Write the index to a folder, made if absent."""

@@ -89,7 +89,7 @@ def write_segment(
 def _write_documents(folder: Path, entries: Sequence[Entry]) -> None:
     """Texts and rows one after another, and tables of where each begins."""
     places: list[tuple[int, int, int, int, int]] = []
-    chunks: list[tuple[int, int, int, int, int]] = []
+    chunks: list[tuple[int, ...]] = []
     text_start = row_start = 0
     with (folder / "texts.bin").open("wb") as texts, (folder / "rows.jsonl").open("wb") as rows:
         for number, (document, fingerprint, cut) in enumerate(entries):

@@ -94,8 +94,8 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     documents = np.unique([unit.doc for unit in units], return_inverse=True)[1]
     tokens = [words(f"{unit.heading} {unit.text}") for unit in units]
     joined: list[list[str]] = [[] for _ in range(int(blocks[-1]) + 1)]
-    for unit_tokens, block in zip(tokens, blocks.tolist(), strict=True):
-        joined[block].extend(unit_tokens)
+    for unit_tokens, block in zip(tokens, blocks, strict=True):
+        joined[int(block)].extend(unit_tokens)
     terms = query_terms(query)
     raw = scores.critic if scores.critic is not None else np.zeros(len(units))
     cosine = (scores.vectors @ scores.query).astype(np.float64)

@@ -207,7 +207,13 @@ class StoreIndex:
                 progress(number, len(additions))
         if chunks:
             self._store.settle()
-        return Changed(**counts, chunks=chunks, documents=len(digests))
+        return Changed(
+            added=counts["added"],
+            replaced=counts["replaced"],
+            unchanged=counts["unchanged"],
+            chunks=chunks,
+            documents=len(digests),
+        )
 
     def _put(self, document: Document, fingerprint: str) -> int:
         chunks = chunk_document(document, self._chunking)
