@@ -8,21 +8,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.core.plugins import load, plugins
-from harness.evals import (
-    EvalReport,
-    EvalSettings,
-    RunComparison,
-    compare_runs,
-    plan_evaluation,
-    run_evaluation,
-)
-from harness.evolve import EvolveResult, EvolveSettings, run_evolution
 
 if TYPE_CHECKING:
+    from harness.evals import (
+        EvalReport,
+        EvalSettings,
+        RunComparison,
+        compare_runs,
+        plan_evaluation,
+        run_evaluation,
+    )
+    from harness.evolve import EvolveResult, EvolveSettings
     from harness.rag.api import Answer, AskSettings, Compressed, Report, ask, check, compress
 
 __all__ = [
@@ -46,11 +47,17 @@ __all__ = [
 ]
 
 
+_EVOLVE = ("EvolveResult", "EvolveSettings")
+
+
 def __getattr__(name: str) -> Any:
-    """Functions of wings (`harness.api`), loaded when they are first asked for."""
+    """Members of rooms, and functions of wings (`harness.api`), loaded when first asked for."""
     if name in plugins("api"):
         return load("api", name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = "harness.evolve" if name in _EVOLVE else "harness.evals"
+    return getattr(import_module(room), name)
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:
@@ -64,6 +71,8 @@ def evaluate(suite: str, *, model: str | None = None, **settings: object) -> Eva
     Raises:
         HarnessError: as the command line does, with the exit code as an attribute.
     """
+    from harness.evals import EvalSettings, run_evaluation
+
     fields = {"suite": suite, "models": (model,) if model else (), **settings}
     return run_evaluation(EvalSettings.model_validate(fields))[-1]
 
@@ -80,5 +89,7 @@ def evolve(out: Path | str, *, model: str | None = None, **settings: object) -> 
     Raises:
         HarnessError: as the command line does. A gate that refuses is a result, not an error.
     """
+    from harness.evolve import EvolveSettings, run_evolution
+
     fields = {"out": out, "models": (model,) if model else (), **settings}
     return run_evolution(EvolveSettings.model_validate(fields))

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.reports import option, read_options
-from harness.cli.shared import EventLines
+from harness.cli import EventLines
 from harness.core import assets, write_atomic
 from harness.evolve.demo import DemoReport, DemoSizes, run_demo
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.reports import option, read_options
-from harness.cli.shared import EventLines
+from harness.cli import EventLines
 from harness.core import assets
 from harness.evolve.demo import RECORDING, run_demo
 from harness.models import CallStore, export_calls

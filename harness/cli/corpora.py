@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.shared import emit, json_option
-
-_PATH = click.Path(path_type=Path)
+from harness.cli.options import json_option, path_type
+from harness.cli.output import emit
 
 
 @click.group()
@@ -28,9 +27,9 @@ def list_(as_json: bool) -> None:
     """
     from harness.corpora import list_corpora
 
-    found = list_corpora()
-    lines = [f"{c.name}  {c.kind}  {c.tasks} tasks  {c.licence}  {c.title}" for c in found]
-    emit([corpus.model_dump(mode="json") for corpus in found], as_json, "\n".join(lines))
+    corpora = list_corpora()
+    lines = [f"{c.name}  {c.kind}  {c.tasks} tasks  {c.licence}  {c.title}" for c in corpora]
+    emit([corpus.model_dump(mode="json") for corpus in corpora], as_json, "\n".join(lines))
 
 
 @corpora.command()
@@ -51,7 +50,7 @@ def show(name: str, as_json: bool) -> None:
 
 @corpora.command()
 @click.argument("name")
-@click.option("--out", type=_PATH, required=True, help="Folder to write into.")
+@click.option("--out", type=path_type, required=True, help="Folder to write into.")
 @click.option("--split", default="all", show_default=True, help="train, selection, test or all.")
 @click.option("--limit", type=int, help="Only so many tasks of each split.")
 @json_option
@@ -63,14 +62,14 @@ def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool)
     from harness.corpora import generate as generate_corpus
 
     made = generate_corpus(name, out, split, limit)
-    lines = [f"{made.files[known]}: {count} tasks" for known, count in made.tasks.items()]
+    lines = [f"{made.files[part]}: {count} tasks" for part, count in made.tasks.items()]
     emit(made, as_json, "\n".join(lines))
 
 
 @corpora.command()
 @click.argument("name")
-@click.argument("path", type=_PATH)
-@click.option("--out", type=_PATH, required=True, help="Folder for tasks and documents.")
+@click.argument("path", type=path_type)
+@click.option("--out", type=path_type, required=True, help="Folder for tasks and documents.")
 @click.option("--split", default="test", show_default=True, help="Name of the task file.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many questions.")
 @json_option
@@ -99,7 +98,7 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
 
 @corpora.command()
 @click.argument("name")
-@click.option("--out", type=_PATH, required=True, help="New folder to unpack into.")
+@click.option("--out", type=path_type, required=True, help="New folder to unpack into.")
 @click.option("--sha256", help="Digest of the archive, where the manifest pins none.")
 @click.option("--url", help="Another place to fetch the archive from.")
 @json_option
@@ -110,5 +109,5 @@ def pull(name: str, out: Path, sha256: str | None, url: str | None, as_json: boo
     """
     from harness.corpora import pull as pull_corpus
 
-    done = pull_corpus(name, out, sha256, url)
-    emit(done, as_json, f"{done.out}: {done.fetched_bytes:,} bytes, SHA-256 {done.sha256}")
+    pulled = pull_corpus(name, out, sha256, url)
+    emit(pulled, as_json, f"{pulled.out}: {pulled.fetched_bytes:,} bytes, SHA-256 {pulled.sha256}")

@@ -1,35 +1,31 @@
-"""`harness eval`."""
+"""`harness eval`: run a suite, judge a run again, read a log of inspect, show papers' figures."""
 
 from __future__ import annotations
 
-import shlex
-import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.lazy import DefaultGroup
-from harness.cli.shared import (
-    Progress,
-    dollars,
+from harness.cli.groups import DefaultGroup
+from harness.cli.options import (
+    SettingsCommand,
     dry_run_option,
-    emit,
     json_option,
-    model_options,
-    seed_option,
+    path_type,
+    telemetry_options,
 )
-from harness.cli.watching import telemetry_options
-from harness.cli.worker_options import worker_options
+from harness.cli.output import dollars, emit, resumable, tally_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from harness.evals import EvalReport, Step, Tally
-    from harness.stats import Repeated
+    from harness.evals import EvalReport, EvalSettings
+    from harness.evals.regrade import RegradeReport
 
-
-_POSITIVE = click.FloatRange(0, min_open=True)
+SHOWN_STEPS, SHOWN_CHANGES = 40, 20
+_HERE = "harness.cli.eval"
 
 
 @click.group(
@@ -37,23 +33,14 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     cls=DefaultGroup,
     intents={
         "Commands": {
-            "run": ("harness.cli.eval:run_suite", "What is done where no command is named."),
+            "run": (f"{_HERE}:run_suite", "What is done where no command is named."),
             "matrix": (
                 "harness.cli.eval_matrix:run_matrix",
                 "Suites x models x skills x context arms from one file.",
             ),
-            "regrade": (
-                "harness.cli.eval_regrade:regrade_run",
-                "Judge a finished run again, without running it.",
-            ),
-            "paper": (
-                "harness.cli.eval_paper:show_papers",
-                "The figures of the papers beside ours.",
-            ),
-            "import": (
-                "harness.cli.eval_import:import_log",
-                "Read a log of inspect as a run.",
-            ),
+            "regrade": (f"{_HERE}:regrade_run", "Judge a finished run again, without running it."),
+            "paper": (f"{_HERE}:show_papers", "The figures of the papers beside ours."),
+            "import": (f"{_HERE}:import_log", "Read a log of inspect as a run."),
             "ctl": (
                 "harness.cli.eval_control:control",
                 "list | pause | resume | cancel | requeue | concurrency | limits | budget",
@@ -71,163 +58,225 @@ def evaluate() -> None:
     """
 
 
-@click.command("run")
+@click.command("run", cls=SettingsCommand, settings="harness.evals.settings:EvalSettings")
 @click.argument("suite")
-@click.option("--split", type=click.Choice(["train", "selection", "test"]))
-@click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
-@click.option("--skill", type=click.Path(path_type=Path), help="Skill directory.")
-@click.option("--skill-mode", type=click.Choice(["preloaded", "discovered"]))
-@click.option("--baseline", is_flag=True, help="Run without the skill too, and compare.")
-@click.option("--epochs", default=1, show_default=True, help="Attempts per task.")
-@click.option("--limit", type=int, help="Take the first tasks only.")
-@click.option("--token-limit", type=click.IntRange(1), help="Tokens that an attempt may use.")
-@click.option("--cost-limit", type=_POSITIVE, help="US dollars that an attempt may cost.")
-@click.option("--time-limit", type=_POSITIVE, help="Seconds that an attempt may take.")
-@click.option(
-    "--working-limit",
-    type=_POSITIVE,
-    help="The same without waiting for a slot, a rate limit or another try.",
-)
-@click.option("--sample", help="Run this task only, and print its events as they happen.")
 @click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
-@click.option("--sandbox", default="auto", show_default=True, help="A rung of the ladder, or none.")
-@click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder. Default: runs/<id>.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run folder.")
-@click.option(
-    "--from",
-    "earlier",
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Take over from RUN what still holds, judge again what is judged otherwise.",
-)
-@click.option(
-    "--accept",
-    multiple=True,
-    metavar="PART",
-    help="With --from: skill, prompts, model, agent, settings or code may differ.",
-)
-@click.option(
-    "--junit", type=click.Path(path_type=Path), help="Write JUnit XML, one case an attempt."
-)
+@click.option("--junit", type=path_type, help="Write JUnit XML, one case an attempt.")
 @telemetry_options
-@seed_option
-@model_options
-@worker_options
 @dry_run_option
 @json_option
-def run_suite(
-    as_json: bool,
-    dry_run: bool,
-    live: bool,
-    resume: Path | None,
-    junit: Path | None,
-    **options: Any,
-) -> None:
+def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **options: Any) -> None:
     """Run an agent over a suite and score it.
 
     SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
 
+    Exit code 4 or 2 if every attempt was invalid: the model was unreachable, or the reason shown.
+
     Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
-    from harness import api
-    from harness.core import LimitReached
     from harness.core.rundir import new_run_id
-
-    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("eval")
-    options.pop("out", None)
-    settings = api.EvalSettings(**options, out=run, resume=resume)
-    if dry_run:
-        from harness.cli.eval_plan import show_plan
-
-        show_plan(settings, as_json)
-        return
-    on_event = _show_event if live or settings.sample is not None else None
-    try:
-        reports = api.run_evaluation(
-            settings, on_progress=tally_progress(), on_event=on_event, on_plan=_show_steps
-        )
-    except (LimitReached, KeyboardInterrupt) as error:
-        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
-        if isinstance(error, KeyboardInterrupt):
-            raise click.Abort from error
-        raise
-    if junit is not None:
-        from harness.evals.report import write_junit
-
-        write_junit([run.with_name(report.run) for report in reports], junit)
-    emit(
-        reports[0] if len(reports) == 1 else [r.model_dump(mode="json") for r in reports],
-        as_json,
-        "\n\n".join(report_text(report) for report in reports),
-    )
-    if reports[-1].invalid:
-        click.echo(_reasons(run), err=True)
-
-
-def _reasons(run: Path) -> str:
-    from collections import Counter
-
-    from harness.evals import records
-
-    counts = Counter(item.reason[:300] for item in records(run) if item.outcome == "invalid")
-    lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
-    return "\n".join(["invalid attempts, most frequent reasons:", *lines])
-
-
-def resume_command(run: Path) -> str:
-    """The command that was typed, with --resume in place of --out and --resume."""
-    words = iter(sys.argv[1:])
-    kept: list[str] = []
-    for word in words:
-        if word in ("--out", "--resume"):
-            next(words, None)
-        elif not word.startswith(("--out=", "--resume=")):
-            kept.append(word)
-    return shlex.join(["harness", *kept, "--resume", str(run)])
-
-
-def tally_progress() -> Callable[[str, Tally], None]:
-    shown: dict[str, Progress] = {}
-
-    def update(label: str, tally: Tally) -> None:
-        line = shown.setdefault(label, Progress(tally.total, label))
-        usage = tally.usage
-        line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
-
-    return update
-
-
-def _show_steps(steps: list[Step]) -> None:
+    from harness.evals import EvalSettings, run_evaluation
+    from harness.evals.report import write_junit
     from harness.evals.reuse import counted
 
-    click.echo(counted(steps), err=True)
+    run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("eval")
+    settings = EvalSettings.model_validate({**options, "out": run})
+    if dry_run:
+        _show_plan(settings, as_json)
+        return
+
+    def show_event(event: dict[str, Any]) -> None:
+        click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+
+    with resumable(run):
+        reports = run_evaluation(
+            settings,
+            on_progress=tally_progress(),
+            on_event=show_event if live or settings.sample is not None else None,
+            on_plan=lambda steps: click.echo(counted(steps), err=True),
+        )
+    folders = [run.with_name(report.run) for report in reports]
+    if junit is not None:
+        write_junit(folders, junit)
+    rows = [report.model_dump(mode="json") for report in reports]
+    text = "\n\n".join(report_text(report) for report in reports)
+    emit(rows[0] if len(rows) == 1 else rows, as_json, text)
+    refuse_all_invalid(reports, folders)
 
 
-def _show_event(event: dict[str, Any]) -> None:
-    click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
+    """Print why attempts were invalid.
+
+    Raises:
+        Unreachable: if all of them were, and one of them for that reason.
+        BadInput: if all of them were, for other reasons.
+    """
+    from harness.core import BadInput, Unreachable
+    from harness.evals import records
+
+    if not any(report.invalid for report in reports):
+        return
+    items = [item for folder in folders for item in records(folder)]
+    counts = Counter(item.reason[:300] for item in items if item.outcome == "invalid")
+    lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
+    click.echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
+    if all(report.invalid == report.items for report in reports):
+        unreachable = any("unreachable" in reason.lower() for reason in counts)
+        error = Unreachable if unreachable else BadInput
+        raise error(f"every attempt was invalid: {counts.most_common(1)[0][0]}")
 
 
-def _figure(one: Repeated) -> str:
-    if one.value is None:
-        return "no task has that many valid attempts"
-    interval = f" [{one.ci95[0]:.1%}, {one.ci95[1]:.1%}]" if one.ci95 else ""
-    return f"{one.value:.1%}{interval} of {one.tasks} tasks"
+def _show_plan(settings: EvalSettings, as_json: bool) -> None:
+    """Print what a run would do and cost, and what holds of an earlier run, without a call."""
+    from harness.evals import Step, plan_evaluation
+    from harness.evals.reuse import counted
+
+    plan = plan_evaluation(settings)
+    lines = [f"{key}: {value}" for key, value in plan.items() if key not in ("steps", "estimate")]
+    if "steps" in plan:
+        steps = plan["steps"]
+        lines.append(counted([Step.model_validate(step) for step in steps]))
+        lines += [
+            f"  {step['action']:8}{step['id']}  {step['why']}" for step in steps[:SHOWN_STEPS]
+        ]
+        if (more := len(steps) - SHOWN_STEPS) > 0:
+            lines.append(f"  ... {more} more (--json has all)")
+    lines += [line for estimate in plan["estimate"] for line in estimate_lines(estimate)]
+    emit(plan, as_json, "\n".join(lines))
+
+
+def estimate_lines(estimate: dict[str, Any]) -> list[str]:
+    """An expected cost for people, and what it rests on."""
+    most = estimate["most_usd"]
+    bound = "" if most is None else f", at the dearest attempt's {dollars(most)}"
+    return [
+        f"expected: {estimate['calls']:,} calls, {estimate['prompt_tokens']:,} + "
+        f"{estimate['completion_tokens']:,} tokens, cost {dollars(estimate['cost_usd'])}{bound}",
+        f"  from {estimate['basis']}",
+        f"  price {estimate['price']}",
+    ]
 
 
 def report_text(report: EvalReport) -> str:
     """A report for people."""
-    lines = ["SIMULATED model: says nothing about a real one"] if report.simulated else []
-    rate = "no valid attempt" if report.score is None else f"{report.score:.1%}"
-    interval = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
-    cost = dollars(report.cost_usd)
+
+    def share(value: float, ci95: tuple[float, float] | None) -> str:
+        return f"{value:.1%}" + (f" [{ci95[0]:.1%}, {ci95[1]:.1%}]" if ci95 else "")
+
+    rate = "no valid attempt" if report.score is None else share(report.score, report.ci95)
     mode = f" ({report.skill_mode})" if report.skill_mode else ""
     skill = f"{report.skill or 'none'}{mode}"
-    lines += [
-        f"{report.suite} with {report.model}, skill {skill}: {rate}{interval}",
+    return "\n".join([
+        *(["SIMULATED model: says nothing about a real one"] if report.simulated else []),
+        f"{report.suite} with {report.model}, skill {skill}: {rate}",
         f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",
-        *(f"{name}: {_figure(one)}" for name, one in report.repeated.items()),
-        f"{report.tokens:,} tokens, cost {cost}, {report.seconds:.1f} s",
+        *(
+            f"{name}: no task has that many valid attempts"
+            if repeated.value is None
+            else f"{name}: {share(repeated.value, repeated.ci95)} of {repeated.tasks} tasks"
+            for name, repeated in report.repeated.items()
+        ),
+        f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
         f"run: {report.run}",
+    ])  # fmt: skip
+
+
+@click.command(
+    "regrade",
+    cls=SettingsCommand,
+    settings="harness.evals.settings:SuiteSettings",
+    only=("sandbox", "executor", "workers", "worker_resources"),
+)
+@click.argument("run", type=path_type)
+@click.option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
+@click.option("--out", type=path_type, help="Default: RUN-regraded.")
+@click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
+@json_option
+def regrade_run(
+    run: Path, suite: str | None, out: Path | None, trust: bool, as_json: bool, **options: Any
+) -> None:
+    """Judge the answers of RUN again, without running it: after a change of a check or an answer.
+
+    RUN stays as it is; the new records go to another folder, which compare and view can read.
+    Workers pay where judging itself is work: code in a sandbox, formulas, tables.
+
+    Example: harness eval regrade runs/eval-20261121-045501-9f3a
+    """
+    from harness.evals import WorkerSettings, regrade_folder
+
+    target, sandbox = out or run.with_name(run.name + "-regraded"), options.pop("sandbox")
+    show = tally_progress()
+    report = regrade_folder(
+        run, target, suite, sandbox, trust=trust,
+        executor=WorkerSettings.model_validate(options).open_executor(),
+        on_progress=lambda tally: show(target.name, tally),
+    )  # fmt: skip
+    emit(report, as_json, _regrade_text(report, target))
+
+
+def _regrade_text(report: RegradeReport, out: Path) -> str:
+    before, after = report.before, report.after
+    lines = [
+        f"judged again {report.graded} of {before.items} attempts into {out}",
+        f"passed {before.passed} -> {after.passed}  failed {before.failed} -> {after.failed}"
+        f"  invalid {before.invalid} -> {after.invalid}",
+        *(
+            f"  {change.before} -> {change.after}  {change.id}: {change.answer!r:.60}  "
+            f"{change.reason}"
+            for change in report.changed[:SHOWN_CHANGES]
+        ),
     ]
+    if (more := len(report.changed) - SHOWN_CHANGES) > 0:
+        lines.append(f"  ... {more} more (--json has all)")
+    for why, count in sorted(Counter(report.kept.values()).items()):
+        lines.append(f"left as it was: {count}, {why}")
+    if not report.changed:
+        lines.append("no outcome has changed")
     return "\n".join(lines)
+
+
+@click.command("import")
+@click.argument("log", type=path_type)
+@click.option("--out", type=path_type, help="Default: runs/<id>.")
+@json_option
+def import_log(log: Path, out: Path | None, as_json: bool) -> None:
+    """Read an .eval log of inspect as a run, which compare and view can read.
+
+    Example: harness eval import logs/2026-11-22_task.eval --out runs/theirs
+    """
+    from harness.core.rundir import RunReader, new_run_id
+    from harness.evals.inspect_import import import_inspect
+
+    folder = out or Path("runs") / new_run_id("inspect")
+    report = import_inspect(log, folder)
+    log_facts = RunReader(folder).lock["inspect"]
+    lines = [report_text(report)]
+    for name, metrics in log_facts["scores"].items():
+        # A metric that was no number in the log (NaN) is none.
+        values = {key: "none" if value is None else value for key, value in metrics.items()}
+        shown = [
+            f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {value}"
+            for key, value in values.items()
+        ]
+        lines.append(f"inspect says {name}: {', '.join(shown)}")
+    emit({**report.model_dump(mode="json"), "inspect": log_facts}, as_json, "\n".join(lines))
+
+
+@click.command("paper")
+@click.argument("name", required=False)
+@json_option
+def show_papers(name: str | None, as_json: bool) -> None:
+    """Show the figures of the papers beside ours, or those of paper NAME.
+
+    NAME: trace2skill, march or cprs.
+
+    Example: harness eval paper cprs
+    """
+    from harness.evals.papers import load_papers, page, rows
+
+    papers = load_papers(name)
+    facts = [
+        {**paper.model_dump(mode="json", exclude={"figures"}), "figures": rows(paper)}
+        for paper in papers
+    ]
+    emit(facts, as_json, "\n\n".join(page(paper) for paper in papers))

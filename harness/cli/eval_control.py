@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from harness.cli.shared import dollars, emit, json_option
+from harness.cli.options import json_option, path_type
+from harness.cli.output import dollars, emit
 
-if TYPE_CHECKING:
-    from harness.evals.control import RunStatus
-
-_run = click.argument("run", type=click.Path(path_type=Path))
+_run = click.argument("run", type=path_type)
+_positive = click.FloatRange(0, min_open=True)
 
 
 @click.group("ctl")
@@ -27,28 +26,23 @@ def control() -> None:
 @_run
 @json_option
 def list_attempts(run: Path, as_json: bool) -> None:
-    """What RUN does: finished, waiting and running attempts.
+    """Show what RUN does: finished, waiting and running attempts.
 
     Example: harness eval ctl list runs/eval-20261121-045501-9f3a
     """
     from harness.evals.control import read_status
 
     status = read_status(run)
-    emit(status, as_json, _text(status))
-
-
-def _text(status: RunStatus) -> str:
     done = status.passed + status.failed + status.invalid
-    cost = dollars(status.cost_usd)
     state = "paused" if status.paused else "running"
     lines = [
         f"{state}, at most {status.concurrency} attempts at a time (process {status.pid})",
         f"{done} of {status.total} done: passed {status.passed}  failed {status.failed}  "
         f"invalid {status.invalid}; {status.waiting} waiting",
-        f"{status.tokens:,} tokens, cost {cost}",
+        f"{status.tokens:,} tokens, cost {dollars(status.cost_usd)}",
         *(f"  {seconds:8.1f} s  {name}" for name, seconds in status.running.items()),
     ]
-    return "\n".join(lines)
+    emit(status, as_json, "\n".join(lines))
 
 
 @control.command()
@@ -109,9 +103,6 @@ def concurrency(run: Path, number: int, as_json: bool) -> None:
     Example: harness eval ctl concurrency runs/eval-20261121-045501-9f3a 4
     """
     _ask(run, as_json, action="concurrency", value=number)
-
-
-_positive = click.FloatRange(0, min_open=True)
 
 
 @control.command()

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.shared import dollars, dry_run_option, emit, json_option
+from harness.cli.eval import estimate_lines, refuse_all_invalid
+from harness.cli.options import SettingsCommand, dry_run_option, json_option, path_type
+from harness.cli.output import dollars, emit, resumable, tally_progress
+from harness.core.plugins import load
 
 if TYPE_CHECKING:
     from harness.evals.matrix.report import CellReport, MatrixReport
@@ -15,16 +18,11 @@ if TYPE_CHECKING:
     from harness.evals.matrix.spec import Cell
 
 
-@click.command("matrix")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Default: runs/<id>.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this folder.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write all of it as one file.")
-@click.option("--trust", is_flag=True, help="Run code that comes with the suites unsandboxed.")
-@click.option("--budget-usd", type=float, help="Of all cells together.")
-@click.option("--budget-tokens", type=int, help="Of all cells together.")
-@click.option("--budget-calls", type=int, help="Of all cells together.")
-@click.option("--concurrency", type=int, default=16, show_default=True)
+@click.command("matrix", cls=SettingsCommand, settings="harness.evals.matrix.run:MatrixSettings")
+@click.argument("file", type=path_type)
+@click.option("--out", type=path_type, help="Default: runs/<id>.")
+@click.option("--resume", type=path_type, help="Resume this folder.")
+@click.option("--html", type=path_type, help="Write all of it as one file.")
 @dry_run_option
 @json_option
 def run_matrix(
@@ -64,66 +62,50 @@ def run_matrix(
         if dry_run:
             _show_estimates(work, as_json)
             return
-        _run(work)
+        with resumable(folder):
+            work.run(
+                tally_progress(),
+                lambda cell, state: click.echo(f"{_named(cell)}: {state}", err=True),
+            )
     report = matrix_report(folder)
     if html is not None:
-        _write_html(folder, html)
-    told = report.model_dump(mode="json", exclude={"plots"})
-    emit({"run": str(folder), **told}, as_json, f"{_table(report)}\nrun: {folder}")
-
-
-def _run(work: MatrixRun) -> None:
-    from harness.cli.eval import resume_command, tally_progress
-    from harness.core import LimitReached
-
-    def begun(cell: Cell, what: str) -> None:
-        click.echo(f"{cell.suite} | {cell.model} | {cell.skill} | {cell.context}: {what}", err=True)
-
-    try:
-        work.run(tally_progress(), begun)
-    except (LimitReached, KeyboardInterrupt) as error:
-        told = resume_command(work.out)
-        click.echo(f"what is finished is kept; go on with:\n  {told}", err=True)
-        if isinstance(error, KeyboardInterrupt):
-            raise click.Abort from error
-        raise
-
-
-def _show_estimates(work: MatrixRun, as_json: bool) -> None:
-    from harness.cli.eval_plan import estimate_lines
-
-    rows = [(cell, one.model_dump(mode="json")) for cell, one in work.estimates()]
-    costs = [one["cost_usd"] for _, one in rows]
-    total = None if None in costs else sum(costs)
-    lines = [
-        line for cell, one in rows
-        for line in (f"{cell.suite} | {cell.model} | {cell.skill} | {cell.context}",
-                     *(f"  {line}" for line in estimate_lines(one)))
-    ]  # fmt: skip
-    cells = [{**cell.model_dump(), "estimate": one} for cell, one in rows]
-    emit(
-        {"cells": cells, "cost_usd": total},
-        as_json,
-        "\n".join([*lines, f"{len(rows)} cells, expected cost {dollars(total)}"]),
+        load("pages", "runs")(folder, html)
+        click.echo(f"wrote {html}", err=True)
+    facts = report.model_dump(mode="json", exclude={"plots"})
+    emit({"run": str(folder), **facts}, as_json, f"{_table(report)}\nrun: {folder}")
+    begun = [row for row in report.cells if row.report is not None and row.report.items]
+    refuse_all_invalid(
+        [row.report for row in begun if row.report is not None],
+        [folder / row.run for row in begun],
     )
 
 
-def _write_html(folder: Path, out: Path) -> None:
-    from harness.debug.web import Library, write_copy
+def _named(cell: Cell) -> str:
+    return f"{cell.suite} | {cell.model} | {cell.skill} | {cell.context}"
 
-    write_copy(Library(folder), out)
-    click.echo(f"wrote {out}", err=True)
+
+def _show_estimates(work: MatrixRun, as_json: bool) -> None:
+    rows = [(cell, estimate.model_dump(mode="json")) for cell, estimate in work.estimates()]
+    costs = [estimate["cost_usd"] for _, estimate in rows]
+    total = None if None in costs else sum(costs)
+    lines = [
+        line for cell, estimate in rows
+        for line in (_named(cell), *(f"  {line}" for line in estimate_lines(estimate)))
+    ]  # fmt: skip
+    lines.append(f"{len(rows)} cells, expected cost {dollars(total)}")
+    cells = [{**cell.model_dump(), "estimate": estimate} for cell, estimate in rows]
+    emit({"cells": cells, "cost_usd": total}, as_json, "\n".join(lines))
 
 
 def _table(report: MatrixReport) -> str:
     heads = ("suite", "model", "skill", "context", "passed", "95 %", "invalid", "difference",
              "95 %", "p (Holm)", f"{report.unit} per attempt")  # fmt: skip
-    rows = [heads, *(_row(one) for one in report.cells)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+    rows = [heads, *(_row(cell) for cell in report.cells)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    fake = any(one.report and one.report.simulated for one in report.cells)
+    simulated = any(cell.report and cell.report.simulated for cell in report.cells)
     return "\n".join([
-        *(["SIMULATED model: says nothing about a real one"] if fake else []),
+        *(["SIMULATED model: says nothing about a real one"] if simulated else []),
         *lines,
         "* on the Pareto front of its suite: no cell is as cheap and better",
         f"differences are paired by task, against the cell marked base; intervals are for one "
@@ -131,21 +113,19 @@ def _table(report: MatrixReport) -> str:
     ])  # fmt: skip
 
 
-def _row(one: CellReport) -> tuple[str, ...]:
-    names = (one.cell.suite, one.cell.model, one.cell.skill, one.cell.context)
-    report, paired = one.report, one.versus_base
+def _row(row: CellReport) -> tuple[str, ...]:
+    def interval(pair: tuple[float, float] | None, sign: str = "") -> str:
+        return "" if pair is None else f"{pair[0]:{sign}.1%} to {pair[1]:{sign}.1%}"
+
+    names = (row.cell.suite, row.cell.model, row.cell.skill, row.cell.context)
+    report, paired = row.report, row.versus_base
     if report is None or report.score is None:
         why = "not run" if report is None else "no valid attempt"
         return (*names, why, "", str(report.invalid) if report else "", "", "", "", "")
-    difference = "base" if one.base else ""
-    interval = p = ""
+    difference, spread, p = "base" if row.base else "", "", ""
     if paired is not None and paired.difference is not None:
-        difference, interval = f"{paired.difference:+.1%}", _interval(paired.ci95, "+")
-        p = "" if one.p_holm is None else f"{one.p_holm:.3g}"
-    cost = "unknown" if one.cost is None else f"{one.cost:.4g}"
-    return (*names, f"{report.score:.1%}", _interval(report.ci95), str(report.invalid), difference,
-            interval, p, f"{cost}{' *' if one.front else ''}")  # fmt: skip
-
-
-def _interval(pair: tuple[float, float] | None, sign: str = "") -> str:
-    return "" if pair is None else f"{pair[0]:{sign}.1%} to {pair[1]:{sign}.1%}"
+        difference, spread = f"{paired.difference:+.1%}", interval(paired.ci95, "+")
+        p = "" if row.p_holm is None else f"{row.p_holm:.3g}"
+    cost = "unknown" if row.cost is None else f"{row.cost:.4g}"
+    return (*names, f"{report.score:.1%}", interval(report.ci95), str(report.invalid), difference,
+            spread, p, f"{cost}{' *' if row.front else ''}")  # fmt: skip

@@ -1,14 +1,22 @@
-"""`harness runs`."""
+"""`harness runs` and `harness compare`."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import emit, json_option
-from harness.core.errors import BadInput
+from harness.cli.options import json_option, path_type
+from harness.cli.output import emit
+from harness.core.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from harness.evals import RunComparison
+
+SHOWN = 12
+"""Attempts of each kind that are named."""
 
 
 @click.group()
@@ -17,7 +25,7 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.argument("folder", default="runs", type=click.Path(path_type=Path))
+@click.argument("folder", default="runs", type=path_type)
 @json_option
 def list_runs(folder: Path, as_json: bool) -> None:
     """List the runs in FOLDER, newest last.
@@ -26,10 +34,10 @@ def list_runs(folder: Path, as_json: bool) -> None:
     """
     from harness.core.rundir import RunReader
 
-    found = [RunReader(path.parent) for path in sorted(folder.glob("*/run.json"))]
+    readers = [RunReader(path.parent) for path in sorted(folder.glob("*/run.json"))]
     rows = [
         {"run": str(run.path), "items": len({row["id"] for row in run.items()}), **run.lock}
-        for run in found
+        for run in readers
     ]
     text = "\n".join(
         f"{row['run']}  {row['items']} items  {row.get('suite')}  {row.get('model')}"
@@ -39,7 +47,7 @@ def list_runs(folder: Path, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=path_type)
 @click.option("--yes", is_flag=True, help="Do it; without, only say what would go.")
 def prune(run: Path, yes: bool) -> None:
     """Remove the work folders and checkpoints of RUN; records and calls stay.
@@ -53,3 +61,55 @@ def prune(run: Path, yes: bool) -> None:
             click.echo(f"{'removing' if yes else 'would remove'} {path}")
             if yes:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=path_type)
+@click.option("--fail-if-worse", "margin", type=float, metavar="MARGIN",
+              help="Exit 5 if a run is worse than the first by more than MARGIN (0.05 = 5 points)"
+              " beyond doubt, or by more than MARGIN in its estimate.")  # fmt: skip
+@json_option
+def compare(runs: tuple[Path, ...], margin: float | None, as_json: bool) -> None:
+    """Compare runs with the first one, paired by task.
+
+    Example: harness compare runs/before runs/after --fail-if-worse 0.02
+    """
+    from harness.evals import compare_runs
+
+    if len(runs) < 2:
+        raise click.UsageError(f"expected two or more runs, got {len(runs)}")
+    results = [compare_runs(runs[0], other) for other in runs[1:]]
+    rows = [result.model_dump(mode="json") for result in results]
+    emit(rows, as_json, "\n\n".join(_comparison_text(result) for result in results))
+    for result in results:
+        change = result.paired.difference
+        if margin is not None and change is not None and change < -margin:
+            raise Refused(f"{result.after.run} is worse by {-change:.1%}, margin {margin:.1%}")
+
+
+def _comparison_text(result: RunComparison) -> str:
+    paired = result.paired
+    lines = [f"{result.before.run} -> {result.after.run}   ({paired.tasks} paired tasks)"]
+    if result.before.simulated or result.after.simulated:
+        lines.append("SIMULATED model: says nothing about a real one")
+    if paired.difference is not None and paired.before is not None and paired.after is not None:
+        interval = f" [{paired.ci95[0]:+.1%}, {paired.ci95[1]:+.1%}]" if paired.ci95 else ""
+        lines.append(f"pass rate {paired.before:.1%} -> {paired.after:.1%}")
+        lines.append(f"difference {paired.difference:+.1%}{interval}, p = {paired.p:.3g}")
+    if result.detectable is not None:
+        lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
+    for kind, names in (("fixed", paired.fixed), ("broken", paired.broken)):
+        more = f", … ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""
+        lines.append(f"{kind} {len(names)}: {', '.join(names[:SHOWN])}{more}")
+    broken = [change for change in result.changes if change.after == "fail"]
+    lines += [
+        f"  pass -> fail  {change.id}: {change.answer_before!r:.40} -> "
+        f"{change.answer_after!r:.40}  {change.reason:.80}"
+        for change in broken[:SHOWN]
+    ]
+    if len(broken) > SHOWN:
+        lines.append(f"  … ({len(broken) - SHOWN} more: --json has all)")
+    if paired.unpaired:
+        lines.append(f"left out, missing or invalid in one run: {paired.unpaired}")
+    lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}")
+    return "\n".join(lines)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.lazy import LazyGroup
-from harness.cli.shared import emit, json_option
+from harness.cli.groups import LazyGroup
+from harness.cli.options import folder_argument, json_option, path_type
+from harness.cli.output import emit
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
-from harness.cli.skill_versions import folder_argument, rollback_skill, versions
 from harness.core.errors import BadInput, Refused
-
-if TYPE_CHECKING:
-    from harness.skills import Problem, Skill
 
 
 @click.group(cls=LazyGroup, intents={}, path="skill")
@@ -42,21 +38,19 @@ def validate_skill(
     value = load_skill(folder)
     problems = validate(value, Limits(references=max_references))
     if run_scripts:
-        problems += _try_scripts(value, sandbox)
-    errors = sum(one.level == "error" for one in problems)
+        from harness.sandbox import Limits as SandboxLimits
+        from harness.sandbox import select
+        from harness.skills import admit_scripts
+
+        limits = SandboxLimits(wall_s=20, cpu_s=20)
+        problems += admit_scripts(value, partial(select(sandbox).exec, limits=limits))
+    errors = sum(problem.level == "error" for problem in problems)
     summary = f"{errors} errors, {len(problems) - errors} warnings"
-    rows = [one.model_dump(mode="json") for one in problems]
+    rows = [problem.model_dump(mode="json") for problem in problems]
     result = {"valid": not errors, "problems": rows}
     emit(result, as_json, "\n".join([*map(str, problems), f"{folder}: {summary}"]))
     if errors:
         raise Refused(f"{folder} is not a valid skill: {summary}")
-
-
-def _try_scripts(value: Skill, sandbox: str) -> list[Problem]:
-    from harness.sandbox import Limits, select
-    from harness.skills import admit_scripts
-
-    return admit_scripts(value, partial(select(sandbox).exec, limits=Limits(wall_s=20, cpu_s=20)))
 
 
 @skill.command()
@@ -75,14 +69,14 @@ def show(folder: Path, as_json: bool) -> None:
         f"catalogue {result.catalogue_tokens} tokens, SKILL.md {result.skill_tokens} tokens "
         f"({result.tokenizer})",
     ]
-    lines += [f"  {'  ' * (one.level - 1)}{one.title}" for one in result.outline]
-    lines += [f"  {one.path}  {one.bytes} bytes  {one.tokens} tokens" for one in result.files]
+    lines += [f"  {'  ' * (heading.level - 1)}{heading.title}" for heading in result.outline]
+    lines += [f"  {file.path}  {file.bytes} bytes  {file.tokens} tokens" for file in result.files]
     emit(result, as_json, "\n".join(lines))
 
 
 @skill.command("diff")
-@click.argument("old", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("new", metavar="[NEW]", required=False, type=click.Path(path_type=Path))
+@click.argument("old", metavar="DIR", type=path_type)
+@click.argument("new", metavar="[NEW]", required=False, type=path_type)
 @click.option("--version", "version", metavar="DIGEST", help="From this version of DIR to DIR.")
 @json_option
 def diff_skills(old: Path, new: Path | None, version: str | None, as_json: bool) -> None:
@@ -112,23 +106,71 @@ def explain_line(place: str, as_json: bool) -> None:
     """
     from harness.skills import explain_place
 
-    found = explain_place(place)
-    edit = found.edit
-    origin = (
+    origin = explain_place(place)
+    edit = origin.edit
+    source = (
         "no patch wrote this line"
         if edit is None
         else f"{edit.op}, support {edit.support}, from {', '.join(edit.sources) or 'no source'}"
     )
-    lines = [f"{found.file}:{found.line}: {found.text}", f"  {origin}"]
-    shown = [one for one in found.records if one.summary or one.quotes]
-    lines += [f"  {line}" for one in shown for line in str(one).splitlines()]
-    if found.records and not shown:
+    lines = [f"{origin.file}:{origin.line}: {origin.text}", f"  {source}"]
+    shown = [record for record in origin.records if record.summary or record.quotes]
+    lines += [f"  {line}" for record in shown for line in str(record).splitlines()]
+    if origin.records and not shown:
         lines.append("  no analyst record was kept beside the skill")
-    emit(found, as_json, "\n".join(lines))
+    emit(origin, as_json, "\n".join(lines))
+
+
+@skill.command()
+@folder_argument
+@json_option
+def versions(folder: Path, as_json: bool) -> None:
+    """List the versions that were kept of the skill DIR; * marks what is there now.
+
+    Example: harness skill versions evolved/skill/spreadsheet-basics
+    """
+    from harness.skills import list_versions, load_skill
+
+    current, recorded = load_skill(folder).digest, list_versions(folder)
+    rows = [
+        {
+            "digest": version.digest,
+            "parent": version.parent,
+            "reason": version.reason,
+            "edits": len(version.edits),
+            "current": version.digest == current,
+        }
+        for version in recorded
+    ]
+    lines = [
+        f"{'*' if version.digest == current else ' '} {version.digest[:12]}  from "
+        f"{version.parent[:12] or 'nothing':12}  {len(version.edits):3} edits  {version.reason}"
+        for version in recorded
+    ]
+    if current not in {version.digest for version in recorded}:
+        lines.append(f"* {current[:12]}  not recorded (edited by hand, or not evolved here)")
+    emit({"current": current, "versions": rows}, as_json, "\n".join(lines))
+
+
+@skill.command("rollback")
+@folder_argument
+@click.option("--to", metavar="DIGEST", help="A version (6 characters suffice). Default: parent.")
+@json_option
+def rollback_skill(folder: Path, to: str | None, as_json: bool) -> None:
+    """Put an earlier version in place of the skill DIR; what is there now is kept.
+
+    Example: harness skill rollback evolved/skill/spreadsheet-basics
+    """
+    from harness.skills import rollback
+
+    done = rollback(folder, to)
+    text = (
+        f"{done.diff}{folder} is version {done.after[:12]} now\n"
+        f"undo with: harness skill rollback {folder} --to {done.before[:12]}"
+    )
+    emit(done, as_json, text)
 
 
 skill.add_command(export_skill)
 skill.add_command(install_skill)
-skill.add_command(versions)
-skill.add_command(rollback_skill)
 skill.add_command(review_skill)

@@ -7,29 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import emit, json_option
-from harness.cli.skill_versions import folder_argument
+from harness.cli.options import folder_argument, json_option, path_type
+from harness.cli.output import emit
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
     from harness.skills import Attempt, Exported, Target
 
 # As harness.skills.Target; written out because importing the room here would slow `--help` down.
-TARGETS = [
-    "universal",
-    "claude",
-    "codex",
-    "cursor",
-    "gemini",
-    "copilot",
-    "plugin",
-    "well-known",
-    "skill",
-    "skill-creator",
-    "agents",
-    "zip",
-]
-path_type = click.Path(path_type=Path)
+TARGETS = (
+    "universal", "claude", "codex", "cursor", "gemini", "copilot", "plugin", "well-known", "skill",
+    "skill-creator", "agents", "zip",
+)  # fmt: skip
 ungated_option = click.option(
     "--ungated", is_flag=True, help="Also where no gate accepted the evolved skill."
 )
@@ -70,14 +59,14 @@ def export_skill(
     if not ungated:
         refuse_ungated(folder)
     if target == "skill-creator":
-        done = _creator(folder, out, suite, run, baseline, force, check)
+        exported = _creator(folder, out, suite, run, baseline, force, check)
     elif suite or run or baseline:
         raise BadInput(f"--suite, --run and --baseline belong to skill-creator, not to {target!r}")
     else:
         value = load_skill(folder)
         receipt = receipt_files(folder, value)
-        done = export(value, target, out, force=force, check=check, receipt=receipt)
-    _report([done], as_json)
+        exported = export(value, target, out, force=force, check=check, receipt=receipt)
+    _report([exported], as_json)
 
 
 @click.command("install")
@@ -114,20 +103,23 @@ def _creator(
     force: bool,
     check: bool,
 ) -> Exported:
+    from harness.evals import load_suite, read_report
     from harness.skills import benchmark_of, evals_of, export_creator, history_of, load_skill
 
     if baseline is not None and run is None:
         raise BadInput("expected --run with --baseline: the run with the skill")
-    skill, tasks = load_skill(folder), _tasks(suite)
-    model, attempts = _attempts(run)
+    skill, history = load_skill(folder), history_of(folder)
+    tasks = [
+        (task.id, task.prompt, "" if task.answer is None else str(task.answer))
+        for task in (load_suite(suite).tasks if suite else ())
+    ]
     benchmark = benchmark_of(
         skill.name,
-        attempts,
-        _attempts(baseline)[1],
-        model=model,
+        _attempts(run),
+        _attempts(baseline),
+        model=read_report(run).model if run else "",
         order=[name for name, _, _ in tasks],
     )
-    history = history_of(folder)
     return export_creator(
         skill,
         out,
@@ -139,39 +131,27 @@ def _creator(
     )
 
 
-def _tasks(suite: str | None) -> list[tuple[str, str, str]]:
-    """(id, prompt, what is expected) of the tasks of a suite."""
-    if suite is None:
-        return []
-    from harness.evals import load_suite
-
-    return [
-        (task.id, task.prompt, "" if task.answer is None else str(task.answer))
-        for task in load_suite(suite).tasks
-    ]
-
-
-def _attempts(run: Path | None) -> tuple[str, list[Attempt]]:
-    """(model, attempts) of an eval run."""
+def _attempts(run: Path | None) -> list[Attempt]:
+    """Attempts of an eval run."""
     if run is None:
-        return "", []
-    from harness.evals import read_report, records
+        return []
+    from harness.evals import records
     from harness.skills import Attempt
 
-    return read_report(run).model, [
+    return [
         Attempt(
-            task=one.task_id,
-            outcome=one.outcome,
-            epoch=one.epoch,
-            reason=one.reason,
-            seconds=one.usage.seconds,
-            tokens=one.usage.tokens,
+            task=item.task_id,
+            outcome=item.outcome,
+            epoch=item.epoch,
+            reason=item.reason,
+            seconds=item.usage.seconds,
+            tokens=item.usage.tokens,
         )
-        for one in records(run)
+        for item in records(run)
     ]
 
 
-def _report(done: list[Exported], as_json: bool) -> None:
-    lines = [f"{one.diff}{one.status}: {one.path}" for one in done]
-    lines += [f"  {path}" for one in done for path in one.also]
-    emit([one.model_dump(mode="json") for one in done], as_json, "\n".join(lines))
+def _report(exports: list[Exported], as_json: bool) -> None:
+    lines = [f"{export.diff}{export.status}: {export.path}" for export in exports]
+    lines += [f"  {path}" for export in exports for path in export.also]
+    emit([export.model_dump(mode="json") for export in exports], as_json, "\n".join(lines))

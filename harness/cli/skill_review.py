@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import emit, json_option
+from harness.cli.options import folder_argument, json_option, path_type
+from harness.cli.output import emit
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.skills import Decision, Review, Reviewed, ReviewRow, Version
+    from harness.skills import Decision, Review, Reviewed, ReviewRow
 
 ANSWERS = ["y", "n", "skip", "all", "quit"]
 
 
 @click.command("review")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@folder_argument
 @click.option("--list", "only_list", is_flag=True, help="Show the edits; decide nothing.")
 @click.option("--approve", multiple=True, metavar="ID", help="ID, number, or all that are left.")
 @click.option("--reject", multiple=True, metavar="ID", help="ID, number, or all that are left.")
 @click.option("--reason", default="", help="Why the edits of --reject are rejected.")
 @click.option(
     "--decisions",
-    type=click.Path(path_type=Path),
+    type=path_type,
     help="A review.json, as the report page of an evolution saves it.",
 )
 @json_option
@@ -44,56 +45,50 @@ def review_skill(
 
     Example: harness skill review evolved/skill/spreadsheet-basics --reject 3 --approve all
     """
-    from harness.skills import open_review, rows_of, undecided, write_review
+    from harness.skills import (
+        apply_review,
+        open_review,
+        read_review,
+        review_rows,
+        rows_of,
+        take_decisions,
+        undecided,
+        write_review,
+    )
+    from harness.skills import (
+        decisions as decide,
+    )
 
     review, version = open_review(folder)
     rows = rows_of(folder, review, version)
-    given = bool(approve or reject or decisions)
-    if only_list or (as_json and not given):
+    decided = bool(approve or reject or decisions)
+    if only_list or (as_json and not decided):
         _show(review, rows, None, as_json)
         return
-    if given:
-        review = _given(review, rows, approve, reject, reason, decisions)
+    if decided:
+        if "all" in approve and "all" in reject:
+            raise BadInput("expected `all` for --approve or for --reject, found both")
+        if decisions is not None:
+            review = take_decisions(review, read_review(decisions), rows)
+        edits = [row.edit for row in rows]
+        approved, rejected = (
+            [name for name in names if name != "all"] for names in (approve, reject)
+        )
+        review = review.decide(decide(rows, approved, "approved"))
+        review = review.decide(decide(rows, rejected, "rejected", reason))
+        remaining = review_rows(edits, (), review)
+        if "all" in approve:
+            review = review.decide(decide(remaining, ["all"], "approved"))
+        if "all" in reject:
+            review = review.decide(decide(remaining, ["all"], "rejected", reason))
     else:
         review = review.decide(_ask(rows))
     rows = rows_of(folder, review, version)
     if undecided(rows):
         write_review(folder, review)
         _show(review, rows, None, as_json)
-        return
-    _show(review, rows, _apply(folder, review, version), as_json)
-
-
-def _given(
-    review: Review,
-    rows: list[ReviewRow],
-    approve: tuple[str, ...],
-    reject: tuple[str, ...],
-    reason: str,
-    path: Path | None,
-) -> Review:
-    from harness.skills import decisions, read_review, review_rows, take_decisions
-
-    if "all" in approve and "all" in reject:
-        raise BadInput("expected `all` for --approve or for --reject, found both")
-    if path is not None:
-        review = take_decisions(review, read_review(path), rows)
-    edits = [row.edit for row in rows]
-    named = [one for one in approve if one != "all"], [one for one in reject if one != "all"]
-    review = review.decide(decisions(rows, named[0], "approved"))
-    review = review.decide(decisions(rows, named[1], "rejected", reason))
-    left = review_rows(edits, (), review)
-    if "all" in approve:
-        review = review.decide(decisions(left, ["all"], "approved"))
-    if "all" in reject:
-        review = review.decide(decisions(left, ["all"], "rejected", reason))
-    return review
-
-
-def _apply(folder: Path, review: Review, version: Version) -> Reviewed:
-    from harness.skills import apply_review
-
-    return apply_review(folder, review, version)
+    else:
+        _show(review, rows, apply_review(folder, review, version), as_json)
 
 
 def _ask(rows: list[ReviewRow]) -> list[Decision]:
@@ -101,8 +96,8 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
     from harness.skills import Decision
 
     made: list[Decision] = []
-    left = [row for row in rows if not row.verdict]
-    for position, row in enumerate(left):
+    pending = [row for row in rows if not row.verdict]
+    for position, row in enumerate(pending):
         click.echo(f"\n{_row(row)}\n")
         answer = click.prompt(
             "keep this edit?", type=click.Choice(ANSWERS), default="skip", show_default=True
@@ -110,7 +105,7 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
         if answer == "quit":
             break
         if answer == "all":
-            made += [Decision(id=one.id, verdict="approved") for one in left[position:]]
+            made += [Decision(id=row.id, verdict="approved") for row in pending[position:]]
             break
         if answer == "y":
             made.append(Decision(id=row.id, verdict="approved"))
@@ -120,22 +115,24 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
     return made
 
 
-def _show(review: Review, rows: list[ReviewRow], done: Reviewed | None, as_json: bool) -> None:
-    left = [row.id for row in rows if not row.verdict]
+def _show(review: Review, rows: list[ReviewRow], applied: Reviewed | None, as_json: bool) -> None:
+    total, pending = len(rows), [row.id for row in rows if not row.verdict]
     result = {
         "review": review.model_dump(mode="json"),
         "edits": [row.model_dump(mode="json") for row in rows],
-        "undecided": left,
-        "applied": done.model_dump(mode="json") if done else None,
+        "undecided": pending,
+        "applied": applied.model_dump(mode="json") if applied else None,
     }
-    if done is None:
-        tail = [f"{len(left)} of {len(rows)} edits are not judged yet: nothing was applied"]
+    if applied is None:
+        lines = [_row(row) + "\n" for row in rows]
+        lines.append(f"{len(pending)} of {total} edits are not judged yet: nothing was applied")
     else:
-        tail = [f"rejected {one.id}: {one.reason or 'no reason given'}" for one in done.rejected]
-        tail += [f"withheld {name}: {why}" for name, why in done.withheld]
-        tail.append(f"{len(done.approved)} of {len(rows)} edits are in {done.skill[:12]} now")
-    head = [] if done else [_row(row) + "\n" for row in rows]
-    emit(result, as_json, "\n".join([*head, *tail]))
+        lines = [
+            f"rejected {edit.id}: {edit.reason or 'no reason given'}" for edit in applied.rejected
+        ]
+        lines += [f"withheld {name}: {why}" for name, why in applied.withheld]
+        lines.append(f"{len(applied.approved)} of {total} edits are in {applied.skill[:12]} now")
+    emit(result, as_json, "\n".join(lines))
 
 
 def _row(row: ReviewRow) -> str:
@@ -146,6 +143,6 @@ def _row(row: ReviewRow) -> str:
     lines += [f"  + {line}" for line in edit.content.splitlines()]
     tasks = "task" if edit.support == 1 else "tasks"
     lines.append(f"  support {edit.support} {tasks}, from {', '.join(edit.sources) or 'no source'}")
-    shown = [one for one in row.records if one.summary or one.quotes]
-    lines += [f"    {line}" for one in shown for line in str(one).splitlines()]
+    shown = [record for record in row.records if record.summary or record.quotes]
+    lines += [f"    {line}" for record in shown for line in str(record).splitlines()]
     return "\n".join(lines)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from harness.cli.lazy import LazyGroup
-from harness.cli.shared import emit, json_option
+from harness.cli.groups import LazyGroup
+from harness.cli.options import json_option, path_type
+from harness.cli.output import emit
 
-_PATH = click.Path(path_type=Path)
 _HERE = "harness.cli.trajectories"
 
 
@@ -34,8 +34,8 @@ def trajectories() -> None:
 
 
 @click.command("import")
-@click.argument("path", type=_PATH)
-@click.option("--out", type=_PATH, required=True, help="Folder of the store; may exist.")
+@click.argument("path", type=path_type)
+@click.option("--out", type=path_type, required=True, help="Folder of the store; may exist.")
 @click.option("--format", "source_format", default="auto", show_default=True)
 @click.option("--no-redact", is_flag=True, help="Keep API keys and the like as they are.")
 @json_option
@@ -60,11 +60,11 @@ def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json:
 
 
 @click.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=path_type)
 @click.option(
     "--format", "target", required=True, help="atif, trace2skill, openai, sharegpt or inspect."
 )
-@click.option("--out", type=_PATH, required=True, help="Folder to write into.")
+@click.option("--out", type=path_type, required=True, help="Folder to write into.")
 @click.option(
     "--log-format",
     type=click.Choice(["md", "jsonl"]),
@@ -89,7 +89,7 @@ def export(path: Path, target: str, out: Path, log_format: str | None, as_json: 
 
 
 @click.command("list")
-@click.argument("path", type=_PATH)
+@click.argument("path", type=path_type)
 @click.option("--outcome", help="Only pass, fail, invalid or unlabelled.")
 @json_option
 def list_trajectories(path: Path, outcome: str | None, as_json: bool) -> None:
@@ -117,7 +117,7 @@ def list_trajectories(path: Path, outcome: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=path_type)
 @click.argument("trajectory_id")
 @click.option("--step", type=int, help="Only this step.")
 @click.option("--width", default=400, show_default=True, help="Characters of a text; 0 for all.")
@@ -129,12 +129,12 @@ def show(path: Path, trajectory_id: str, step: int | None, width: int, as_json: 
     """
     from harness.trajectories import describe, dump, find_trajectory
 
-    found = find_trajectory(path, trajectory_id)
-    emit(dump(found), as_json, describe(found, step, width))
+    trajectory = find_trajectory(path, trajectory_id)
+    emit(dump(trajectory), as_json, describe(trajectory, step, width))
 
 
 @click.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=path_type)
 @json_option
 def stats(path: Path, as_json: bool) -> None:
     """Count the trajectories of PATH by outcome, steps and tokens.
@@ -143,5 +143,5 @@ def stats(path: Path, as_json: bool) -> None:
     """
     from harness.trajectories import collect_stats, open_trajectories
 
-    found = collect_stats(open_trajectories(path))
-    emit(found, as_json, "\n".join(f"{name}: {value}" for name, value in found))
+    counts = collect_stats(open_trajectories(path))
+    emit(counts, as_json, "\n".join(f"{name}: {value}" for name, value in counts))

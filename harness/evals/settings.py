@@ -68,6 +68,7 @@ class ModelSettings(Value):
             "Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the "
             "load.",
             callback=join_urls,
+            multiple=True,
         ),
     ] = None
     budget_usd: Annotated[float | None, Option("Stop before more money than this is spent.")] = None
@@ -107,6 +108,7 @@ class WorkerSettings(Value):
             names=("--worker-resource",),
             metavar="NAME=AMOUNT",
             callback=read_amounts,
+            multiple=True,
         ),
     ] = {}
 

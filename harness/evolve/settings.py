@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+from harness.core import BadInput, Option
 from harness.evals import ModelSettings, WorkerSettings
-from harness.evolve.baselines.types import BaselineName
+from harness.evolve.baselines.types import NAMES, BaselineName
 from harness.evolve.types import EvolveOptions
+
+
+def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
+    """Names of baselines with commas between them."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if unknown := [name for name in names if name not in NAMES]:
+        raise BadInput(f"--baselines: expected some of {', '.join(NAMES)}, got {unknown}")
+    return names
 
 
 class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
@@ -23,13 +34,39 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
         transfer: suites that the users run with the skill; default the gate's tasks.
     """
 
-    suite: str | None = None
-    tasks: str | None = None
-    agent: str | None = None
-    gate: str = "auto"
-    limit: int | None = None
-    baselines: tuple[BaselineName, ...] = ()
-    users: tuple[str, ...] = ()
-    transfer: tuple[str, ...] = ()
-    epochs: int = 1
-    trust: bool = False
+    suite: Annotated[str | None, Option("Make the trajectories: run the suite's train split.")] = (
+        None
+    )
+    tasks: Annotated[
+        str | None, Option("Suite of the tasks of --trajectories, to prove fixes on.")
+    ] = None
+    agent: Annotated[
+        str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+    ] = None
+    gate: Annotated[str, Option("auto, none, or a suite.")] = "auto"
+    limit: Annotated[int | None, Option("Take the first tasks of each split only.")] = None
+    baselines: Annotated[
+        tuple[BaselineName, ...],
+        Option(
+            "Run these too, commas between: " + ", ".join(NAMES) + ".",
+            metavar="NAMES",
+            callback=read_names,
+        ),
+    ] = ()
+    users: Annotated[
+        tuple[str, ...],
+        Option(
+            "A model that will use the skill; runs it too, against its seed. May repeat.",
+            names=("--user",),
+            metavar="SPEC",
+        ),
+    ] = ()
+    transfer: Annotated[
+        tuple[str, ...],
+        Option(
+            "What users run: out-of-domain suites. May repeat. Default: the gate's tasks.",
+            metavar="SUITE",
+        ),
+    ] = ()
+    epochs: Annotated[int, Option("Attempts per task.")] = 1
+    trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
-from harness.core import Edit, Patch, Value
+from harness.core import Edit, Option, Patch, Value
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.selection import Select
 
@@ -239,28 +239,39 @@ class EvolveOptions(Value):
     """
 
     out: Path
-    skill: Path | None = None
-    create: str | None = None
-    description: str = ""
-    trajectories: Path | None = None
-    patches: Path | None = None
-    keep_unmatched: bool = False
-    signal: Signal = "combined"
-    analyst: AnalystKind = "single"
-    analyst_turns: int = 20
-    check_conclusions: bool = False
-    merge: MergeKind = "deterministic"
-    grouping: Grouping = "lexical"
-    merge_batch: int = 32
-    min_support: int = 2
-    max_rules: int = 40
-    select: Select = "all"
-    select_tasks: int = 32
+    skill: Annotated[Path | None, Option("Deepen this skill directory.")] = None
+    create: Annotated[str | None, Option("Start a new skill.", metavar="NAME")] = None
+    description: Annotated[str, Option("Frontmatter description of a new skill.")] = ""
+    trajectories: Annotated[Path | None, Option("Use these: a file or folder of runs.")] = None
+    patches: Annotated[
+        Path | None, Option("Recorded analyst records: JSONL, or the official code's files.")
+    ] = None
+    keep_unmatched: Annotated[bool, Option("Use records without a trajectory too.")] = False
+    signal: Annotated[Signal, Option("Which runs teach.")] = "combined"
+    analyst: Annotated[
+        AnalystKind,
+        Option("With tools and a proven fix, one model call a run, or examples without a model."),
+    ] = "single"
+    analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
+    check_conclusions: Annotated[
+        bool, Option("Drop lessons whose root cause the run contradicts.")
+    ] = False
+    merge: Annotated[MergeKind, Option()] = "deterministic"
+    grouping: Annotated[
+        Grouping, Option("How equal lessons are found: words, or an encoder too.")
+    ] = "lexical"
+    merge_batch: Annotated[int, Field(ge=2), Option()] = 32
+    min_support: Annotated[int, Option("Tasks that a rule needs.")] = 2
+    max_rules: Annotated[int, Option("Rules in SKILL.md at most.")] = 40
+    select: Annotated[
+        Select, Option("Take all lessons, or the set that does best on some train tasks.")
+    ] = "all"
+    select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
     select_seed: int = 0
-    examples: int = 3
-    margin: float = 0.0
+    examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
+    margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
     expected_discordance: float = 0.25
-    concurrency: int = 128
+    concurrency: Annotated[int, Option()] = 128
 
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""

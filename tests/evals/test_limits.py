@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from pydantic import ValidationError
 
 from harness.api import EvalSettings, run_evaluation
-from harness.core import LimitReached
+from harness.cli import cli
+from harness.core import BadInput, LimitReached
 from harness.evals import EvalReport, records, regrade_folder
 from harness.models import open_model
 from harness.models.limits import LimitedModel, SampleLimitReached, SampleLimits
@@ -43,6 +45,19 @@ def test_a_call_that_hangs_ends_its_attempt(tmp_path: Path) -> None:
     assert (report.passed, report.failed, report.invalid) == (0, 0, 3)
     reasons = {one.reason for one in records(tmp_path / "run")}
     assert reasons == {"the attempt reached its limit of 0.5 seconds after 0 calls (--time-limit)"}
+
+
+def test_a_command_whose_every_attempt_is_invalid_does_not_exit_0(tmp_path: Path) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "run"
+    tasks.write_text(json.dumps({"id": "t", "prompt": "task", "answer": "4"}))
+    with serve(lambda _body: completion("4"), delay_s=30) as served:
+        options = ["--model", "openai/scripted", "--base-url", served.url, "--sandbox", "none"]
+        command = ["eval", str(tasks), "--out", str(out), "--time-limit", "0.2", *options]
+        done = CliRunner().invoke(cli, [*command, "--json"])
+    assert isinstance(done.exception, BadInput)
+    assert done.exception.exit_code == 2
+    assert "every attempt was invalid: the attempt reached its limit" in str(done.exception)
+    assert json.loads(done.stdout)["invalid"] == 1
 
 
 def test_a_command_that_asks_too_often_meets_the_token_limit(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ TARGETS: tuple[Target, ...] = tuple(one for one in get_args(Target) if one not i
 
 
 def test_the_command_offers_every_target() -> None:
-    assert list(get_args(Target)) == OFFERED
+    assert get_args(Target) == OFFERED
 
 
 def locked(out: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli.lazy import intent
+from harness.cli import intent
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:

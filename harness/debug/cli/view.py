@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.lazy import intent
+from harness.cli import intent
 
 
 @intent("Measure")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.lazy import intent
-from harness.cli.shared import emit, json_option
+from harness.cli import emit, intent, json_option
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from harness.core import BadInput, LimitReached, Unreachable, loops
+from harness.core import BadInput, LimitReached, Option, Unreachable, Value, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
 from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
@@ -15,15 +15,14 @@ from harness.evals.suite import LoadedSuite, load_suite
 from harness.models import CallStore, Spend
 
 
-@dataclass(frozen=True)
-class MatrixSettings:
+class MatrixSettings(Value):
     """How a matrix is run; budgets are for all its cells together."""
 
-    concurrency: int = 16
-    trust: bool = False
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
+    trust: Annotated[bool, Option("Run code that comes with the suites unsandboxed.")] = False
+    budget_usd: Annotated[float | None, Option("Of all cells together.")] = None
+    budget_tokens: Annotated[int | None, Option("Of all cells together.")] = None
+    budget_calls: Annotated[int | None, Option("Of all cells together.")] = None
+    concurrency: Annotated[int, Option()] = 16
 
 
 class MatrixRun:

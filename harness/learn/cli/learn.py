@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.lazy import intent
-from harness.cli.shared import (
-    EventLines,
-    emit,
-    json_option,
-    model_options,
-    seed_option,
-)
+from harness.cli import MODEL_FIELDS, EventLines, SettingsCommand, emit, intent, json_option
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -27,7 +20,12 @@ SHOWN = 5
 
 
 @intent("Improve")
-@click.command(short_help="A skill from your Claude Code and Codex sessions.")
+@click.command(
+    short_help="A skill from your Claude Code and Codex sessions.",
+    cls=SettingsCommand,
+    settings="harness.evals.settings:SuiteSettings",
+    only=(*MODEL_FIELDS, "sandbox"),
+)
 @click.argument("paths", nargs=-1, type=PATH)
 @click.option("--out", type=PATH, help="Folder for the sessions, the tasks and the skill.")
 @click.option(
@@ -60,12 +58,9 @@ SHOWN = 5
 )  # fmt: skip
 @click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
 @click.option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
-@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent; call no model.")
 @click.option("--resume", type=PATH, help="Go on with this output folder.")
-@seed_option
-@model_options
 @json_option
 def learn(
     as_json: bool, dry_run: bool, yes: bool, out: Path | None, resume: Path | None, **options: Any

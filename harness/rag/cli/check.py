@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.lazy import DefaultGroup, intent
-from harness.cli.shared import emit, json_option
+from harness.cli import DefaultGroup, emit, intent, json_option
 
 if TYPE_CHECKING:
     from harness.rag.check import Documents, Edit, Report

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.lazy import LazyGroup, intent
-from harness.cli.shared import emit, json_option
-from harness.cli.worker_options import worker_options
+from harness.cli import LazyGroup, SettingsCommand, emit, intent, json_option
 
 if TYPE_CHECKING:
     from harness.rag.retrieve import Changed, Parsed, ParseOptions
@@ -77,7 +75,7 @@ def index() -> None:
     """
 
 
-@click.command()
+@click.command(cls=SettingsCommand, settings="harness.evals.settings:WorkerSettings")
 @click.argument("paths", type=_PATH, nargs=-1)
 @index_option
 @click.option(
@@ -91,7 +89,6 @@ def index() -> None:
 @click.option("--chunk-overlap", type=int, default=30, show_default=True)
 @click.option("--parent-tokens", type=int, default=800, show_default=True)
 @click.option("--reindex", is_flag=True, help="Make an index anew, with these options, and switch.")
-@worker_options
 @reading_options
 @json_option
 def build(

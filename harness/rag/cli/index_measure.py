@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.shared import dollars, emit, json_option, model_options, seed_option
+from harness.cli import MODEL_FIELDS, SettingsCommand, dollars, emit, json_option
 from harness.rag.cli.index import index_option, reading, reading_options
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ T = TypeVar("T")
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand, settings="harness.evals.settings:SuiteSettings", only=MODEL_FIELDS[1:]
+)
 @index_option
 @click.option("--cases", type=_PATH, required=True, help="JSON lines of {query, gold: [...]}.")
 @click.option("--top", "-k", type=int, default=10, show_default=True, help="Results that count.")
@@ -32,7 +34,6 @@ _PATH = click.Path(path_type=Path)
     metavar="TOKENS",
     help="Let --model answer from so many tokens of each arm's passages; cases need `answers`.",
 )
-@model_options
 @json_option
 def ablate(
     folder: Path,
@@ -74,13 +75,13 @@ def _answered(cases: Any, arms: Any, budget: int, **options: Any) -> Any:
     )
 
 
-@click.command()
+@click.command(
+    cls=SettingsCommand, settings="harness.evals.settings:SuiteSettings", only=MODEL_FIELDS
+)
 @click.argument("paths", type=_PATH, nargs=-1, required=True)
 @click.option("--out", type=_PATH, required=True, help="JSON lines file to write.")
 @click.option("--count", type=int, default=50, show_default=True, help="Queries to draft.")
 @click.option("--ask-model", is_flag=True, help="Let --model ask. Default: the rarest words.")
-@model_options
-@seed_option
 @reading_options
 @json_option
 def questions(

@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.eval import resume_command, tally_progress
-from harness.cli.shared import dry_run_option, emit, json_option, model_options, seed_option
-from harness.cli.skill_versions import folder_argument
+from harness.cli import (
+    SettingsCommand,
+    dry_run_option,
+    emit,
+    folder_argument,
+    json_option,
+    path_type,
+    resumable,
+    tally_progress,
+)
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
     from harness.receipts import Audited
 
-path_type = click.Path(path_type=Path)
 
-
-@click.command("audit")
+@click.command(
+    "audit",
+    cls=SettingsCommand,
+    settings="harness.evals.settings:SuiteSettings",
+    skip=("executor", "workers", "worker_resources"),
+)
 @folder_argument
 @click.option("--suite", required=True, help="Tasks to try the skill on.")
-@click.option("--split", type=click.Choice(["train", "selection", "test"]))
-@click.option("--agent", help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
-@click.option("--skill-mode", type=click.Choice(["preloaded", "discovered"]))
 @click.option("--rollouts", type=int, default=600, show_default=True, help="At most.")
 @click.option(
     "--width",
@@ -37,14 +44,7 @@ path_type = click.Path(path_type=Path)
     default=0.0,
     help="Stop once no open unit has a chance of PERCENT of a verdict any more.",
 )
-@click.option("--limit", type=int, help="Take the first tasks only.")
-@click.option("--sandbox", default="auto", show_default=True, help="Sandbox back end, or none.")
-@click.option("--trust", is_flag=True, help="Run code that comes with the suite unsandboxed.")
 @click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
-@click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")
-@click.option("--resume", type=path_type, help="Go on with this run folder.")
-@seed_option
-@model_options
 @dry_run_option
 @json_option
 def audit_skill(
@@ -65,7 +65,6 @@ def audit_skill(
 
     Example: harness skill audit skills/short-answers --suite demo --rollouts 400
     """
-    from harness.core import LimitReached
     from harness.core.rundir import new_run_id
     from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
 
@@ -84,13 +83,8 @@ def audit_skill(
         lines = [f"{one['id']}  {one['kind']}  {one['tokens']} tokens" for one in plan["units"]]
         emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
         return
-    try:
+    with resumable(run):
         done = run_audit(settings, tell=_tell, show=tally_progress())
-    except (LimitReached, KeyboardInterrupt) as error:
-        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
-        if isinstance(error, KeyboardInterrupt):
-            raise click.Abort from error
-        raise
     emit(done.receipt.model_dump(mode="json", by_alias=True), as_json, _text(done))
     if prune:
         click.echo(str(prune_skill(settings, done.receipt, run)), err=as_json)

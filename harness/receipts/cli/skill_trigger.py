@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.eval import resume_command, tally_progress
-from harness.cli.shared import (
+from harness.cli import (
+    MODEL_FIELDS,
+    SettingsCommand,
     dollars,
     dry_run_option,
     emit,
+    folder_argument,
     json_option,
-    model_options,
-    seed_option,
+    path_type,
+    resumable,
+    tally_progress,
 )
-from harness.cli.skill_versions import folder_argument
 from harness.core.errors import Refused, Unreachable
 
 if TYPE_CHECKING:
     from harness.receipts.trigger import Share, SkillTrigger, TriggerReport
 
-path_type = click.Path(path_type=Path)
 _PERCENT = click.FloatRange(0, 100)
 
 
-@click.command("trigger")
+@click.command(
+    "trigger",
+    cls=SettingsCommand,
+    settings="harness.evals.settings:SuiteSettings",
+    only=(*MODEL_FIELDS, "out", "resume"),
+)
 @folder_argument
 @click.option(
     "--library", multiple=True, type=path_type, help="Skills beside it, or folders of them."
@@ -42,10 +48,6 @@ _PERCENT = click.FloatRange(0, 100)
 @click.option("--limit", type=click.IntRange(1), help="Take the first queries only.")
 @click.option("--min-recall", type=_PERCENT, help="Exit 5 below this many percent.")
 @click.option("--min-precision", type=_PERCENT, help="Exit 5 below this many percent.")
-@click.option("--out", type=path_type, help="Run folder. Default: runs/<id>.")
-@click.option("--resume", type=path_type, help="Go on with this run folder.")
-@seed_option
-@model_options
 @dry_run_option
 @json_option
 def trigger_skill(
@@ -65,7 +67,6 @@ def trigger_skill(
 
     Example: harness skill trigger skills/short-answers --library skills --agent choose
     """
-    from harness.core import LimitReached
     from harness.core.rundir import new_run_id
     from harness.receipts.trigger import TriggerSettings, plan_of, run_trigger
 
@@ -77,13 +78,8 @@ def trigger_skill(
         rows = [f"{one.get('expect', '-'):24} {one['query']}" for one in plan["queries"]]
         emit(plan, as_json, "\n".join([*rows, f"{plan['attempts']} attempts, {plan['agent']}"]))
         return
-    try:
+    with resumable(run):
         report = run_trigger(settings, show=tally_progress())
-    except (LimitReached, KeyboardInterrupt) as error:
-        click.echo(f"what is finished is kept; go on with:\n  {resume_command(run)}", err=True)
-        if isinstance(error, KeyboardInterrupt):
-            raise click.Abort from error
-        raise
     emit(report, as_json, report_text(report))
     _judge(report, min_recall, min_precision)
 

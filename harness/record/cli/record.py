@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.lazy import intent
-from harness.cli.shared import emit, json_option
+from harness.cli import emit, intent, json_option
 
 if TYPE_CHECKING:
     from harness.record import Report

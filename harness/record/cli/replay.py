@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import Progress, emit, json_option
+from harness.cli import Progress, emit, json_option
 
 if TYPE_CHECKING:
     from harness.evals.reexecution import Recalculation

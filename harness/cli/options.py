@@ -1,0 +1,170 @@
+"""Options of commands: made from the fields of a settings class, and those that commands share."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from inspect import get_annotations
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import click
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    from harness.core import Option
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+MODEL_FIELDS = (
+    "seed", "models", "base_url", "budget_usd", "budget_tokens", "budget_calls", "concurrency",
+)  # fmt: skip
+"""Fields of :class:`harness.evals.SuiteSettings` about the model, for commands without a suite."""
+
+path_type = click.Path(path_type=Path)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Plan and estimate; call no model.")
+folder_argument = click.argument("folder", metavar="DIR", type=path_type)
+
+
+class SettingsCommand(click.Command):
+    """A command whose options are the fields of a settings class that carry an `Option`.
+
+    The class is imported when the options are needed, so that listing commands stays cheap. An
+    option that the command declares itself takes the place of the field of that name.
+
+    Args:
+        settings: `module:class`.
+        only: fields to take; default all.
+        skip: fields to leave out.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        settings: str,
+        only: Sequence[str] = (),
+        skip: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._settings: str | None = settings
+        self._only, self._skip = only, skip
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Arguments, options of the settings, options of the command itself."""
+        if self._settings is not None:
+            module, _, name = self._settings.partition(":")
+            settings: type[BaseModel] = getattr(import_module(module), name)
+            skip = {*self._skip, *(param.name for param in self.params)}
+            options = [
+                option
+                for option in options_of(settings)
+                if option.name not in skip and (not self._only or option.name in self._only)
+            ]
+            arguments = [param for param in self.params if isinstance(param, click.Argument)]
+            declared = [param for param in self.params if not isinstance(param, click.Argument)]
+            self.params, self._settings = [*arguments, *options, *declared], None
+        return super().get_params(ctx)
+
+
+def options_of(settings: type[BaseModel]) -> list[click.Option]:
+    """Options for the fields that carry an :class:`harness.core.Option`, own fields first."""
+    from harness.core import Option
+
+    names = dict.fromkeys(name for base in settings.__mro__ for name in get_annotations(base))
+    return [
+        _option(name, settings.model_fields[name], mark)
+        for name in names
+        if name in settings.model_fields
+        for mark in settings.model_fields[name].metadata
+        if isinstance(mark, Option)
+    ]
+
+
+def _option(name: str, field: FieldInfo, mark: Option) -> click.Option:
+    kind: Any = field.annotation
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    multiple = mark.multiple or (get_origin(kind) is tuple and mark.callback is None)
+    if get_origin(kind) is tuple:
+        kind = get_args(kind)[0]
+    bounds: dict[str, Any] = {}
+    for limit in field.metadata:
+        if (least := getattr(limit, "ge", None)) is not None:
+            bounds["min"] = least
+        elif (above := getattr(limit, "gt", None)) is not None:
+            bounds.update(min=above, min_open=True)
+    choices = mark.choices() if callable(mark.choices) else mark.choices
+    if get_origin(kind) is Literal:
+        choices = choices or get_args(kind)
+    type_: Any = kind if kind in (int, float) else str
+    if mark.callback is not None:
+        type_ = str
+    elif choices:
+        type_ = click.Choice(list(choices))
+    elif kind is Path:
+        type_ = path_type
+    elif bounds:
+        type_ = click.IntRange(**bounds) if kind is int else click.FloatRange(**bounds)
+    computed = multiple or mark.callback is not None or field.is_required()
+    default = None if computed else field.default
+    flag = kind is bool
+    return click.Option(
+        [*(mark.names or (f"--{name.replace('_', '-')}",)), name],
+        type=None if flag else type_,
+        is_flag=flag,
+        multiple=multiple,
+        default=default,
+        show_default=mark.show_default and not flag and default not in (None, "", ()),
+        help=mark.help or None,
+        metavar=mark.metavar,
+        callback=mark.callback,
+    )
+
+
+def telemetry_options(command: CommandT) -> CommandT:
+    """Add --otel, --metrics, --log-json and --log-level, and run the command with telemetry."""
+
+    @functools.wraps(command)
+    def with_telemetry(
+        *args: Any,
+        otel: bool,
+        metrics: int | None,
+        log_json: Path | None,
+        log_level: str | None,
+        **options: Any,
+    ) -> Any:
+        if not otel and metrics is None and log_json is None:
+            return command(*args, **options)
+        from harness.core.telemetry import spans_asked, telemetry
+
+        otel = otel and not spans_asked(os.environ)  # they are on for every command then
+        with telemetry(otel=otel, metrics=metrics, log=log_json, level=log_level) as url:
+            if url is not None:
+                click.echo(f"metrics: {url}", err=True)
+            return command(*args, **options)
+
+    options = (
+        click.option("--otel", is_flag=True, help="Send OpenTelemetry spans (OTEL_* variables)."),
+        click.option(
+            "--metrics", type=click.IntRange(0, 65535), metavar="PORT",
+            help="Serve Prometheus metrics on 127.0.0.1; 0 takes a free port.",
+        ),
+        click.option(
+            "--log-json", type=path_type, metavar="FILE",
+            help="Add one JSON object a line to this file; no prompts, no keys.",
+        ),
+        click.option(
+            "--log-level", type=click.Choice(["debug", "info", "warning", "error"]),
+            help="Default: info.",
+        ),
+    )  # fmt: skip
+    decorated: Any = with_telemetry
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
