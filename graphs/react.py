@@ -29,7 +29,7 @@ from harness.agents.protocol import (
     read_text_reply,
 )
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
-from harness.models.types import ModelCall
+from harness.models import ModelCall
 from harness.tools import ToolArgumentError, truncate
 
 

@@ -26,9 +26,7 @@ from typing import Any
 from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
 from benchmarks.reports import add_run, option, read_options
 from harness.core.prompts import prompt_digest
-from harness.models import CallStore, ChatModel, open_model
-from harness.models.loopback import serving
-from harness.models.types import Message, Sampling
+from harness.models import CallStore, ChatModel, Message, Sampling, open_model, serving
 from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
 from harness.rag.check.blind.comparing import compare
 from harness.rag.check.claims import extract

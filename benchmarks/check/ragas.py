@@ -27,8 +27,7 @@ from benchmarks.check.blindness_cases import Case, generated
 from benchmarks.check.ragas_simulator import app
 from benchmarks.reports import add_run, option, read_options
 from harness.engines import served_app
-from harness.models import CallStore
-from harness.models.loopback import serving
+from harness.models import CallStore, serving
 from harness.rag.check import Outcome, Row, check_batch
 from harness.rag.check.blind import CheckSettings, check_batch_blind
 from harness.stats import ratio_interval

@@ -32,9 +32,7 @@ import numpy as np
 from benchmarks.check.blindness import claims_of
 from benchmarks.check.blindness_cases import Case, generated, simulated
 from benchmarks.reports import add_run, option, read_options
-from harness.models import CallStore, ChatModel, open_model
-from harness.models.loopback import serving
-from harness.models.types import Sampling
+from harness.models import CallStore, ChatModel, Sampling, open_model, serving
 from harness.rag.check.blind import BlindRequest, answers_format, blinded, read_answers
 from harness.rag.check.blind.comparing import compare
 from harness.rag.check.blind.voting import vote

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.models.wire import request_digest
+from harness.models import request_digest
 
 Body = dict[str, Any]
 

@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import read_options, report
-from harness.models import CallStore, open_model
-from harness.models.balancing import Balancer
-from harness.models.loopback import serving
+from harness.models import Balancer, CallStore, open_model, serving
 
 BLOCK = 16
 SERVERS, ROLLOUTS, TURNS, SLOTS = 4, 128, 6, 16

@@ -20,8 +20,8 @@ from random import Random
 from PIL import Image, ImageDraw
 
 from benchmarks.reports import option, read_options
-from harness.models.vision import vision_profile
 from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
+from harness.vision.profiles import vision_profile
 
 LIMITS = vision_profile("Qwen2.5-VL-7B-Instruct").images
 Row = dict[str, str | float | int]

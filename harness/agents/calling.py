@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.agents.protocol import FormatError, read_arguments
 from harness.agents.react import ReactContext
-from harness.models.types import ModelCall
+from harness.models import ModelCall
 from harness.tools import Tool, ToolArgumentError, truncate
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from harness.models.types import Message
+from harness.models import Message
 
 _SECTION = re.compile(
     r"^## Worked examples\s*$(.*?)(?=^## |^</skill>|\Z)", re.MULTILINE | re.DOTALL

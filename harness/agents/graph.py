@@ -13,7 +13,7 @@ from harness.agents.skill_once import skill_at
 from harness.agents.skill_text import skill_block
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import BadInput, Unreachable
-from harness.models.limits import SampleLimitReached
+from harness.models import SampleLimitReached
 from harness.tools import Bench, get_tools
 
 STEPS_PER_TURN = 4

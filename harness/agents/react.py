@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.agents.types import ToolProtocol
 from harness.core.prompts import render
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.tools import Bench, Tool
 
 MOST_FORMAT_ERRORS = 5

@@ -19,7 +19,7 @@ from harness.core import (
     Usage,
 )
 from harness.core.trajectory import FinalMetrics, Metrics
-from harness.models.types import Reply
+from harness.models import Reply
 
 
 class Recorder:

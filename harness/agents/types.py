@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from harness.core import Trajectory, Usage
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.sandbox import Limits, Sandbox
 
 SkillMode = Literal["preloaded", "discovered", "none"]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput, Usage, digest
 from harness.debug import branches
-from harness.models.prices import price_of
-from harness.models.specs import parse_spec
+from harness.models import parse_spec, price_of
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore, Ref

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput
-from harness.models.loopback import HOST, bind
+from harness.models import HOST, Refused, bind
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -19,15 +19,19 @@ def served_app(spec: str) -> Starlette:
     Raises:
         BadInput: if the spec is not `local/<name>`, or its weights were not pulled.
     """
+    from harness.engines.embedded import app
+
+    return app(_name(spec))
+
+
+def _name(spec: str) -> str:
     kind, _, name = spec.partition("/")
     if kind != "local" or not name:
         raise BadInput(
             f"expected a model that runs here, such as 'local/smollm2-135m', found {spec!r}; "
             "serve other models with their own server and reach them as openai/ or vllm/"
         )
-    from harness.engines.embedded import app
-
-    return app(name)
+    return name
 
 
 def serve(
@@ -91,7 +95,9 @@ class Chat:
     def __init__(
         self, spec: str, system: str | None = None, *, max_tokens: int, temperature: float
     ) -> None:
-        self._app = served_app(spec)
+        from harness.engines.embedded import backend
+
+        self._backend = backend(_name(spec))
         self._body = {"model": spec, "max_tokens": max_tokens, "temperature": temperature}
         self._messages = [{"role": "system", "content": system}] if system else []
 
@@ -103,20 +109,16 @@ class Chat:
         """
         import asyncio
 
-        import httpx
-
         messages = [*self._messages, {"role": "user", "content": text}]
 
-        async def post() -> httpx.Response:
-            transport = httpx.ASGITransport(self._app)
-            async with httpx.AsyncClient(transport=transport, base_url="http://embedded") as client:
-                body = self._body | {"messages": messages}
-                return await client.post("/v1/chat/completions", json=body, timeout=None)
+        async def ask() -> str:
+            completion = await self._backend(self._body | {"messages": messages})
+            assert isinstance(completion, dict)  # no stream was asked for
+            return completion["choices"][0]["message"]["content"]
 
-        response = asyncio.run(post())
-        body = response.json()
-        if response.status_code != 200:
-            raise BadInput(body["error"]["message"])
-        answer: str = body["choices"][0]["message"]["content"]
+        try:
+            answer = asyncio.run(ask())
+        except Refused as error:
+            raise BadInput(str(error)) from error
         self._messages = [*messages, {"role": "assistant", "content": answer}]
         return answer

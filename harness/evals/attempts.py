@@ -19,13 +19,12 @@ from harness.evals.regrade import FamilyOf
 from harness.evals.report import ItemRecord
 from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
-from harness.models.limits import LimitedModel, LiveLimits
-from harness.models.types import Model
+from harness.models import LimitedModel, LiveLimits, Model
 from harness.sandbox import Sandbox
 from harness.tasks import leaves_workbook
 
 if TYPE_CHECKING:
-    from harness.models.gateway import Gateway
+    from harness.models import Gateway
 
 SPREADSHEET_OUTPUT = "output.xlsx"
 """The file that a spreadsheet agent must leave in its work folder."""
@@ -128,7 +127,7 @@ class Attempts:
         agent = self._plan.agent
         if self._gateway is None:
             return await agent.run(sample, context)
-        key, variables = self._gateway.open_account(context.model)
+        key, variables = self._gateway.open_account(context.model, context.sampling.seed)
         try:
             attempt = await agent.run(sample, replace(context, endpoint=variables))
         finally:
@@ -182,7 +181,7 @@ async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | N
     if not plan.agent.spec.startswith("cmd:"):
         yield None
         return
-    from harness.models.gateway import open_gateway
+    from harness.models import open_gateway
 
-    async with open_gateway(model, plan.seed) as gateway:
+    async with open_gateway(model) as gateway:
         yield gateway

@@ -26,8 +26,7 @@ from harness.evals.pool import POLL_S, Pool
 
 if TYPE_CHECKING:
     from harness.evals.report import Tally
-    from harness.models.budget import Budget
-    from harness.models.limits import LiveLimits
+    from harness.models import Budget, LiveLimits
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
 STALE_S, ANSWER_S = 10.0, 10.0

@@ -16,9 +16,7 @@ from harness.evals.report import ItemRecord, finished_items
 from harness.evals.reuse import Step, plan_reuse
 from harness.evals.settings import EvalSettings, agent_model_spec
 from harness.evals.suite import LoadedSuite
-from harness.models import Price, parse_spec, price_of
-from harness.models.endpoints import OPENAI_URL
-from harness.models.prices import PRICES_VARIABLE
+from harness.models import OPENAI_URL, PRICES_VARIABLE, Price, parse_spec, price_of
 from harness.skills import TOKENIZER, count_tokens
 from harness.stats import detectable_lift
 

@@ -16,8 +16,7 @@ from harness.agents.types import Agent, SkillMode
 from harness.core import Task, Value, assets, digest, digest_file, digest_tree, write_atomic
 from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path
-from harness.models.limits import SampleLimits
-from harness.models.types import Model
+from harness.models import Model, SampleLimits
 from harness.tasks import leaves_workbook
 
 PARTS_FILE = "parts.json"

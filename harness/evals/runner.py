@@ -27,8 +27,7 @@ from harness.evals.reuse import Step, adopt_spent, begin
 from harness.evals.settings import EvalSettings, agent_model_spec, budget_of
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.workers import Attempter, EventHook, RemoteRun
-from harness.models import Budget, CallStore, ChatModel, Sampling, open_model
-from harness.models.limits import SampleLimits
+from harness.models import Budget, CallStore, ChatModel, SampleLimits, Sampling, open_model
 from harness.sandbox import Sandbox
 from harness.tasks import family as builtin_family
 

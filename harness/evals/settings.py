@@ -11,7 +11,7 @@ from harness.agents.types import SkillMode
 from harness.core import BadInput, Option, Value
 from harness.core.plugins import plugins
 from harness.evals.suite import Split
-from harness.models.budget import Budget
+from harness.models import Budget
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor

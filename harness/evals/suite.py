@@ -28,8 +28,7 @@ from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Task, Value, assets, digest, digest_file
 from harness.core.jsonl import read_models, read_rows
 from harness.core.values import first_fault
-from harness.models.limits import SampleLimits
-from harness.models.types import Sampling
+from harness.models import SampleLimits, Sampling
 
 Split = Literal["train", "selection", "test"]
 Rows = dict[Split, tuple[int, int]]

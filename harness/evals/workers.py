@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from harness.evals.regrade import Judge, JudgingSpec
     from harness.evals.settings import SuiteSettings
     from harness.evals.suite import LoadedSuite
-    from harness.models import Budget, CallStore, ChatModel
-    from harness.models.limits import LiveLimits
+    from harness.models import Budget, CallStore, ChatModel, LiveLimits
 
 Attempt = tuple[Task, int]
 """A task and the number of the attempt at it, from 0."""

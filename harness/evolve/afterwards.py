@@ -15,9 +15,7 @@ from harness.evolve.run import Compare, Transfer
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.staff import author
 from harness.evolve.transfer_plan import TransferPlan, held_out
-from harness.models import CallStore, open_model, parse_spec
-from harness.models.budget import Budget
-from harness.models.types import Model
+from harness.models import Budget, CallStore, Model, open_model, parse_spec
 
 
 def comparison(

@@ -172,7 +172,7 @@ def _origin(model: str) -> Origin:
 
 def _recorded_model(spec: str) -> str:
     """The spec of the model that answered when the recording was made."""
-    from harness.models.recordings import read_calls
+    from harness.models import read_calls
 
     call = next(read_calls(Path(spec.partition("/")[2])))
     return f"{call.kind}/{call.body['model']}"

@@ -19,7 +19,7 @@ from harness.evolve.merge.contrast import Contrast
 from harness.evolve.merge.similarity import warm
 from harness.evolve.runs import Runs
 from harness.evolve.types import AnalystType, EvolveOptions
-from harness.models.types import Model
+from harness.models import Model
 from harness.skills import Execute, Skill
 from harness.stats import SequentialPlan
 

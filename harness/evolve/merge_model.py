@@ -11,7 +11,7 @@ from harness.core.prompts import render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.merge.deterministic import merge_deterministic, support
 from harness.evolve.types import Loss, Merge
-from harness.models.types import Model
+from harness.models import Model
 
 
 class MergeStep(Value):

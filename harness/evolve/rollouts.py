@@ -22,7 +22,7 @@ from harness.evals import (
 from harness.evolve.evolution import Evaluate, Event, Rollouts, Trials, tally_event
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
-from harness.models.budget import Budget, Spend
+from harness.models import Budget, Spend
 
 
 def gate_suite(settings: EvolveSettings) -> LoadedSuite | None:

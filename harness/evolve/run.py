@@ -17,7 +17,7 @@ from harness.evolve.outcome import Finished, finished
 from harness.evolve.report import check_out, result_of, write_all
 from harness.evolve.seed import seed_skill
 from harness.evolve.types import EvolveOptions, EvolveResult
-from harness.models.types import Model
+from harness.models import Model
 from harness.skills import Execute
 
 Compare = Callable[[Finished], Coroutine[Any, Any, Sequence[Value]]]

@@ -11,10 +11,16 @@ from harness.evolve.evolution import Read
 from harness.evolve.rollouts import split_of
 from harness.evolve.seed import seed_skill
 from harness.evolve.settings import EvolveSettings
-from harness.models import CallStore, open_model, parse_roles
-from harness.models.budget import Budget
-from harness.models.client import ChatModel
-from harness.models.types import Model, Role, Sampling
+from harness.models import (
+    Budget,
+    CallStore,
+    ChatModel,
+    Model,
+    Role,
+    Sampling,
+    open_model,
+    parse_roles,
+)
 from harness.skills import Execute
 
 LOCAL_REPLY = 768

@@ -50,7 +50,7 @@ from harness.fleet import (
     shared_spec,
     telling,
 )
-from harness.models.limits import LiveLimits, SampleLimits
+from harness.models import LiveLimits, SampleLimits
 
 if TYPE_CHECKING:
     from harness.models import ChatModel

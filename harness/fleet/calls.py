@@ -16,11 +16,19 @@ from typing import Any, cast
 
 from harness.core import Usage
 from harness.fleet.channel import Channel, Methods
-from harness.models.budget import Budget, Reservation, Spend
-from harness.models.call_db import pack, unpack
-from harness.models.calls import CallStore, StoredCall
-from harness.models.coalescing import Flights, coalesced
-from harness.models.types import Reply, Role
+from harness.models import (
+    Budget,
+    CallStore,
+    Flights,
+    Reply,
+    Reservation,
+    Role,
+    Spend,
+    StoredCall,
+    coalesced,
+    pack,
+    unpack,
+)
 
 
 class CallService:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from harness.fleet.channel import Channel, Methods
 from harness.fleet.telling import place
-from harness.models.types import Message, Model, Reply, Sampling
+from harness.models import Message, Model, Reply, Sampling
 
 
 def relay_service(

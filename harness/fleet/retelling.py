@@ -20,7 +20,7 @@ from typing import Any
 from harness.core import tracing
 from harness.core.tracing import Operation
 from harness.fleet.channel import Channel, Gone, Methods
-from harness.models.types import Reply
+from harness.models import Reply
 
 
 class WorkerError(Exception):

@@ -8,13 +8,11 @@ from harness.core import Value
 from harness.fleet.calls import SharedBudget, SharedCalls
 from harness.fleet.processes import HOST
 from harness.fleet.relay import RelayedModel
-from harness.models.specs import parse_spec
-from harness.models.types import Sampling
+from harness.models import Sampling, parse_spec
 
 if TYPE_CHECKING:
     from harness.fleet.channel import Channel, Methods
-    from harness.models.budget import Budget
-    from harness.models.client import ChatModel
+    from harness.models import Budget, ChatModel
 
 
 class SharedModelSpec(Value):
@@ -53,7 +51,7 @@ def shared_spec(
         concurrency: calls of one worker in flight, at most.
         host: where workers find the driver; one on loopback means that all are on this machine.
     """
-    from harness.models.endpoints import on_loopback, resolve
+    from harness.models import on_loopback, resolve
 
     parsed, urls = parse_spec(model.spec), ()
     if parsed.kind in ("openai", "vllm") or (parsed.kind == "local" and bool(base_url)):
@@ -88,8 +86,7 @@ def open_shared_model(
     if shared.urls is None:
         relayed = RelayedModel(channel, shared.spec, shared.simulated)
         return relayed, {"resize": _no_matter, "budget": _no_matter}
-    from harness.models.client import ChatModel
-    from harness.models.endpoints import resolve
+    from harness.models import ChatModel, resolve
 
     parsed = parse_spec(shared.spec)
     allowance = SharedBudget(channel, limited=shared.limited, bounds_tokens=shared.bounds_tokens)

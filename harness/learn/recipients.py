@@ -10,9 +10,7 @@ from harness.core.redaction import redact
 from harness.evolve.staff import asked
 from harness.learn.gathering import Gathered
 from harness.learn.settings import LearnSettings
-from harness.models import parse_roles
-from harness.models.endpoints import OPENAI_URL, VLLM_URL
-from harness.models.specs import ModelSpec
+from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles
 
 HERE = "on this machine"
 

@@ -1,4 +1,4 @@
-"""Models: specs, the OpenAI-compatible client, cache, budget, embedded engine, simulator."""
+"""Models: specs, the client with its cache and budgets, the gateway, scripted and recorded ones."""
 
 import lazy_loader
 

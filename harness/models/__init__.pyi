@@ -1,63 +1,65 @@
-from .budget import (
-    Budget as Budget,
-)
-from .budget import (
-    Spend as Spend,
-)
-from .calls import (
-    CallStore as CallStore,
-)
-from .calls import (
-    SentCall as SentCall,
-)
-from .calls import (
-    StoredCall as StoredCall,
-)
-from .client import (
-    ChatModel as ChatModel,
-)
-from .client import (
-    open_model as open_model,
-)
-from .prices import (
-    Price as Price,
-)
-from .prices import (
-    price_of as price_of,
-)
-from .recordings import (
-    export_calls as export_calls,
-)
-from .recordings import (
-    import_calls as import_calls,
-)
-from .specs import (
-    DEFAULT_SPEC as DEFAULT_SPEC,
-)
-from .specs import (
-    ModelSpec as ModelSpec,
-)
-from .specs import (
-    parse_roles as parse_roles,
-)
-from .specs import (
-    parse_spec as parse_spec,
-)
-from .types import (
-    Message as Message,
-)
-from .types import (
-    Model as Model,
-)
-from .types import (
-    ModelCall as ModelCall,
-)
-from .types import (
-    Reply as Reply,
-)
-from .types import (
-    Role as Role,
-)
-from .types import (
-    Sampling as Sampling,
-)
+from .balancing import Balancer as Balancer
+from .budget import PRICES_VARIABLE as PRICES_VARIABLE
+from .budget import Budget as Budget
+from .budget import Price as Price
+from .budget import Reservation as Reservation
+from .budget import Spend as Spend
+from .budget import price_of as price_of
+from .call_db import SentCall as SentCall
+from .call_db import StoredCall as StoredCall
+from .call_db import pack as pack
+from .call_db import unpack as unpack
+from .calls import CallStore as CallStore
+from .calls import Flights as Flights
+from .calls import coalesced as coalesced
+from .client import ChatModel as ChatModel
+from .client import open_model as open_model
+from .endpoints import DEFAULT_SPEC as DEFAULT_SPEC
+from .endpoints import IN_PROCESS_URL as IN_PROCESS_URL
+from .endpoints import OPENAI_URL as OPENAI_URL
+from .endpoints import VLLM_URL as VLLM_URL
+from .endpoints import Endpoint as Endpoint
+from .endpoints import ModelSpec as ModelSpec
+from .endpoints import base_urls as base_urls
+from .endpoints import on_loopback as on_loopback
+from .endpoints import parse_roles as parse_roles
+from .endpoints import parse_spec as parse_spec
+from .endpoints import resolve as resolve
+from .gateway import Account as Account
+from .gateway import Gateway as Gateway
+from .gateway import application as application
+from .gateway import client_variables as client_variables
+from .gateway import open_gateway as open_gateway
+from .gateway import served as served
+from .limits import LimitedModel as LimitedModel
+from .limits import LiveLimits as LiveLimits
+from .limits import SampleLimitReached as SampleLimitReached
+from .limits import SampleLimits as SampleLimits
+from .replay import differences as differences
+from .replay import excerpts as excerpts
+from .replay import export_calls as export_calls
+from .replay import import_calls as import_calls
+from .replay import nearest as nearest
+from .replay import open_recording as open_recording
+from .replay import read_calls as read_calls
+from .responding import HOST as HOST
+from .responding import Answer as Answer
+from .responding import Format as Format
+from .responding import bind as bind
+from .responding import event_bytes as event_bytes
+from .responding import respond as respond
+from .responding import serving as serving
+from .types import Backend as Backend
+from .types import Body as Body
+from .types import Message as Message
+from .types import Model as Model
+from .types import ModelCall as ModelCall
+from .types import Refused as Refused
+from .types import Reply as Reply
+from .types import Role as Role
+from .types import Sampling as Sampling
+from .wire import completion_limit as completion_limit
+from .wire import prompt_bound as prompt_bound
+from .wire import read_reply as read_reply
+from .wire import request_body as request_body
+from .wire import request_digest as request_digest

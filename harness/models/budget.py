@@ -1,19 +1,88 @@
-"""Hard limits on money, tokens and calls, whatever the concurrency.
+"""Hard limits on money, tokens and calls, whatever the concurrency; and what tokens cost.
 
 The worst case of a call is reserved before it is sent and settled when its usage is known, so that
 what the server counts never exceeds the limit. A call whose fate is unknown (connection lost,
-time-out) stays charged with its worst case.
+time-out) stays charged with its worst case. Prices stand in a table in a file: an unknown price is
+unknown, never zero.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
 
-from harness.core import LimitReached
+from pydantic import Field, ValidationError
 
+from harness.core import BadInput, LimitReached, Value
+from harness.models.endpoints import ModelSpec
+
+PRICES_VARIABLE = "HARNESS_PRICES"
+_PACKAGED = Path(__file__).with_name("prices.json")
 _ROUNDING_USD = 1e-9
+
+
+class Price(Value):
+    """US dollars per million tokens.
+
+    Attributes:
+        input: prompt tokens.
+        output: completion tokens.
+        cached_input: prompt tokens that the server had cached; None for the price of `input`.
+    """
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+
+    def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
+        """US dollars of a call; `cached` counts those of the `prompt` tokens that were cached."""
+        cheap = self.input if self.cached_input is None else self.cached_input
+        fresh = prompt - cached
+        return (fresh * self.input + cached * cheap + completion * self.output) / 1e6
+
+
+class _Table(Value):
+    models: dict[str, Price]
+    note: str = ""
+    currency: str = "USD"
+
+
+FREE = Price(input=0.0, output=0.0)
+
+
+@cache
+def _table(path: Path) -> dict[str, Price]:
+    try:
+        return _Table.model_validate_json(path.read_bytes()).models
+    except (OSError, ValidationError) as error:
+        raise BadInput(
+            f'expected a price table {{"models": {{SPEC: {{"input", "output"}}}}}} at '
+            f"{str(path)!r} ({PRICES_VARIABLE}): {error}"
+        ) from error
+
+
+def price_of(spec: ModelSpec, *, official: bool) -> Price | None:
+    """The price of a model, None if it is unknown.
+
+    Args:
+        spec: the model. What runs on this machine or from a recording costs nothing.
+        official: whether it is called at its provider's own endpoint; the packaged table holds
+            only there. A table named by `HARNESS_PRICES` holds everywhere.
+
+    Raises:
+        BadInput: if the table of `HARNESS_PRICES` cannot be read.
+    """
+    if spec.kind in ("local", "simulated", "replay", "scripted"):
+        return FREE
+    own = os.environ.get(PRICES_VARIABLE)
+    if own and (price := _table(Path(own)).get(str(spec))):
+        return price
+    return _table(_PACKAGED).get(str(spec)) if official else None
 
 
 @dataclass(frozen=True)
@@ -24,31 +93,30 @@ class Spend:
     tokens: int = 0
     calls: int = 0
 
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(self.usd + other.usd, self.tokens + other.tokens, self.calls + other.calls)
+    def __add__(self, amount: Spend) -> Spend:
+        return Spend(self.usd + amount.usd, self.tokens + amount.tokens, self.calls + amount.calls)
 
-    def __sub__(self, other: Spend) -> Spend:
-        return self + Spend(-other.usd, -other.tokens, -other.calls)
+    def __sub__(self, amount: Spend) -> Spend:
+        return self + Spend(-amount.usd, -amount.tokens, -amount.calls)
 
 
 class Reservation:
-    """The worst case of one call, held until it is settled. Settling twice changes nothing."""
+    """The worst case of one call, held until it is settled. Settling twice changes nothing.
+
+    Attributes:
+        worst: what is held.
+    """
 
     def __init__(self, worst: Spend, close: Callable[[Spend, Spend], None]) -> None:
-        self._worst = worst
+        self.worst = worst
         self._close = close
         self._open = True
-
-    @property
-    def worst(self) -> Spend:
-        """What is held."""
-        return self._worst
 
     def settle(self, actual: Spend) -> None:
         """The call came back and used `actual`."""
         if self._open:
             self._open = False
-            self._close(self._worst, actual)
+            self._close(self.worst, actual)
 
     def release(self) -> None:
         """The call was never sent."""
@@ -56,18 +124,35 @@ class Reservation:
 
     def refused(self) -> None:
         """The server turned the call down: it counts as a call, but used nothing."""
-        self.settle(Spend(calls=self._worst.calls))
+        self.settle(Spend(calls=self.worst.calls))
 
     def forfeit(self) -> None:
         """The fate of the call is unknown: it counts with its worst case."""
-        self.settle(self._worst)
+        self.settle(self.worst)
+
+
+class Allowance(Protocol):
+    """The budget that calls are charged to: in this process, or at the driver of a fleet."""
+
+    @property
+    def bounds_tokens(self) -> bool:
+        """Whether a call needs a bound on its completion tokens."""
+        ...
+
+    async def reserve(self, worst: Spend) -> Reservation:
+        """Set `worst` aside.
+
+        Raises:
+            LimitReached: if what is spent leaves no room for it.
+        """
+        ...
 
 
 class Budget:
     """Limits shared by any number of models and tasks; None is no limit.
 
     Attributes:
-        changed: is called when they have been changed.
+        changed: called when they have been changed.
     """
 
     def __init__(
@@ -111,7 +196,16 @@ class Budget:
             LimitReached: if what is spent leaves no room for it.
         """
         while True:
-            self._check(self.spent + worst, worst)
+            if name := self._over(self.spent + worst):
+                limit, used, needed = {
+                    "usd": (f"${self.usd}", f"${self.spent.usd:.6f}", f"${worst.usd:.6f}"),
+                    "tokens": (f"{self.tokens} tokens", self.spent.tokens, worst.tokens),
+                    "calls": (f"{self.calls} calls", self.spent.calls, worst.calls),
+                }[name]
+                raise LimitReached(
+                    f"budget of {limit} reached: {used} spent, and the next call may need up to "
+                    f"{needed}; raise --budget-{name} and resume, or lower max_tokens"
+                )
             if self._over(self.spent + self._reserved + worst) is None:
                 self._reserved += worst
                 return Reservation(worst, self._settle)
@@ -126,10 +220,14 @@ class Budget:
         self._wake_all()
 
     def _wake_all(self) -> None:
+        def wake(turn: asyncio.Future[None]) -> None:
+            if not turn.done():
+                turn.set_result(None)
+
         waiting, self._waiting = self._waiting, []
         for loop, turn in waiting:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(_wake, turn)
+                loop.call_soon_threadsafe(wake, turn)
 
     def _over(self, total: Spend) -> str | None:
         """The name of a limit that `total` exceeds."""
@@ -140,22 +238,3 @@ class Budget:
         if self.calls is not None and total.calls > self.calls:
             return "calls"
         return None
-
-    def _check(self, total: Spend, worst: Spend) -> None:
-        name = self._over(total)
-        if name is None:
-            return
-        limit, used, next_call = {
-            "usd": (f"${self.usd}", f"${self.spent.usd:.6f}", f"${worst.usd:.6f}"),
-            "tokens": (f"{self.tokens} tokens", self.spent.tokens, worst.tokens),
-            "calls": (f"{self.calls} calls", self.spent.calls, worst.calls),
-        }[name]
-        raise LimitReached(
-            f"budget of {limit} reached: {used} spent, and the next call may need up to "
-            f"{next_call}; raise --budget-{name} and resume, or lower max_tokens"
-        )
-
-
-def _wake(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)

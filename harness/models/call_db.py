@@ -1,13 +1,23 @@
-"""Model calls as rows of SQLite: the schema, and every statement on it."""
+"""Model calls as rows of SQLite: the schema, every statement on it, and the thread that commits.
+
+A request is recorded before it is sent and its response before it is returned. The first must
+survive a kill of this process, for which it is enough that the system has it; the second must be on
+the disk. So transactions with an outcome in them are synced, others are not, and while further
+answers are on their way an outcome waits some milliseconds for company: one sync serves them all.
+"""
 
 from __future__ import annotations
 
 import json
+import queue
 import sqlite3
 import threading
 import time
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import zstandard
 
@@ -34,6 +44,14 @@ CREATE UNIQUE INDEX IF NOT EXISTS answered ON calls (digest) WHERE state = 'done
 CREATE INDEX IF NOT EXISTS states ON calls (state);
 """
 _VERSION = 1
+MOST_JOBS = 256
+"""Jobs of one transaction."""
+COMPANY_S = 0.004
+"""Seconds for which an outcome waits for others before they are synced together."""
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], T]
+
 _local = threading.local()
 _STORED = "digest, role, kind, request, response, usage"
 
@@ -78,7 +96,6 @@ def connect(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30)
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version not in (0, _VERSION):
         raise BadInput(f"{str(path)!r}: call store of schema {version}, expected {_VERSION}")
@@ -127,8 +144,8 @@ def select_done(db: sqlite3.Connection, call_id: str) -> StoredCall | None:
     rows = db.execute(
         f"SELECT {_STORED} FROM calls WHERE digest = ? AND state = 'done'", (call_id,)
     )
-    found = rows.fetchall()  # to its end: a reader in the middle would see nothing newer
-    return _stored(found[0]) if found else None
+    stored = rows.fetchall()  # to its end: a reader in the middle would see nothing newer
+    return _stored(stored[0]) if stored else None
 
 
 def select_packed(db: sqlite3.Connection, call_id: str) -> tuple[bytes, str] | None:
@@ -170,9 +187,8 @@ def sum_spend(db: sqlite3.Connection) -> Spend:
     for state, text, tokens, usd in rows:
         if state == "done":
             usage = Usage.model_validate_json(text)
-            known = usage.tokens or tokens
             cost = usd if usage.cost_usd is None else usage.cost_usd
-            total += Spend(cost, known, usage.calls)
+            total += Spend(cost, usage.tokens or tokens, usage.calls)
         else:
             used = state != "refused"
             total += Spend(usd if used else 0.0, tokens if used else 0, 1)
@@ -192,17 +208,126 @@ def _stored(row: tuple[Any, ...]) -> StoredCall:
 
 
 def pack(value: dict[str, Any]) -> bytes:
-    """JSON, compressed."""
-    return _compressor().compress(json.dumps(value, ensure_ascii=False).encode())
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """This thread's: making one takes longer than a small text does."""
+    """JSON, compressed; a thread keeps its compressor, which takes longer to make than to use."""
     if not hasattr(_local, "compressor"):
         _local.compressor = zstandard.ZstdCompressor(level=3)
-    return _local.compressor
+    return _local.compressor.compress(json.dumps(value, ensure_ascii=False).encode())
 
 
 def unpack(blob: bytes) -> dict[str, Any]:
     """What :func:`pack` was given."""
     return json.loads(zstandard.decompress(blob))
+
+
+@contextmanager
+def explained(name: str) -> Generator[None]:
+    """Turn a fault of the disk or the file into an error that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise BadInput(
+            f"cannot use the call store {name!r}: {error}; check that it is a calls.sqlite and "
+            "that the disk has space, then resume"
+        ) from error
+
+
+class _Entry(NamedTuple):
+    job: Job[Any]
+    opens: int
+    future: Future[Any]
+
+
+class Committer:
+    """A thread that runs jobs from any thread one after the other, and commits them in batches.
+
+    Args:
+        db: a connection, which belongs to the thread from now on.
+        name: of the database, for messages.
+    """
+
+    def __init__(self, db: sqlite3.Connection, name: str) -> None:
+        self._db, self._name = db, name
+        self._jobs: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._open = 0
+        self._thread = threading.Thread(target=self._serve, name="calls", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it takes jobs."""
+        return self._thread.is_alive()
+
+    def submit(self, job: Job[T], *, opens: int = 0) -> Future[T]:
+        """Run a job on the thread; the future has its result once it is committed.
+
+        Args:
+            job: is given the connection.
+            opens: 1 for a request that is about to be sent; -1 for its outcome, which is on the
+                disk when the future is done.
+
+        Raises:
+            BadInput: if the thread has ended.
+        """
+        if not self.alive:
+            raise BadInput(f"the call store {self._name!r} is closed")
+        future: Future[T] = Future()
+        self._jobs.put(_Entry(job, opens, future))
+        return future
+
+    def close(self) -> None:
+        """Wait for what is under way and close the database."""
+        if self.alive:
+            self._jobs.put(None)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while (entry := self._jobs.get()) is not None:
+            batch: list[_Entry] = []
+            deadline = 0.0
+            while entry is not None:
+                batch.append(entry)
+                self._open += entry.opens
+                if entry.opens < 0 and not deadline:
+                    deadline = time.monotonic() + COMPANY_S
+                if len(batch) == MOST_JOBS:
+                    break
+                # Company comes only where requests are under way.
+                patience = max(0.0, deadline - time.monotonic()) if self._open > 0 else 0.0
+                try:
+                    entry = self._jobs.get(timeout=patience)
+                except queue.Empty:
+                    break
+            else:
+                self._jobs.put(None)  # the end, once these are committed
+            self._run(batch)
+        self._db.close()
+
+    def _run(self, batch: list[_Entry]) -> None:
+        """Answer a batch after its commit, so that nothing is reported that is not stored."""
+        synced = any(entry.opens < 0 for entry in batch)
+        self._db.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
+        results: list[tuple[Future[Any], Any, BaseException | None]] = []
+        failure: BaseException | None = None
+        for job, _, future in batch:
+            pending = self._db.in_transaction
+            try:
+                with explained(self._name):
+                    results.append((future, job(self._db), None))
+            except Exception as error:  # noqa: BLE001  # handed to the caller who waits for it
+                results.append((future, None, error))
+                if pending and not self._db.in_transaction:  # a full disk rolls all of it back
+                    failure = error
+        try:
+            with explained(self._name):
+                self._db.commit()
+        except BadInput as error:
+            failure = error
+            self._db.rollback()
+        for future, result, error in results:
+            if not future.set_running_or_notify_cancel():
+                continue  # nobody waits any more; from here on it cannot be cancelled
+            problem = error or failure
+            if problem is None:
+                future.set_result(result)
+            else:
+                future.set_exception(problem)

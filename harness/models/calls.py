@@ -1,8 +1,8 @@
 """Every model call of a run, in SQLite: request cache, record of usage, and what was in flight.
 
-A request is recorded before it is sent and its response before it is returned, each in a
-transaction that has reached the disk. So a kill at any moment loses only responses that had not
-arrived, and those calls are listed; a response that is stored is never asked for again.
+A request is recorded before it is sent, and its response is on the disk before it is returned. So a
+kill at any moment loses only responses that had not arrived, and those calls are listed; a response
+that is stored is never asked for again.
 """
 
 from __future__ import annotations
@@ -14,19 +14,80 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from harness.core import Usage
-from harness.models import call_db as call_rows
+from harness.models import call_db
 from harness.models.budget import Spend
-from harness.models.call_db import SentCall, StoredCall, pack
-from harness.models.coalescing import Flights, coalesced
-from harness.models.committing import Committer, explained
+from harness.models.call_db import Committer, SentCall, StoredCall, explained, pack
 from harness.models.types import Reply, Role
 
 _IN_MEMORY = count(1)
 """Numbers of stores without a file: a budget knows a store by its name."""
+
+Flights = dict[str, "asyncio.Future[Reply]"]
+"""Digest of a request -> its reply to come."""
+
+
+async def coalesced(
+    flights: Flights, call_id: str, answer: Callable[[], Awaitable[Reply]]
+) -> Reply:
+    """Identical requests under way at one time are sent once.
+
+    Args:
+        flights: what is under way in the running event loop.
+        call_id: digest of the request.
+        answer: sends it, and is called by the first who asks.
+    """
+    while (pending := flights.get(call_id)) is not None:
+        try:
+            reply = await asyncio.shield(pending)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not pending.cancelled() or (task is not None and task.cancelling()):
+                raise  # we are cancelled ourselves; otherwise the first asker alone was
+        else:
+            return reply.model_copy(update={"cached": True})
+    flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    flights[call_id] = flight
+    try:
+        reply = await answer()
+        flight.set_result(reply)
+        return reply
+    except Exception as error:
+        flight.set_exception(error)
+        flight.exception()  # it counts as seen, whether or not anyone else waits
+        raise
+    finally:
+        flight.cancel()  # does nothing once there is a result
+        del flights[call_id]
+
+
+class Calls(Protocol):
+    """The record of calls and cache of requests: in this process, or at the driver of a fleet."""
+
+    async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
+        """What `answer` gives; askers of one request share it while it is under way."""
+        ...
+
+    async def find(self, call_id: str) -> StoredCall | None:
+        """The stored answer to a request."""
+        ...
+
+    async def sent(
+        self, call_id: str, role: Role, kind: str, body: dict[str, Any], worst: Spend
+    ) -> int:
+        """Record that a request is about to be sent; returns the number of the attempt."""
+        ...
+
+    async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
+        """Store the response to an attempt; returns once it is on the disk."""
+        ...
+
+    async def failed(self, attempt: int, error: str, *, lost: bool) -> None:
+        """Record that an attempt brought no response; `lost` if the server may have done it."""
+        ...
 
 
 class CallStore:
@@ -45,8 +106,8 @@ class CallStore:
         self.name = str(path.resolve()) if path else f"memory-{next(_IN_MEMORY)}"
         self._flights: WeakKeyDictionary[asyncio.AbstractEventLoop, Flights] = WeakKeyDictionary()
         with explained(self.name):
-            self._thread = Committer(call_rows.connect(path), self.name)
-            self._reader = call_rows.connect(path) if path else None
+            self._thread = Committer(call_db.connect(path), self.name)
+            self._reader = call_db.connect(path) if path else None
         self._reading = threading.Lock()
 
     async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -58,15 +119,15 @@ class CallStore:
         """The stored answer to a request."""
         if self._reader is not None and self._thread.alive:
             with self._reading, explained(self.name):
-                return call_rows.select_done(self._reader, call_id)
+                return call_db.select_done(self._reader, call_id)
         return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_rows.select_done(db, call_id))
+            self._thread.submit(lambda db: call_db.select_done(db, call_id))
         )
 
     async def find_packed(self, call_id: str) -> tuple[bytes, str] | None:
         """The stored answer to a request as it lies in the file: packed response, JSON of usage."""
         return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_rows.select_packed(db, call_id))
+            self._thread.submit(lambda db: call_db.select_packed(db, call_id))
         )
 
     async def sent(
@@ -81,7 +142,7 @@ class CallStore:
         """As :meth:`sent`, of a request that :func:`pack` has made small already."""
         row = (call_id, role, kind, model, time.time(), request, worst.tokens, worst.usd)
         return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_rows.insert_sent(db, row))
+            self._thread.submit(lambda db: call_db.insert_sent(db, row), opens=1)
         )
 
     async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
@@ -90,32 +151,33 @@ class CallStore:
 
     async def done_packed(self, attempt: int, response: bytes, usage: str) -> None:
         """As :meth:`done`, of a response that is packed and usage that is JSON already."""
-        row = ("done", response, usage, None, attempt)
-        await asyncio.wrap_future(self._thread.submit(lambda db: call_rows.finish(db, row)))
+        await self._finish(("done", response, usage, None, attempt))
 
     async def failed(self, attempt: int, error: str, *, lost: bool) -> None:
         """Record that an attempt brought no response; `lost` if the server may have done it."""
-        row = ("lost" if lost else "refused", None, None, error, attempt)
-        await asyncio.wrap_future(self._thread.submit(lambda db: call_rows.finish(db, row)))
+        await self._finish(("lost" if lost else "refused", None, None, error, attempt))
+
+    async def _finish(self, row: tuple[Any, ...]) -> None:
+        await asyncio.wrap_future(self._thread.submit(lambda db: call_db.finish(db, row), opens=-1))
 
     def put(self, calls: list[StoredCall]) -> None:
-        """Store answered calls from elsewhere; those that are known stay as they are."""
-        self._thread.submit(lambda db: [call_rows.insert_done(db, call) for call in calls]).result()
+        """Store answered calls from elsewhere; requests that have an answer keep it."""
+        self._thread.submit(lambda db: [call_db.insert_done(db, call) for call in calls]).result()
 
     def in_flight(self) -> list[SentCall]:
         """Calls that were sent and whose response never arrived, oldest first.
 
         After a kill these are the only calls that a resumed run may send again.
         """
-        return self._thread.submit(call_rows.select_sent).result()
+        return self._thread.submit(call_db.select_sent).result()
 
     def answered(self) -> list[StoredCall]:
         """All answered calls, in the order they were sent."""
-        return self._thread.submit(call_rows.select_answered).result()
+        return self._thread.submit(call_db.select_answered).result()
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What each role has used; answers from the cache are not counted again."""
-        return self._thread.submit(call_rows.sum_by_role).result()
+        return self._thread.submit(call_db.sum_by_role).result()
 
     def usage(self) -> Usage:
         """What all roles have used together."""
@@ -123,7 +185,7 @@ class CallStore:
 
     def spend(self) -> Spend:
         """What counts against a budget: calls without a known outcome with their worst case."""
-        return self._thread.submit(call_rows.sum_spend).result()
+        return self._thread.submit(call_db.sum_spend).result()
 
     def close(self) -> None:
         """Wait for what is under way and close the file."""

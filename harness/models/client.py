@@ -1,4 +1,4 @@
-"""The one way to a model: cache, budget, retries and record around the `openai` client."""
+"""The one way to a model: cache, budget, retries and record around an endpoint."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ import asyncio
 import logging
 import random
 import time
+from contextlib import AbstractContextManager
+from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Unreachable, Usage, tracing
-from harness.models import retry
-from harness.models.budget import Budget, Reservation, Spend
-from harness.models.calls import CallStore
-from harness.models.endpoints import Endpoint, resolve
-from harness.models.faults import Fault, classify
-from harness.models.hedging import Patience, hedged
-from harness.models.ports import Allowance, Calls
-from harness.models.prices import PRICES_VARIABLE, Price, price_of
-from harness.models.specs import ModelSpec, parse_spec
-from harness.models.transport import Connections
-from harness.models.types import Message, Reply, Role, Sampling
-from harness.models.waiting import tried_in_vain, waiting
-from harness.models.watching import answered, chatting
+from harness.core import BadInput, Usage, tracing
+from harness.models import transport
+from harness.models.budget import (
+    PRICES_VARIABLE,
+    Allowance,
+    Budget,
+    Price,
+    Reservation,
+    Spend,
+    price_of,
+)
+from harness.models.calls import Calls, CallStore
+from harness.models.concurrency import Patience, hedged, tried_in_vain, waiting
+from harness.models.endpoints import Endpoint, ModelSpec, parse_spec, resolve
+from harness.models.transport import Connections, Fault
+from harness.models.types import Body, Message, Reply, Role, Sampling
 from harness.models.wire import (
-    Body,
     completion_limit,
     prompt_bound,
     read_reply,
-    read_response,
     request_body,
     request_digest,
     usage_of,
@@ -38,11 +41,15 @@ DEFAULT_MAX_TOKENS = 4096
 """Sent where a budget needs a bound on the completion and none is configured."""
 LOCAL_MAX_TOKENS = 1024
 
+_SETTINGS = (
+    "temperature", "top_p", "top_k", "max_tokens", "presence_penalty", "frequency_penalty",
+    "stop", "seed",
+)  # fmt: skip
 _log = logging.getLogger("harness.models")
 
 
 class ChatModel:
-    """A model behind an OpenAI-compatible endpoint. Made by :func:`open_model`.
+    """A model behind an endpoint. Made by :func:`open_model`.
 
     Attributes:
         spec: the spec string.
@@ -70,9 +77,9 @@ class ChatModel:
         self._budget = budget
         self._sampling = sampling
         self._connections = Connections(endpoint, concurrency)
-        self._gate = retry.RateGate()
+        self._gate = transport.RateGate()
         self._rng = random.Random()
-        self._told = False
+        self._warned = False
         self._patience = Patience() if hedge else None
         self._answered: set[str] = set()
 
@@ -102,7 +109,19 @@ class ChatModel:
         call_id = request_digest(self._endpoint.kind, body)
         with chatting(self._endpoint, body, call_id, self.role) as chat:
             reply = await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
-            return answered(chat, body, reply)
+            if tracing.watched():
+                usage = reply.usage
+                chat.add(
+                    input_tokens=usage.prompt_tokens,
+                    output_tokens=usage.completion_tokens,
+                    provider_cached_tokens=usage.cached_tokens,
+                    cost_usd=usage.cost_usd,
+                    cached=reply.cached,
+                    finish_reason=reply.finish_reason,
+                    response_model=reply.model,
+                )
+                chat.say(messages=body["messages"], tools=body.get("tools"), reply=reply)
+            return reply
 
     @property
     def priced(self) -> bool:
@@ -140,8 +159,8 @@ class ChatModel:
         if completion_limit(body) or kind == "replay" or not self._budget.bounds_tokens:
             return body
         limit = LOCAL_MAX_TOKENS if kind == "local" else DEFAULT_MAX_TOKENS
-        if not self._told:
-            self._told = True
+        if not self._warned:
+            self._warned = True
             _log.warning(
                 "%s: a budget needs a bound on each reply; max_tokens=%d is sent (set max_tokens "
                 "to choose another)",
@@ -152,8 +171,10 @@ class ChatModel:
 
     async def _send(self, call_id: str, body: Body, timeout_s: float) -> Reply:
         """Send until there is an answer, a final refusal, or the attempts are used up."""
-        worst = self._worst(body)
-        route = self._endpoint.route(body)
+        prompt, completion = prompt_bound(body), completion_limit(body) or 0
+        usd = self._price.cost(prompt, completion) if self._price else 0.0
+        worst = Spend(usd, prompt + completion, 1)
+        servers = self._endpoint.route(body)
         attempt = 1
         while True:
             with waiting():
@@ -161,66 +182,55 @@ class ChatModel:
             reservation = await self._budget.reserve(worst)
             started = time.monotonic()
             try:
-                outcome = await self._attempt(route.next(), call_id, body, timeout_s, reservation)
+                return await self._attempt(next(servers), call_id, body, timeout_s, reservation)
+            except Fault as error:
+                fault = error
             finally:
                 reservation.forfeit()  # does nothing once it is settled
-            if isinstance(outcome, Reply):
-                return outcome
             tried_in_vain(time.monotonic() - started)
-            await self._pause(outcome, attempt)
+            attempts = transport.CONNECT_ATTEMPTS if fault.unsent else transport.ATTEMPTS
+            asked_s = fault.retry_after_s or 0.0
+            if not fault.retried or attempt >= attempts or asked_s > transport.LONGEST_WAIT_S:
+                raise fault.error from fault.__cause__
+            if asked_s:
+                self._gate.refused(asked_s)
+            reason = type(fault.error).__name__
+            tracing.note("retry", attempt=attempt, error=reason, spec=self.spec)
+            with waiting():
+                await asyncio.sleep(max(asked_s, transport.backoff_s(attempt, self._rng)))
             attempt += 1
-
-    async def _pause(self, fault: Fault, attempt: int) -> None:
-        """Wait before the next attempt.
-
-        Raises:
-            HarnessError: that of the fault, if there is to be no other attempt.
-        """
-        attempts = retry.CONNECT_ATTEMPTS if fault.unsent else retry.ATTEMPTS
-        asked_s = fault.retry_after_s or 0.0
-        if not fault.retried or attempt >= attempts or asked_s > retry.LONGEST_WAIT_S:
-            raise fault.error
-        if asked_s:
-            self._gate.refused(asked_s)
-        tracing.note("retry", attempt=attempt, error=type(fault.error).__name__, spec=self.spec)
-        with waiting():
-            await asyncio.sleep(max(asked_s, retry.backoff_s(attempt, self._rng)))
 
     async def _attempt(
         self, index: int, call_id: str, body: Body, timeout_s: float, reservation: Reservation
-    ) -> Reply | Fault:
-        """Send once; what the server may have done is settled and recorded either way."""
-        import openai
+    ) -> Reply:
+        """Send once; what the server may have done is settled and recorded either way.
 
-        kind = self._endpoint.kind
+        Raises:
+            Fault: if there is no answer.
+        """
+        kind, slots = self._endpoint.kind, self._connections.slots
         number = await self._calls.sent(call_id, self.role, kind, body, reservation.worst)
         started = time.monotonic()
         try:
-            headers, content = await self._connections.post(index, body, timeout_s)
-        except openai.APIError as error:
-            fault = classify(error, self._endpoint, index)
+            headers, response = await self._connections.post(index, body, timeout_s)
+        except Fault as fault:
             if fault.unsent:
                 reservation.release()
             elif not fault.lost:
                 reservation.refused()
             await self._calls.failed(number, str(fault.error), lost=fault.lost)
             if fault.busy:
-                self._connections.slots.refused(started)
+                slots.refused(started)
             self._gate.pause(fault.quota_pause_s)
-            return fault
+            raise
         except asyncio.CancelledError:
             if call_id in self._answered:
                 late = "cancelled: another request was answered first"
                 await self._calls.failed(number, late, lost=True)
             raise
         self._gate.answered()
-        self._connections.slots.answered(started)
-        self._gate.pause(retry.quota_pause_s(headers))
-        try:
-            response = read_response(content, self._endpoint.urls[index])
-        except Unreachable as error:
-            await self._calls.failed(number, str(error), lost=True)
-            raise
+        slots.answered(started)
+        self._gate.pause(transport.quota_pause_s(headers))
         seconds = time.monotonic() - started
         usage = usage_of(response, self._price, seconds)
         if usage is None:  # unknown tokens stay charged with the worst case
@@ -234,10 +244,21 @@ class ChatModel:
             self._answered.add(call_id)
         return read_reply(call_id, response, usage, cached=kind == "replay")
 
-    def _worst(self, body: Body) -> Spend:
-        prompt, completion = prompt_bound(body), completion_limit(body) or 0
-        usd = self._price.cost(prompt, completion) if self._price else 0.0
-        return Spend(usd, prompt + completion, 1)
+
+def chatting(
+    endpoint: Endpoint, body: Body, call_id: str, role: Role
+) -> AbstractContextManager[tracing.Block]:
+    """A model call as an operation for whoever watches, as a block."""
+    if not tracing.watched():
+        return tracing.operation("chat", "")
+    facts: dict[str, Any] = {name: body[name] for name in _SETTINGS if body.get(name) is not None}
+    url = urlsplit(endpoint.urls[0])
+    if endpoint.backend is None and len(endpoint.urls) == 1 and url.hostname:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        facts |= {"host": url.hostname, "port": port}
+    return tracing.operation(
+        "chat", endpoint.model, call_id=call_id, role=role, provider=endpoint.kind, **facts
+    )
 
 
 def open_model(
@@ -264,7 +285,7 @@ def open_model(
         concurrency: calls in flight at one time, at most; fewer where the server refuses them.
         role: who asks, for the record.
         hedge: send a request a second time when its answer is long overdue (see
-            :mod:`harness.models.hedging`); for fleets that wait for their slowest member.
+            :mod:`harness.models.concurrency`); for fleets that wait for their slowest member.
 
     Raises:
         BadInput: for a spec, file or profile that does not exist, a missing key, or a money

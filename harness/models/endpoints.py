@@ -1,22 +1,25 @@
-"""Where a model spec leads: base URLs and a key, or an app in this process."""
+"""Model spec strings, the same in every command, file and run record; and where they lead.
+
+That is base URLs and a key, or a back end in this process.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
-from harness.core import BadInput
-from harness.core.plugins import load
-from harness.models.balancing import Balancer, Route
-from harness.models.specs import ModelSpec
+from harness.core import BadInput, Value
+from harness.core.plugins import load, plugins
+from harness.models.balancing import Balancer, route
+from harness.models.types import Backend, Role
 
 if TYPE_CHECKING:
     import openai
@@ -26,6 +29,67 @@ VLLM_URL = "http://127.0.0.1:8000/v1"
 IDLE_S = 4.0
 """Seconds after which an idle connection is not used again."""
 IN_PROCESS_URL = "http://in-process/v1"
+KINDS = ("openai", "vllm", "replay", "scripted")
+"""Kinds of the spine; engines of wings and of other packages add theirs as plugins."""
+
+DEFAULT_SPEC = "local/smollm2-135m"
+
+_FORMS = """\
+  openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
+  vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
+  replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
+  scripted/<file>      replies written in a .json or .jsonl file"""
+
+
+class ModelSpec(Value):
+    """Which model answers; `str()` gives the spec string back.
+
+    Attributes:
+        kind: what kind of endpoint.
+        name: model name, file (replay, scripted) or profile.
+    """
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+def parse_spec(spec: str) -> ModelSpec:
+    """Read a spec string such as `openai/gpt-4.1-mini`.
+
+    Raises:
+        BadInput: if the kind is unknown or the name is missing; the message lists the forms.
+    """
+    kind, _, name = spec.strip().partition("/")
+    if name and (kind in KINDS or kind in plugins("engines")):
+        return ModelSpec(kind=kind, name=name)
+    engines = "".join(f"\n  {engine}/<name>" for engine in plugins("engines"))
+    raise BadInput(f"unknown model spec {spec!r}; expected one of\n{_FORMS}{engines}")
+
+
+def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
+    """Read `[ROLE=]SPEC` strings into the model of every role.
+
+    A spec without a role is the model of all roles that are not named; without one it is
+    `local/smollm2-135m`. The last string for a role counts.
+
+    Raises:
+        BadInput: for an unknown role or spec.
+    """
+    roles: tuple[Role, ...] = get_args(Role)
+    default = parse_spec(DEFAULT_SPEC)
+    named: dict[Role, ModelSpec] = {}
+    for text in specs:
+        name, equals, spec = text.partition("=")
+        if not equals or "/" in name:
+            default = parse_spec(text)
+        elif name.strip() in roles:
+            named[roles[roles.index(name.strip())]] = parse_spec(spec)
+        else:
+            raise BadInput(f"unknown role in {text!r}; expected one of {', '.join(roles)}")
+    return {role: named.get(role, default) for role in roles}
 
 
 @dataclass(frozen=True)
@@ -35,19 +99,19 @@ class Endpoint:
     Attributes:
         kind: part of the cache key.
         model: model name on the wire.
-        urls: base URLs; more than one are balanced with prefix affinity.
+        urls: base URLs; several are balanced with prefix affinity.
         key: API key, from the environment.
         key_variable: the variable it comes from, for messages.
-        app: the ASGI application that answers in this process, if it is not reached by HTTP.
-        simulated: whether a simulated model answers.
+        backend: answers in this process; None where the URLs are asked over HTTP.
+        simulated: whether a simulated or scripted model answers.
     """
 
     kind: str
     model: str
-    urls: tuple[str, ...]
+    urls: tuple[str, ...] = (IN_PROCESS_URL,)
     key: str = "EMPTY"
     key_variable: str = ""
-    app: Any = None
+    backend: Backend | None = None
     simulated: bool = False
 
     @property
@@ -60,9 +124,9 @@ class Endpoint:
         """Chooses among several servers; None where there is one."""
         return Balancer(self.urls) if len(self.urls) > 1 else None
 
-    def route(self, body: Mapping[str, Any]) -> Route:
+    def route(self, body: Mapping[str, Any]) -> Iterator[int]:
         """The servers for a request, one for each attempt."""
-        return Route(self.balancer, body)
+        return route(self.balancer, body)
 
     def sending(self, index: int) -> AbstractContextManager[None]:
         """Around a request that is sent to a server, for its load and health."""
@@ -72,20 +136,21 @@ class Endpoint:
         """A client of one base URL; it never retries by itself."""
         import openai
 
-        http: Any = None
-        if self.app is not None:
-            import httpx
-
-            transport = httpx.ASGITransport(app=self.app)
-            http = httpx.AsyncClient(transport=transport, base_url=self.urls[index])
-        else:
-            # Below the client, aiohttp: its parser is compiled and its pool does not look at every
-            # connection for every request; a call takes 1.1 ms less processor time.
-            compiled = find_spec("aiohttp") is not None
-            kind = openai.DefaultAioHttpClient if compiled else openai.DefaultAsyncHttpxClient
-            http = kind(limits=_limits(concurrency))
+        usual: Any = openai.DEFAULT_CONNECTION_LIMITS
+        most = max(concurrency, usual.max_connections or 0)
+        # Many servers close a connection that was idle for five seconds: never race with them.
+        limits = type(usual)(
+            max_connections=most, max_keepalive_connections=most, keepalive_expiry=IDLE_S
+        )
+        # Below the client, aiohttp: its parser is compiled and its pool does not look at every
+        # connection for every request; a call takes 1.1 ms less processor time.
+        compiled = find_spec("aiohttp") is not None
+        kind = openai.DefaultAioHttpClient if compiled else openai.DefaultAsyncHttpxClient
         return openai.AsyncOpenAI(
-            api_key=self.key, base_url=self.urls[index], max_retries=0, http_client=http
+            api_key=self.key,
+            base_url=self.urls[index],
+            max_retries=0,
+            http_client=kind(limits=limits),
         )
 
 
@@ -97,42 +162,41 @@ def on_loopback(url: str) -> bool:
     return host == "localhost" or host.endswith(".localhost")
 
 
-def _limits(concurrency: int) -> Any:
-    import openai
-
-    usual: Any = openai.DEFAULT_CONNECTION_LIMITS
-    most = max(concurrency, usual.max_connections or 0)
-    # Many servers close a connection that was idle for five seconds: never race with them.
-    return type(usual)(
-        max_connections=most, max_keepalive_connections=most, keepalive_expiry=IDLE_S
-    )
-
-
 def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
     """Find the endpoint of a spec.
 
     Raises:
-        BadInput: for a missing key, a base URL that is none, an unknown embedded model, profile
-            or recording.
+        BadInput: for a missing key, a base URL that is none, an unknown embedded model, profile,
+            script or recording.
     """
-    resolver = _RESOLVERS.get(spec.kind) or load("engines", spec.kind)
-    return resolver(spec, base_url)
+    match spec.kind:
+        case "openai":
+            urls = base_urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+            key = os.environ.get("OPENAI_API_KEY", "")
+            if not key and urls == (OPENAI_URL,):
+                raise BadInput(
+                    f"{spec}: OPENAI_API_KEY is not set; set it, or name another endpoint with "
+                    "--base-url"
+                )
+            return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
+        case "vllm":
+            urls = base_urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
+            key = os.environ.get("VLLM_API_KEY") or "EMPTY"
+            return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY")
+        case "replay":
+            from harness.models.replay import Recording
 
+            recording = Recording(Path(spec.name))
+            return Endpoint(
+                "replay", "recorded", backend=recording.answer, simulated=recording.simulated
+            )
+        case "scripted":
+            from harness.models.scripted import Script
 
-def _openai(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    urls = base_urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
-    key = os.environ.get("OPENAI_API_KEY", "")
-    if not key and urls == (OPENAI_URL,):
-        raise BadInput(
-            f"{spec}: OPENAI_API_KEY is not set; set it, or name another endpoint with --base-url"
-        )
-    return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
-
-
-def _vllm(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    urls = base_urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
-    key = os.environ.get("VLLM_API_KEY") or "EMPTY"
-    return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY")
+            script = Script(Path(spec.name))
+            return Endpoint("scripted", script.name, backend=script.answer, simulated=True)
+        case _:
+            return load("engines", spec.kind)(spec, base_url)
 
 
 def base_urls(text: str) -> tuple[str, ...]:
@@ -143,29 +207,7 @@ def base_urls(text: str) -> tuple[str, ...]:
     """
     parts = (part.strip().rstrip("/") for part in text.split(","))
     urls = tuple(dict.fromkeys(part for part in parts if part))
-    if not urls:
-        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {text!r}")
-    for url in urls:
-        if not url.startswith(("http://", "https://")):
-            raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
+    wrong = [url for url in urls if not url.startswith(("http://", "https://"))]
+    if wrong or not urls:
+        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {(wrong or [text])[0]!r}")
     return urls
-
-
-def _replay(spec: ModelSpec, base_url: str | None) -> Endpoint:
-    from harness.models.replay import Recording
-
-    recording = Recording(Path(spec.name))
-    return Endpoint(
-        "replay",
-        "recorded",
-        (IN_PROCESS_URL,),
-        app=recording.app(),
-        simulated=recording.simulated,
-    )
-
-
-_RESOLVERS: dict[str, Callable[[ModelSpec, str | None], Endpoint]] = {
-    "openai": _openai,
-    "vllm": _vllm,
-    "replay": _replay,
-}

@@ -1,125 +1,177 @@
-"""A model of ours as an endpoint on loopback, for agents that are programs of their own.
+"""The one application that answers chat completions, whoever asks and whatever answers.
 
-Every attempt gets a key of its own, so that its calls, tokens and money are known although the
-agent imports nothing of ours. Cache and budget of the run apply.
+    client ──► format ──► layers ──► back end
+               chat       cache      an endpoint over HTTP
+               messages   budget     the embedded engine
+               responses  record     a script
+                          compress   a recording
+
+A back end is a function from the body of a chat request to a completion, or to the chunks of one
+(:data:`harness.models.Backend`). :func:`harness.models.respond` puts it behind a wire format;
+formats other than chat completions register in `harness.wires`. :class:`Gateway` gives every
+attempt of a run an address and a key of its own in front of the run's model, whose client holds
+cache and budget, so that calls, tokens and money of an agent are known although it imports nothing
+of ours. :func:`served` is a back end for any client. The recorder of `harness.record` puts its
+layers into the same application.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.core import HarnessError, LimitReached, Unreachable, Usage
+from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
 from harness.models.limits import SampleLimitReached
-from harness.models.loopback import serving
-from harness.models.types import Model, Reply, Sampling
+from harness.models.responding import CHAT, HOST, Answer, format_of, respond, serving
+from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
-_SAMPLING = (
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "presence_penalty",
-    "frequency_penalty",
-    "seed",
-)
+    Handler = Callable[[Request], Awaitable[Response]]
+
+FINAL = {"x-should-retry": "false"}
+"""Header that keeps clients from asking again what was refused for good."""
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+_NOT_SAMPLING = frozenset(
+    {"model", "messages", "tools", "response_format", "stream", "stream_options", "n",
+     "max_completion_tokens"}
+)  # fmt: skip
+
+
+def application(handle: Handler) -> Starlette:
+    """The ASGI application: every request goes to `handle`."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    chat = Route("/v1/chat/completions", handle, methods=["POST"])
+    return Starlette(routes=[chat, Route("/{path:path}", handle, methods=_METHODS)])
+
+
+def served(
+    backend: Backend, name: str, loaded: Callable[[], bool] | None = None, **facts: Any
+) -> Starlette:
+    """A back end for any client on this machine, with its card and its health.
+
+    Args:
+        backend: answers.
+        name: of the model.
+        loaded: whether its weights are in memory; None where that is always so.
+        facts: what else `/v1/models` says of it.
+    """
+    card = {"id": name, "object": "model", "created": 0, **facts}
+
+    async def handle(request: Request) -> Response:
+        path, form = request.url.path, format_of(request.url.path)
+        if form is not None and request.method == "POST":
+            answer = await respond(form, await request.body(), backend)
+        elif path == "/v1/models":
+            answer = Answer.of_json({"object": "list", "data": [card]})
+        elif path == "/health":
+            answer = Answer.of_json({"status": "ok", "loaded": loaded is None or loaded()})
+        else:
+            answer = Answer.of_json(CHAT.error(f"nothing answers at {path}", 404), 404)
+        return await answer.response()
+
+    return application(handle)
+
+
+def client_variables(origin: str, key: str | None = None) -> dict[str, str]:
+    """The variables that lead the clients of all formats to an address.
+
+    Args:
+        origin: the URL in front of `/v1`.
+        key: the clients' key; None leaves theirs.
+    """
+    base = f"{origin}/v1"
+    variables = {
+        "OPENAI_BASE_URL": base,
+        "OPENAI_API_BASE": base,
+        "VLLM_BASE_URL": base,
+        "ANTHROPIC_BASE_URL": origin,
+    }
+    if key is not None:
+        variables |= dict.fromkeys(("OPENAI_API_KEY", "VLLM_API_KEY", "ANTHROPIC_API_KEY"), key)
+    for name in ("NO_PROXY", "no_proxy"):  # a proxy of the environment does not reach loopback
+        variables[name] = ",".join(filter(None, (os.environ.get(name), f"{HOST},localhost")))
+    return variables
 
 
 @dataclass
 class Account:
-    """What one attempt has asked for.
+    """What one attempt asks for, and has asked for.
 
     Attributes:
+        model: answers.
+        seed: of requests that bring none.
+        context: in which the attempt runs: whoever watches sees its calls within it.
         usage: sum over its calls.
         calls: call ids, in order.
         limit: the budget error that a call met, if one did.
-        ended: the limit of the attempt that a call met, if one did.
-        model: answers.
-        context: in which the attempt runs: those who watch see its calls within it.
+        ended: why the attempt says nothing about the agent: it met a limit of its own, or the model
+            was not reached the last time it was asked.
     """
 
     model: Model
+    seed: int | None
     context: Context
     usage: Usage = field(default_factory=Usage)
     calls: list[str] = field(default_factory=list[str])
     limit: LimitReached | None = None
-    ended: SampleLimitReached | None = None
+    ended: HarnessError | None = None
 
+    async def answer(self, body: Body) -> Body:
+        """The completion of a chat request, by the account's model.
 
-class Gateway:
-    """The endpoint of one run. Made by :func:`open_gateway`."""
-
-    def __init__(self, model: Model, seed: int | None) -> None:
-        self._model = model
-        self._seed = seed
-        self._accounts: dict[str, Account] = {}
-        self.url = ""
-
-    def open_account(self, model: Model | None = None) -> tuple[str, dict[str, str]]:
-        """A new key, and the variables that tell an agent where to ask and with what key.
-
-        Args:
-            model: answers in place of the run's.
+        Raises:
+            Refused: if a limit is reached, or the model does not answer.
         """
-        key = secrets.token_urlsafe(24)
-        self._accounts[key] = Account(model or self._model, copy_context())
-        name = self._model.spec.partition("/")[2]
-        variables = {
-            "OPENAI_BASE_URL": self.url,
-            "OPENAI_API_BASE": self.url,
-            "OPENAI_API_KEY": key,
-            "OPENAI_MODEL": name,
-        }
-        return key, variables
-
-    def close_account(self, key: str) -> Account:
-        """What the attempt used; its key is no longer taken."""
-        return self._accounts.pop(key)
-
-    async def chat(self, request: Request) -> Response:
-        """`POST /v1/chat/completions`."""
-        from starlette.responses import JSONResponse
-
-        key = request.headers.get("authorization", "").removeprefix("Bearer ")
-        account = self._accounts.get(key)
-        if account is None:
-            return _error(401, "unknown key: use OPENAI_API_KEY as the harness set it")
         try:
-            body = await request.json()
-            if body.get("stream"):
-                return _error(400, "this endpoint does not stream: send stream=false")
-            answer = self._answer(account.model, body)
             # A copy: calls that overlap would leave each other's variables in a shared one.
-            reply = await asyncio.create_task(answer, context=account.context.copy())
+            asked = asyncio.create_task(self._complete(body), context=self.context.copy())
+            reply = await asked
         except LimitReached as error:
-            account.limit = error
-            return _error(429, str(error))
+            self.limit = error
+            raise Refused(429, str(error), headers=FINAL) from error
         except SampleLimitReached as error:
-            account.ended = error
-            return _error(429, str(error))
+            self.ended = error
+            raise Refused(429, str(error), headers=FINAL) from error
         except Unreachable as error:
-            return _error(502, str(error))
-        except (HarnessError, ValueError, KeyError, AttributeError) as error:
-            return _error(400, f"{type(error).__name__}: {error}")
-        account.usage += reply.usage
-        account.calls.append(reply.call_id)
-        return JSONResponse(_completion(reply))
+            self.ended = self.ended or error
+            raise Refused(502, str(error), headers=FINAL) from error
+        except (HarnessError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise Refused(400, f"{type(error).__name__}: {error}") from error
+        if isinstance(self.ended, Unreachable):
+            self.ended = None
+        self.usage += reply.usage
+        self.calls.append(reply.call_id)
+        return completion_of(reply)
 
-    async def _answer(self, model: Model, body: dict[str, Any]) -> Reply:
-        values = {name: body[name] for name in _SAMPLING if body.get(name) is not None}
-        values.setdefault("max_tokens", body.get("max_completion_tokens"))
-        values.setdefault("seed", self._seed)
-        stop = body.get("stop")
-        sampling = Sampling(**values, stop=(stop,) if isinstance(stop, str) else stop)
-        return await model.complete(
+    async def _complete(self, body: Body) -> Reply:
+        if body.get("n") not in (None, 1):
+            raise BadInput(f"n: expected 1, got {body['n']!r}")
+        given = {name: body[name] for name in body if name not in _NOT_SAMPLING}
+        given = {name: value for name, value in given.items() if value is not None}
+        if body.get("max_completion_tokens"):
+            given.setdefault("max_tokens", body["max_completion_tokens"])
+        if self.seed is not None:
+            given.setdefault("seed", self.seed)
+        if isinstance(given.get("stop"), str):
+            given["stop"] = (given["stop"],)
+        known = Sampling.model_fields.keys() - {"extra", "timeout_s"}
+        sampling = Sampling(
+            **{name: value for name, value in given.items() if name in known},
+            extra={name: value for name, value in given.items() if name not in known},
+        )
+        return await self.model.complete(
             body["messages"],
             tools=body.get("tools"),
             sampling=sampling,
@@ -127,25 +179,69 @@ class Gateway:
         )
 
 
+class Gateway:
+    """The address of one run, with a key for every attempt. Made by :func:`open_gateway`.
+
+    Attributes:
+        origin: URL in front of `/v1`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._accounts: dict[str, Account] = {}
+        self.origin = ""
+
+    def open_account(
+        self, model: Model | None = None, seed: int | None = None
+    ) -> tuple[str, dict[str, str]]:
+        """A new key, and the variables that tell an agent where to ask and with what key.
+
+        Args:
+            model: answers in place of the run's.
+            seed: of requests that bring none.
+        """
+        key = secrets.token_urlsafe(24)
+        self._accounts[key] = Account(model or self._model, seed, copy_context())
+        name = self._model.spec.partition("/")[2]
+        return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}
+
+    def close_account(self, key: str) -> Account:
+        """What the attempt used; its key is no longer taken."""
+        return self._accounts.pop(key)
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request that has the key of an account."""
+        form = format_of(request.url.path)
+        if form is None or request.method != "POST":
+            missing = CHAT.error(f"nothing answers at {request.method} {request.url.path}", 404)
+            return await Answer.of_json(missing, 404).response()
+        headers = request.headers
+        key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key")
+        account = self._accounts.get(key or "")
+        if account is None:
+            unknown = "unknown key: use OPENAI_API_KEY as the harness set it"
+            return await Answer.of_json(form.error(unknown, 401), 401).response()
+        return await (await respond(form, await request.body(), account.answer)).response()
+
+
 @contextlib.asynccontextmanager
-async def open_gateway(model: Model, seed: int | None = None) -> AsyncGenerator[Gateway]:
+async def open_gateway(model: Model) -> AsyncGenerator[Gateway]:
     """Serve `model` on a free port of 127.0.0.1 until the block ends.
 
     Raises:
         BadInput: if no port can be had.
     """
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    gateway = Gateway(model, seed)
-    routes = [Route("/v1/chat/completions", gateway.chat, methods=["POST"])]
-    async with serving(Starlette(routes=routes)) as origin:
-        gateway.url = f"{origin}/v1"
+    gateway = Gateway(model)
+    async with serving(application(gateway.handle)) as origin:
+        gateway.origin = origin
         yield gateway
 
 
-def _completion(reply: Reply) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+def completion_of(reply: Reply) -> Body:
+    """A reply as a chat completion."""
+    message: Body = {"role": "assistant", "content": reply.text}
+    if reply.reasoning is not None:
+        message["reasoning_content"] = reply.reasoning
     if reply.tool_calls:
         message["tool_calls"] = [
             {
@@ -166,11 +262,6 @@ def _completion(reply: Reply) -> dict[str, Any]:
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             "total_tokens": usage.tokens,
+            "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
         },
     }
-
-
-def _error(status: int, message: str) -> Response:
-    from starlette.responses import JSONResponse
-
-    return JSONResponse({"error": {"message": message}}, status_code=status)

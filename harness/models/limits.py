@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 from pydantic import Field, JsonValue
 
-from harness.core import HarnessError, Usage, Value
+from harness.core import HarnessError, Value
+from harness.models.concurrency import WorkClock
 from harness.models.types import Message, Model, Reply, Sampling
-from harness.models.waiting import WorkClock
 
 
 class SampleLimits(Value):
@@ -32,7 +31,7 @@ class SampleLimits(Value):
     tokens: int | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
-    # Left out where it is not set: digests of suites (receipts) were taken before it was there.
+    # Left out where it is not set: digests of suites (receipts) were taken before it existed.
     working: float | None = Field(default=None, gt=0, exclude_if=lambda value: value is None)
 
     def __bool__(self) -> bool:
@@ -43,8 +42,8 @@ class LiveLimits:
     """Limits that may be changed while attempts are under way.
 
     Args:
-        now: as they are.
-        changed: is told of others.
+        now: the limits that hold at first.
+        changed: called with new ones.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class LiveLimits:
 
     @property
     def now(self) -> SampleLimits:
-        """As they are."""
+        """The limits that hold."""
         return self._now
 
     @now.setter
@@ -83,14 +82,10 @@ class LimitedModel:
         self._model = model
         self._live = limits if isinstance(limits, LiveLimits) else LiveLimits(limits)
         self._began = time.monotonic()
-        self._granted = self._limits.working
-        self._work = WorkClock(self._granted or 0.0)
+        self._granted = self._live.now.working or 0.0
+        self._work = WorkClock(self._granted)
         self._calls = self._tokens = 0
         self._usd: float | None = 0.0
-
-    @property
-    def _limits(self) -> SampleLimits:
-        return self._live.now
 
     async def complete(
         self,
@@ -105,42 +100,35 @@ class LimitedModel:
         Raises:
             SampleLimitReached: if a limit leaves no room for the call.
         """
-        left = self._left()
-        call = self._model.complete(
-            messages, tools=tools, sampling=sampling, response_format=response_format
-        )
-        if left is None and self._limits.working is None:
-            with self._work.during(None):
-                reply = await call
-        else:
-            reply = await self._timed(call, left)
-        self._count(reply.usage)
-        return reply
-
-    async def _timed(self, call: Coroutine[Any, Any, Reply], left: float | None) -> Reply:
-        """A call that ends when its attempt may work, or last, no longer."""
+        left, limits = self._left(), self._live.now
         clock, work = asyncio.timeout(left), asyncio.timeout(None)
         try:
             async with clock, work:
-                with self._work.during(work if self._limits.working else None):
-                    return await call
+                with self._work.during(work if limits.working else None):
+                    reply = await self._model.complete(
+                        messages, tools=tools, sampling=sampling, response_format=response_format
+                    )
         except TimeoutError:
             if clock.expired():
                 raise SampleLimitReached(self._over("time", "seconds")) from None
             if work.expired():
                 raise SampleLimitReached(self._over("working", "working")) from None
             raise
-
-    def _count(self, usage: Usage) -> None:
-        """Plain numbers: a sum of usages is a record that is validated, at every call."""
+        # Plain numbers: a sum of usages is a record that is validated, at every call.
+        usage = reply.usage
         self._calls += usage.calls
         self._tokens += usage.tokens
-        known = self._usd is not None and usage.cost_usd is not None
-        self._usd = (self._usd or 0.0) + (usage.cost_usd or 0.0) if known else None
+        priced = self._usd is not None and usage.cost_usd is not None
+        self._usd = (self._usd or 0.0) + (usage.cost_usd or 0.0) if priced else None
+        return reply
 
     def _left(self) -> float | None:
-        """Seconds for the next call."""
-        limits = self._limits
+        """Seconds for the next call.
+
+        Raises:
+            SampleLimitReached: if a limit leaves no room for it.
+        """
+        limits = self._live.now
         if limits.tokens is not None and self._tokens >= limits.tokens:
             raise SampleLimitReached(self._over("token", "tokens"))
         if limits.usd is not None and self._usd is None:
@@ -148,7 +136,7 @@ class LimitedModel:
         if limits.usd is not None and (self._usd or 0.0) >= limits.usd:
             raise SampleLimitReached(self._over("cost", "usd"))
         if limits.working is not None:
-            self._work.credit(limits.working - (self._granted or 0.0))  # it may have been changed
+            self._work.credit(limits.working - self._granted)  # it may have been changed
             self._granted = limits.working
             if self._work.left <= 0:
                 raise SampleLimitReached(self._over("working", "working"))
@@ -160,9 +148,9 @@ class LimitedModel:
         return left
 
     def _over(self, option: str, name: str) -> str:
-        limit = getattr(self._limits, name)
-        what = "seconds of work" if name == "working" else name
+        limit = getattr(self._live.now, name)
+        unit = "seconds of work" if name == "working" else name
         return (
-            f"the attempt reached its limit of {limit:g} {what} after {self._calls} calls "
+            f"the attempt reached its limit of {limit:g} {unit} after {self._calls} calls "
             f"(--{option}-limit)"
         )

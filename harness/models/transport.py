@@ -1,23 +1,79 @@
-"""HTTP connections to an endpoint, of each event loop its own."""
+"""Requests on their way to an endpoint, over HTTP or to a back end; what goes wrong with them, and
+when to try again: exponential back-off with full jitter.
+
+Every event loop has connections and slots of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import email.utils
+import random
+import re
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from harness.core import BadInput, HarnessError, Unreachable
+from harness.core.redaction import redact
 from harness.models.concurrency import Slots
 from harness.models.endpoints import Endpoint
-from harness.models.faults import is_broken
-from harness.models.wire import Body
+from harness.models.types import Body, Refused
+from harness.models.wire import read_response
 
 if TYPE_CHECKING:
     import openai
 
+ATTEMPTS = 6
+CONNECT_ATTEMPTS = 3
+"""Of a call whose endpoint cannot be connected to: it is down, not busy."""
+BASE_S = 0.5
+CAP_S = 30.0
+LONGEST_WAIT_S = 300.0
+"""A server that asks for more than this is reported instead of waited for."""
 
-class _Open(NamedTuple):
+LATEST, REFUSED_SHARE = 32, 0.25
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+BUSY = frozenset({408, 429, 503, 529})
+"""Too slow, too many requests, unavailable, overloaded."""
+_UNSENT = frozenset(
+    {"ConnectError", "ConnectTimeout", "UnsupportedProtocol", "PoolTimeout",
+     "ClientConnectorError", "ConnectionTimeoutError", "InvalidURL"}
+)  # fmt: skip
+"""Errors of httpx and aiohttp that came before the request was sent."""
+
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """An attempt brought no answer.
+
+    Attributes:
+        error: what to raise if there is no other attempt.
+        retried: whether another attempt may succeed.
+        unsent: whether the request never reached the server.
+        lost: whether the server may have answered, and charged, without our seeing it.
+        retry_after_s: what the server asked us to wait.
+        quota_pause_s: how long its quota is used up.
+        busy: whether the server has more requests than it bears: it said so, or took too long.
+    """
+
+    error: HarnessError
+    retried: bool = False
+    unsent: bool = False
+    lost: bool = False
+    retry_after_s: float | None = None
+    quota_pause_s: float = 0.0
+    busy: bool = False
+
+
+class _Client(NamedTuple):
     """A client, and what closes it."""
 
     client: openai.AsyncOpenAI
@@ -25,11 +81,11 @@ class _Open(NamedTuple):
 
 
 @dataclass
-class _Held:
+class _Loop:
     """What belongs to one event loop."""
 
     slots: Slots
-    clients: dict[int, _Open] = field(default_factory=dict[int, "_Open"])
+    clients: dict[int, _Client] = field(default_factory=dict[int, "_Client"])
 
 
 class Connections:
@@ -43,83 +99,107 @@ class Connections:
     def __init__(self, endpoint: Endpoint, concurrency: int) -> None:
         self._endpoint = endpoint
         self._concurrency = concurrency
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = WeakKeyDictionary()
 
     @property
     def slots(self) -> Slots:
         """The slots of the running event loop."""
-        return self._held().slots
+        return self._loop().slots
 
     def resize(self, concurrency: int) -> None:
         """Another number of slots, at once, in every event loop."""
         self._concurrency = concurrency
-        for held in self._loops.values():
-            held.slots.resize(concurrency)
+        for loop in self._loops.values():
+            loop.slots.resize(concurrency)
 
-    async def post(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
-        """Headers and content of an HTTP 200.
+    async def post(
+        self, index: int, body: Body, timeout_s: float
+    ) -> tuple[Mapping[str, str], Body]:
+        """Headers and body of a completion.
 
         Args:
             index: of the server.
             body: the request.
-            timeout_s: for the whole answer.
+            timeout_s: for the whole answer; a back end in this process is not hung up on.
 
         Raises:
-            openai.APIError: for anything else.
+            Fault: for anything else.
         """
-        if self._endpoint.official and "max_tokens" in body:  # newer models refuse the old name
-            body = {**body, "max_completion_tokens": body["max_tokens"]}
-            del body["max_tokens"]
-        with self._endpoint.sending(index):
-            return await self._sent(index, body, timeout_s)
-
-    async def _sent(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
-        import httpx2
+        endpoint = self._endpoint
+        where = f"{endpoint.kind} endpoint {endpoint.urls[index]}"
+        if endpoint.backend is not None:
+            try:
+                answer = await endpoint.backend(body)
+            except Refused as error:
+                raise _refusal(endpoint, where, error.status, str(error), {}) from error
+            assert isinstance(answer, dict)  # no stream was asked for
+            return {}, answer
         import openai
 
-        # The client's own limit counts from one byte to the next: a server that sends a byte now
-        # and then would hold a request for ever. An app in this process is not hung up on.
-        whole_s = timeout_s if self._endpoint.app is None else None
+        if endpoint.official and "max_tokens" in body:  # newer models refuse the old name
+            body = {**body, "max_completion_tokens": body["max_tokens"]}
+            del body["max_tokens"]
+        try:
+            with endpoint.sending(index):
+                headers, content = await self._sent(index, body, timeout_s)
+        except openai.APIStatusError as error:
+            payload: Any = error.body
+            text = payload.get("message") if hasattr(payload, "get") else None
+            reason = redact(str(text or error.response.text))[:2000] or "(no message)"
+            headers: Any = error.response.headers
+            raise _refusal(endpoint, where, error.status_code, reason, headers) from error
+        except openai.APIError as error:
+            raise _no_answer(error, where) from error
+        try:
+            return headers, read_response(content, endpoint.urls[index])
+        except Unreachable as error:
+            raise Fault(error, lost=True) from error
+
+    async def _sent(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
+        import openai
+
         client = await self._client(index)  # the first time it is slow: imports, certificates
+        # The client's own limit counts from one byte to the next: a server that sends a byte now
+        # and then would hold a request for ever.
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
+        nowhere: Any = None
         try:
-            async with asyncio.timeout(whole_s):
-                raw = await client.post(
+            async with asyncio.timeout(timeout_s):
+                answer = await client.post(
                     "/chat/completions",
-                    cast_to=httpx2.Response,
+                    cast_to=openai.HttpxBinaryResponseContent,
                     body=body,
                     options={"timeout": timeout_s},
                 )
         except openai.APIError:
             raise
+        except TimeoutError as error:
+            raise openai.APITimeoutError(nowhere) from error
         except Exception as error:
             # What the client under `openai` does not translate: garbage in place of HTTP.
-            if not (isinstance(error, (TimeoutError, ValueError)) or is_broken(error)):
+            if not (isinstance(error, ValueError) or _of_aiohttp(error)):
                 raise
-            request = httpx2.Request("POST", self._endpoint.urls[index])
-            if isinstance(error, TimeoutError):
-                raise openai.APITimeoutError(request) from error
-            raise openai.APIConnectionError(request=request) from error
-        return raw.headers, raw.content
+            raise openai.APIConnectionError(request=nowhere) from error
+        return answer.response.headers, answer.content
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        held = self._loops.pop(asyncio.get_running_loop(), None)
-        for one in held.clients.values() if held else ():
-            await one.keeper.aclose()
+        loop = self._loops.pop(asyncio.get_running_loop(), None)
+        for client in loop.clients.values() if loop else ():
+            await client.keeper.aclose()
 
-    def _held(self) -> _Held:
+    def _loop(self) -> _Loop:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
-            self._loops[loop] = _Held(Slots(self._concurrency))
+            self._loops[loop] = _Loop(Slots(self._concurrency))
         return self._loops[loop]
 
     async def _client(self, index: int) -> openai.AsyncOpenAI:
-        clients = self._held().clients
+        clients = self._loop().clients
         if index not in clients:
             client = self._endpoint.client(index, self._concurrency)
-            clients[index] = _Open(client, _closing(client))
+            clients[index] = _Client(client, _closing(client))
             await anext(clients[index].keeper)
         return clients[index].client
 
@@ -127,9 +207,138 @@ class Connections:
 async def _closing(client: openai.AsyncOpenAI) -> AsyncGenerator[None]:
     """Closes a client when it is closed itself: by us, or by the event loop at its end.
 
-    Scripts that never close a model would be told of connections that were left open.
+    Scripts that never close a model would be warned of connections that were left open.
     """
     try:
         yield
     finally:
         await client.close()
+
+
+def _refusal(
+    endpoint: Endpoint, where: str, status: int, reason: str, headers: Mapping[str, str]
+) -> Fault:
+    """An answer that is an error.
+
+    HTTP 400, 404, 422 and other rejections are BadInput; 401 and 403 are Unreachable with the
+    variable to set; 408, 409, 429 and 5xx are retried, then Unreachable.
+    """
+    if status in (408, 409, 429) or status >= 500:
+        return Fault(
+            Unreachable(f"{where} unreachable: it keeps answering HTTP {status}: {reason}"),
+            retried=True,
+            lost=status == 408 or status >= 500,
+            retry_after_s=retry_after_s(headers),
+            quota_pause_s=quota_pause_s(headers) if status == 429 else 0.0,
+            busy=status in BUSY,
+        )
+    if status in (401, 403):
+        hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
+        text = f"{where} unreachable: it refused the key (HTTP {status}): {reason}{hint}"
+        return Fault(Unreachable(text))
+    if endpoint.kind in ("replay", "scripted"):
+        return Fault(BadInput(reason))
+    return Fault(
+        BadInput(
+            f"{where} rejected the request for model {endpoint.model!r} (HTTP {status}): {reason}"
+        )
+    )
+
+
+def _no_answer(error: openai.APIError, where: str) -> Fault:
+    """No answer at all: retried, then Unreachable."""
+    cause = error.__cause__ or error
+    if cause.__cause__ is not None and _of_aiohttp(cause.__cause__):
+        # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also
+        # one that was lost after the request had been sent and may have been paid for.
+        cause = cause.__cause__
+    reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
+    unsent = any(kind.__name__ in _UNSENT for kind in type(cause).__mro__)
+    slow = isinstance(cause, TimeoutError) or type(cause).__name__.endswith("Timeout")
+    hint = "is the server running, and is the base URL right?" if unsent else "try again later"
+    return Fault(
+        Unreachable(f"{where} unreachable: {redact(reason)}; {hint}"),
+        retried=True,
+        unsent=unsent,
+        lost=not unsent,
+        busy=slow and not unsent,
+    )
+
+
+def _of_aiohttp(error: BaseException) -> bool:
+    """Whether it is aiohttp that found no HTTP where an answer should have been."""
+    return any(kind.__module__.startswith("aiohttp.") for kind in type(error).__mro__)
+
+
+def backoff_s(attempt: int, rng: random.Random) -> float:
+    """Seconds before attempt number `attempt` + 1 (from 1): uniform below a doubling ceiling."""
+    return rng.uniform(0, min(CAP_S, BASE_S * 2.0 ** (attempt - 1)))
+
+
+def duration_s(text: str) -> float | None:
+    """Seconds of `1.5`, `120ms` or `6m0s`; None if it is no duration."""
+    text = text.strip()
+    with suppress(ValueError):
+        seconds = float(text)
+        return seconds if 0 <= seconds < float("inf") else None
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNIT_S[unit] for number, unit in parts)
+
+
+def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds that the server asks to wait (`Retry-After-Ms`, `Retry-After`), if it does."""
+    milliseconds = duration_s(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after", "")
+    seconds = duration_s(text)
+    if seconds is not None or not text:
+        return seconds
+    try:
+        moment = email.utils.parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, moment - (time.time() if now is None else now))
+
+
+def quota_pause_s(headers: Mapping[str, str]) -> float:
+    """Seconds until a used-up quota (`x-ratelimit-remaining-*: 0`) is refilled."""
+    waits = [
+        duration_s(headers.get(f"x-ratelimit-reset-{quota}", "")) or 0.0
+        for quota in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{quota}", "").strip() == "0"
+    ]
+    return max(waits, default=0.0)
+
+
+class RateGate:
+    """Holds all calls to an endpoint back while its quota is used up.
+
+    A refusal now and then concerns the refused call alone; it holds the others back where refusals
+    are more than :data:`REFUSED_SHARE` of the latest answers.
+    """
+
+    def __init__(self) -> None:
+        self._opens_at = 0.0
+        self._refused: deque[bool] = deque(maxlen=LATEST)
+
+    def answered(self) -> None:
+        """A call got its answer."""
+        self._refused.append(False)
+
+    def refused(self, seconds: float) -> None:
+        """A call was told to wait `seconds`."""
+        self._refused.append(True)
+        if sum(self._refused) > REFUSED_SHARE * len(self._refused):
+            self.pause(seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing through for `seconds` from now."""
+        self._opens_at = max(self._opens_at, time.monotonic() + min(seconds, LONGEST_WAIT_S))
+
+    async def wait(self) -> None:
+        """Return once calls may be sent."""
+        while (left := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
+            await asyncio.sleep(left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
@@ -11,6 +12,35 @@ from harness.core import Usage, Value
 Role = Literal["agent", "analyst", "merger", "proposer", "checker", "judge"]
 Message = dict[str, Any]
 """A chat message in the form of the OpenAI API."""
+Body = dict[str, Any]
+"""A request or a response of `/chat/completions`, or a chunk of a streamed one, as JSON."""
+
+Backend = Callable[[Body], Awaitable["Body | AsyncIterator[Body]"]]
+"""Answers chat requests in this process: the embedded engine, a script, a recording.
+
+It takes the body of a request and gives the whole completion; where the body asks for a stream, it
+may give an iterator of chunks instead. It raises :class:`Refused` for what it does not answer.
+"""
+
+
+class Refused(Exception):
+    """A back end does not answer a request.
+
+    Attributes:
+        status: HTTP status; below 500 the request is at fault.
+        param: the parameter at fault, as the client wrote it.
+        headers: to send along.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.param, self.headers = status, param, dict(headers or {})
 
 
 class Sampling(Value):
@@ -65,8 +95,8 @@ class Reply(Value):
 class Model(Protocol):
     """A model that answers chat requests.
 
-    The client implements it: simulator, replay and embedded engine are servers behind the same
-    client. The limits of an attempt and a worker's way to the driver wrap one.
+    The client implements it, whatever the back end. The limits of an attempt and a worker's
+    connection to the driver wrap one.
     """
 
     spec: str

@@ -10,10 +10,8 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Unreachable, Usage, canonical_json, digest
 from harness.core.redaction import redact
-from harness.models.prices import Price
-from harness.models.types import Message, ModelCall, Reply, Sampling
-
-Body = dict[str, Any]
+from harness.models.budget import Price
+from harness.models.types import Body, Message, ModelCall, Reply, Sampling
 
 _FIXED_TOKENS = 256
 _TOOLS_TOKENS = 512
@@ -77,9 +75,8 @@ def prompt_bound(body: Body) -> int:
         content = message.get("content")
         if isinstance(content, list):
             parts = cast("list[Mapping[str, Any]]", content)
-            kept = [part for part in parts if "image_url" not in part]
-            images += len(parts) - len(kept)
-            content = kept
+            content = [part for part in parts if "image_url" not in part]
+            images += len(parts) - len(content)
         text = canonical_json({**message, "content": content})
         total += _MESSAGE_TOKENS + len(text.encode())
     for name in ("tools", "response_format"):
@@ -94,13 +91,20 @@ def read_response(content: bytes, where: str) -> Body:
     Raises:
         Unreachable: if it is not a chat completion; the message quotes it.
     """
-    found: Any = None
     try:
-        found = json.loads(content)
-        finish = found["choices"][0]["finish_reason"]
-        message = found["choices"][0]["message"]
+        response: Any = json.loads(content)
+        finish = response["choices"][0]["finish_reason"]
+        message = response["choices"][0]["message"]
         if isinstance(message, dict) and (finish is None or isinstance(finish, str)):
-            return _readable(found, content)
+            fields = cast("Body", message)
+            calls: list[Any] = fields.get("tool_calls") or []
+            if calls or not isinstance(fields.get("content"), str):
+                read_reply("", response, Usage(), cached=False)
+            if not all(call["function"]["name"] for call in calls):
+                raise ValueError("a tool call without a name")
+            if b"\\ud" in content or b"\\uD" in content:  # half a character has no form in UTF-8
+                json.dumps(response, ensure_ascii=False).encode()
+            return response
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     text = redact(content[:200].decode("utf-8", "replace"))
@@ -110,30 +114,19 @@ def read_response(content: bytes, where: str) -> Body:
     )
 
 
-def _readable(found: Body, content: bytes) -> Body:
-    """A response that can be stored and read again, or an error that says it cannot."""
-    message = found["choices"][0]["message"]
-    if not isinstance(message.get("content"), str) or message.get("tool_calls"):
-        read_reply("", found, Usage(), cached=False)
-        for call in message.get("tool_calls") or ():
-            if not call["function"]["name"]:
-                raise ValueError("a tool call without a name")
-    if b"\\ud" in content or b"\\uD" in content:  # half a character has no form in UTF-8
-        json.dumps(found, ensure_ascii=False).encode()
-    return found
-
-
 def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
     """Tokens and money of a response; None if the server reported no usage."""
-    raw = response.get("usage")
-    if not isinstance(raw, dict):
+    counts: Any = response.get("usage")
+    if not isinstance(counts, dict):
         return None
-    counts = cast("dict[str, Any]", raw)
-    prompt = _count(counts.get("prompt_tokens"))
-    completion = _count(counts.get("completion_tokens"))
-    details = counts.get("prompt_tokens_details")
-    given = cast("dict[str, Any]", details) if isinstance(details, dict) else {}
-    cached = min(_count(given.get("cached_tokens")), prompt)
+
+    def count(fields: Any, name: str) -> int:
+        value: Any = fields.get(name) if hasattr(fields, "get") else None
+        return value if isinstance(value, int) and value > 0 else 0
+
+    fields = cast("Body", counts)
+    prompt, completion = count(fields, "prompt_tokens"), count(fields, "completion_tokens")
+    cached = min(count(fields.get("prompt_tokens_details"), "cached_tokens"), prompt)
     return Usage(
         calls=1,
         prompt_tokens=prompt,
@@ -142,10 +135,6 @@ def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | Non
         cost_usd=None if price is None else price.cost(prompt, completion, cached),
         seconds=seconds,
     )
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> Reply:
@@ -161,9 +150,13 @@ def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> R
         for index, call in enumerate(message.get("tool_calls") or [])
         if call.get("function")
     )
+    content: Any = message.get("content")
+    if isinstance(content, list):
+        parts = cast("list[dict[str, Any]]", content)
+        content = "".join(str(part.get("text") or "") for part in parts)
     return Reply(
         call_id=call_id,
-        text=_text(message.get("content")),
+        text=str(content or ""),
         reasoning=message.get("reasoning_content") or message.get("reasoning") or None,
         tool_calls=calls,
         finish_reason=choice["finish_reason"] or "stop",
@@ -171,10 +164,3 @@ def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> R
         usage=usage,
         cached=cached,
     )
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        parts = cast("list[dict[str, Any]]", content)
-        return "".join(str(part.get("text") or "") for part in parts)
-    return str(content or "")

@@ -21,8 +21,7 @@ from pydantic import Field, ValidationError
 from harness.core import BadInput, Outcome, Trajectory, Value, canonical_json, digest
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
-from harness.models.recordings import open_recording
-from harness.models.wire import request_digest
+from harness.models import open_recording, request_digest
 from harness.receipts.plan import AuditPlan, Rollout
 from harness.receipts.units import Cut, Unit
 from harness.skills import mentions

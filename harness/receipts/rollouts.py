@@ -28,7 +28,7 @@ from harness.evals import (
     gateway_of,
     open_agent_model,
 )
-from harness.models.calls import CallStore
+from harness.models import CallStore
 from harness.receipts.audit import AuditSettings
 from harness.receipts.plan import Rollout
 from harness.receipts.units import Cut
@@ -37,8 +37,7 @@ from harness.skills import Skill
 from harness.tasks import family
 
 if TYPE_CHECKING:
-    from harness.models.gateway import Gateway
-    from harness.models.types import Model
+    from harness.models import Gateway, Model
 
 
 class Runner:

@@ -11,7 +11,7 @@ import httpx
 
 from harness.core import Usage
 from harness.core.redaction import Redactor
-from harness.models.budget import Reservation
+from harness.models import Reservation
 from harness.record.context import Context
 from harness.record.log import LogWriter
 from harness.record.money import Purse, settle

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from harness.core import BadInput, Usage
-from harness.models.budget import Budget, Reservation, Spend
+from harness.models import (
+    PRICES_VARIABLE,
+    Budget,
+    ModelSpec,
+    Price,
+    Reservation,
+    Spend,
+    price_of,
+    prompt_bound,
+)
 from harness.models.client import DEFAULT_MAX_TOKENS
-from harness.models.prices import PRICES_VARIABLE, Price, price_of
-from harness.models.specs import ModelSpec
-from harness.models.wire import prompt_bound
 from harness.record.upstream import Upstream
 from harness.record.wires import Body, Wire
 from harness.trajectories.lenient import count, listing, mapping, string

@@ -8,7 +8,7 @@ import os
 from starlette.applications import Starlette
 
 from harness.core.redaction import Redactor
-from harness.models.budget import Budget
+from harness.models import Budget
 from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
 from harness.record.library import Library

@@ -16,8 +16,7 @@ from pathlib import Path
 from harness.core import BadInput, Value
 from harness.core.redaction import Redactor
 from harness.core.rundir import new_run_id
-from harness.models.budget import Budget
-from harness.models.loopback import serving
+from harness.models import Budget, serving
 from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Kept, Settings
 from harness.record.line import Line

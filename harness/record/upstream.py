@@ -11,8 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from harness.core import BadInput
-from harness.models.endpoints import OPENAI_URL, resolve
-from harness.models.specs import ModelSpec, parse_spec
+from harness.models import OPENAI_URL, ModelSpec, parse_spec, resolve, served
 from harness.record.inprocess import InProcess
 from harness.record.translate import Translating
 from harness.record.wires import Body
@@ -109,9 +108,9 @@ def find_upstream(
         raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
     spec = parse_spec(named)
     endpoint = resolve(spec, None)
-    chat_only = translate or endpoint.app is not None
-    urls = _both(endpoint.urls[0])
-    return Upstream(*urls, spec, endpoint.key, endpoint.app, translate=chat_only)
+    app = served(endpoint.backend, endpoint.model) if endpoint.backend else None
+    urls, chat_only = _both(endpoint.urls[0]), translate or app is not None
+    return Upstream(*urls, spec, endpoint.key, app, translate=chat_only)
 
 
 def _proxy(url: str) -> str | None:

@@ -11,10 +11,10 @@ from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
 from harness.core import BadInput, Unreachable
 from harness.core.prompts import render
-from harness.models.types import Reply, Sampling
-from harness.models.vision import split_thinking, vision_profile
+from harness.models import Reply, Sampling
 from harness.tools import ToolArgumentError, get_tools, truncate
 from harness.vision.images import Packed, image_files, pack_files
+from harness.vision.profiles import split_thinking, vision_profile
 
 READERS = ("chart", "table", "receipt", "ocr", "shapes")
 """Tools that take a whole picture; `survey` uses those that the suite offers."""

@@ -1,4 +1,4 @@
-"""The simulator: a scripted model with planted failure modes behind an OpenAI-compatible app.
+"""The simulator: a scripted model with planted failure modes, as a back end.
 
 It exists to test the harness and to measure the evolution loop itself: which failure modes are
 planted, how often they strike and which sentence of a skill switches them off is known. Everything
@@ -7,12 +7,11 @@ it answers is labelled simulated.
 
 from __future__ import annotations
 
-from harness.models.endpoints import IN_PROCESS_URL, Endpoint
-from harness.models.specs import ModelSpec
+from harness.models import Body, Endpoint, ModelSpec, Refused
+from lab.simulator.completion import respond
 from lab.simulator.profile import FailureMode, Profile, load_profile
-from lab.simulator.server import app
 
-__all__ = ["FailureMode", "Profile", "app", "endpoint", "load_profile"]
+__all__ = ["FailureMode", "Profile", "endpoint", "load_profile", "respond"]
 
 
 def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
@@ -21,4 +20,13 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
     Raises:
         BadInput: if there is no such profile, or it is malformed.
     """
-    return Endpoint("simulated", spec.name, (IN_PROCESS_URL,), app=app(spec.name), simulated=True)
+    profile = load_profile(spec.name)
+
+    async def answer(body: Body) -> Body:
+        try:
+            return respond(profile, body)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            reason = f"not a chat request: {type(error).__name__}: {error}"
+            raise Refused(400, reason) from error
+
+    return Endpoint("simulated", spec.name, backend=answer, simulated=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from harness.evolve.demo import recording
-from harness.models.recordings import read_calls
+from harness.models import read_calls
 from tests.acceptance.conftest import Harness
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.engines import Chat, pull, served_app
-from harness.models.loopback import bind
+from harness.models import bind
 
 NAME = "smollm2-135m"
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]

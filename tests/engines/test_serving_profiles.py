@@ -24,8 +24,8 @@ from harness.engines.vllm import (
     shipped_profiles,
     warm_bodies,
 )
-from harness.models.endpoints import on_loopback
-from harness.models.vision import vision_profile
+from harness.models import on_loopback
+from harness.vision.profiles import vision_profile
 
 MODELS = {
     "Qwen/Qwen3.5-35B-A3B": ("qwen3.5", "qwen3_coder", "qwen3"),

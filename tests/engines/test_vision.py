@@ -16,7 +16,7 @@ from harness.core import BadInput
 from harness.engines import serve
 from harness.engines.embedded import vision
 from harness.engines.embedded.vision import NEEDED, VisionAnswer
-from harness.models import open_model
+from harness.models import Backend, open_model, served
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def _image(url: str) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _post(app: Any, **body: Any) -> httpx.Response:
+def _post(backend: Backend, **body: Any) -> httpx.Response:
     async def send() -> httpx.Response:
-        transport = httpx.ASGITransport(app=app)
+        transport = httpx.ASGITransport(app=served(backend, "m"))
         async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
             return await client.post("/v1/chat/completions", json={"model": "m", **body})
 
@@ -69,7 +69,7 @@ def test_images_stand_where_their_parts_stood(folder: Path) -> None:
     content = [_image(_url("red")), {"type": "text", "text": "and"}, _image(_url("blue")),
                {"type": "text", "text": "Which?"}]  # fmt: skip
     said = _post(
-        vision.app(folder, recorder.load),
+        vision.backend(folder, recorder.load),
         messages=[{"role": "developer", "content": "Short."}, {"role": "user", "content": content}],
         max_tokens=4,
         temperature=0.5,
@@ -105,7 +105,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(
 ) -> None:
     recorder = _Recorder()
     body = {"messages": [{"role": "user", "content": "?"}], **change}
-    refused = _post(vision.app(folder, recorder.load), **body)
+    refused = _post(vision.backend(folder, recorder.load), **body)
     assert refused.status_code == 400
     assert text in refused.json()["error"]["message"]
     assert recorder.calls == []
@@ -121,7 +121,7 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path, folder: P
 
 def test_weights_that_do_not_load_are_a_fault_with_a_reason(folder: Path) -> None:
     """The real library on empty files."""
-    failed = _post(vision.app(folder), messages=[{"role": "user", "content": "?"}])
+    failed = _post(vision.backend(folder), messages=[{"role": "user", "content": "?"}])
     assert failed.status_code == 500
     assert f"the model in {str(folder)!r} failed: " in failed.json()["error"]["message"]
 

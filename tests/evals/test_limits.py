@@ -16,8 +16,7 @@ from harness.api import EvalSettings, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.evals import EvalReport, records, regrade_folder
-from harness.models import open_model
-from harness.models.limits import LimitedModel, SampleLimitReached, SampleLimits
+from harness.models import LimitedModel, SampleLimitReached, SampleLimits, open_model
 from tests.models.http_server import completion, serve
 
 CURL = (

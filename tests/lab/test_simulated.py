@@ -16,9 +16,8 @@ import pytest
 from harness.core import BadInput
 from harness.core.prompts import render
 from harness.models import CallStore, Message, Sampling, open_model
-from lab.simulator import load_profile
+from lab.simulator import load_profile, respond
 from lab.simulator.lookup import look_up
-from lab.simulator.server import respond
 
 ORDERS = """order,customer,item,amount,status
 1,Teal Harbour,desk lamp,40,paid

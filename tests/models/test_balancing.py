@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core.tracing import watching
-from harness.models import open_model, parse_spec
+from harness.models import open_model, parse_spec, resolve
 from harness.models.balancing import BOUND, FLOOR, Balancer, prefix_of
-from harness.models.endpoints import resolve
-from harness.models.watching import chatting
+from harness.models.client import chatting
 from tests.models.http_server import Answer, completion, serve
 from tests.models.watcher import Seen
 

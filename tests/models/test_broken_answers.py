@@ -13,8 +13,7 @@ import pytest
 
 from benchmarks.evals.chaos_server import FAULTS, Chaos, serve
 from harness.core import Unreachable
-from harness.models import Budget, CallStore, open_model, retry
-from harness.models.types import Sampling
+from harness.models import Budget, CallStore, Sampling, open_model, transport
 
 TURNED_DOWN = ("429 with Retry-After", "429 without", "429 with nonsense")
 MESSAGES = [
@@ -37,7 +36,7 @@ async def _ask(url: str, calls: CallStore, budget: Budget) -> str:
 def test_a_fault_is_told_charged_and_never_taken_for_an_answer(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "ATTEMPTS", 1)
+    monkeypatch.setattr(transport, "ATTEMPTS", 1)
     path, budget = tmp_path / "calls.sqlite", Budget(tokens=100_000)
     chaos = Chaos(random.Random(1), share=1.0, faults=(fault,))
     with serve(chaos), CallStore(path) as calls:

@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.models import Budget, CallStore, Sampling, Spend, open_model, retry
-from harness.models.prices import PRICES_VARIABLE
+from harness.models import (
+    PRICES_VARIABLE,
+    Budget,
+    CallStore,
+    Sampling,
+    Spend,
+    open_model,
+    transport,
+)
 from tests.models.http_server import Answer, completion, error, serve
 
 WIDTH = 128
@@ -53,7 +60,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     table.write_text(json.dumps({"models": prices}))
     monkeypatch.setenv(PRICES_VARIABLE, str(table))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setattr(retry, "BASE_S", 0.01)
+    monkeypatch.setattr(transport, "BASE_S", 0.01)
 
 
 def flood(url: str, budget: Budget, calls: CallStore | None = None) -> list[Any]:

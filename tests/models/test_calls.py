@@ -26,8 +26,7 @@ from harness.models import (
     import_calls,
     open_model,
 )
-from harness.models.call_db import connect
-from harness.models.committing import Committer
+from harness.models.call_db import Committer, connect
 from tests.models.http_server import completion, serve
 
 CHILD = """

@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, HarnessError, Unreachable, Usage
-from harness.models import CallStore, ChatModel, Message, Reply, Sampling, open_model, retry
-from harness.models.coalescing import Flights, coalesced
+from harness.models import (
+    CallStore,
+    ChatModel,
+    Flights,
+    Message,
+    Reply,
+    Sampling,
+    coalesced,
+    open_model,
+    transport,
+)
 from tests.models.http_server import Answer, completion, error, free_port, serve
 
 HELLO: list[Message] = [{"role": "user", "content": "hello"}]
@@ -23,7 +32,7 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key, no endpoint of the machine's owner, and quick retries."""
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(retry, "BASE_S", 0.01)
+    monkeypatch.setattr(transport, "BASE_S", 0.01)
 
 
 def ask(model: ChatModel, **options: Any) -> Reply:
@@ -149,7 +158,7 @@ FAULTS: list[tuple[str, Answer, type[HarnessError], str, int]] = [
     ("bad request", error(400, "top_k is unknown"), BadInput, "top_k is unknown", 1),
     ("no such model", error(404, "no model"), BadInput, "'m'", 1),
     ("unprocessable", error(422), BadInput, "HTTP 422", 1),
-    ("always busy", error(503, "overloaded"), Unreachable, "overloaded", retry.ATTEMPTS),
+    ("always busy", error(503, "overloaded"), Unreachable, "overloaded", transport.ATTEMPTS),
     ("not JSON", (200, {}, b"<html>hello</html>"), Unreachable, "<html>hello", 1),
     ("half a JSON", (200, {}, completion()[2][:50]), Unreachable, "expected a chat", 1),
     ("another JSON", (200, {}, b'{"choices": []}'), Unreachable, "choices", 1),
@@ -158,7 +167,7 @@ FAULTS: list[tuple[str, Answer, type[HarnessError], str, int]] = [
         (200, {"Content-Length": "9999"}, completion()[2]),
         Unreachable,
         "unreachable",
-        retry.ATTEMPTS,
+        transport.ATTEMPTS,
     ),
 ]
 

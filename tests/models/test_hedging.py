@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from harness.models import hedging
-from harness.models.hedging import Patience, hedged
+from harness.models import concurrency
+from harness.models.concurrency import Patience, hedged
 
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
     """One that has seen answers of 10 ms, with limits to match."""
-    monkeypatch.setattr(hedging, "FLOOR_S", 0.05)
-    monkeypatch.setattr(hedging, "POLL_S", 0.01)
+    monkeypatch.setattr(concurrency, "FLOOR_S", 0.05)
+    monkeypatch.setattr(concurrency, "POLL_S", 0.01)
     found = Patience()
     for _ in range(100):
         found.saw(0.01)
@@ -57,14 +57,14 @@ def test_without_room_it_waits(patience: Patience) -> None:
 
 
 def test_too_little_is_known_to_be_impatient() -> None:
-    assert Patience().limit_s() == hedging.UNKNOWN_S >= 60
+    assert Patience().limit_s() == concurrency.UNKNOWN_S >= 60
 
 
 def test_few_slow_calls_are_sent_twice_and_every_hanging_one(patience: Patience) -> None:
     limit = patience.limit_s()
     assert limit is not None
     patience.hedged = 5
-    assert patience.limit_s() == hedging.HANGING * limit
+    assert patience.limit_s() == concurrency.HANGING * limit
     assert run(patience, [60.0, 0.01]) == (2, 2, 1)
 
 

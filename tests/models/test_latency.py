@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.models.latency import LatencyWatch
+from harness.models.concurrency import LatencyWatch
 
 Service = Callable[[int, random.Random], float]
 

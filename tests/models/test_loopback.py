@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Any
 
-from harness.models.loopback import serving
+from harness.models import serving
 
 
 class Closing(logging.Handler):

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput
-from harness.models import ModelSpec, open_model, parse_roles, parse_spec, price_of
-from harness.models.prices import PRICES_VARIABLE
+from harness.models import PRICES_VARIABLE, ModelSpec, open_model, parse_roles, parse_spec, price_of
 
 NAMES = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1)
 

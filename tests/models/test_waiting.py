@@ -10,12 +10,17 @@ import pytest
 
 from harness.core import Usage
 from harness.core.tracing import operation, watching
-from harness.models import open_model
-from harness.models.concurrency import Slots
-from harness.models.gateway import open_gateway
-from harness.models.limits import LimitedModel, LiveLimits, SampleLimitReached, SampleLimits
-from harness.models.types import Message, Reply
-from harness.models.waiting import waiting
+from harness.models import (
+    LimitedModel,
+    LiveLimits,
+    Message,
+    Reply,
+    SampleLimitReached,
+    SampleLimits,
+    open_gateway,
+    open_model,
+)
+from harness.models.concurrency import Slots, waiting
 from tests.models.http_server import Answer, completion, error, serve
 from tests.models.watcher import Seen
 
@@ -133,9 +138,9 @@ def test_calls_of_a_program_that_overlap_each_stand_within_its_attempt() -> None
             with operation("invoke_agent", "program"):
                 key, _ = gateway.open_account()
             await asyncio.gather(
-                *(posted(gateway.url, key, x, y) for x, y in (("a", 0), ("b", 0.1)))
+                *(posted(f"{gateway.origin}/v1", key, x, y) for x, y in (("a", 0), ("b", 0.1)))
             )
-            await posted(gateway.url, key, "c", 0)
+            await posted(f"{gateway.origin}/v1", key, "c", 0)
             return len(gateway.close_account(key).calls)
 
     seen = Seen()

@@ -12,8 +12,7 @@ from typing import Any
 import httpx
 
 from harness.core.redaction import Redactor
-from harness.models.budget import Budget
-from harness.models.loopback import serving
+from harness.models import Budget, serving
 from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
 from harness.record.line import Line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.models.budget import Budget
+from harness.models import Budget
 from harness.record import Plan, Report, find_upstream, run
 from tests.record.provider import KEY
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.core import BadInput
-from harness.models.budget import Budget
+from harness.models import Budget
 from harness.record import Recording, find_upstream
 from harness.record.cli.record import record
 from harness.record.log import FILE

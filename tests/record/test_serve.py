@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from harness.models.loopback import serving
+from harness.models import serving
 from harness.rag.compress import Store
 from harness.record import Settings, shortening
 from harness.record.inprocess import InProcess

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from harness.core import BadInput
-from harness.models.budget import Budget
+from harness.models import Budget
 from harness.record import Plan, find_upstream
 from harness.record.sse import objects
 from harness.record.translate import Translating

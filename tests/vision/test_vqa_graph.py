@@ -56,8 +56,8 @@ def test_what_goes_over_the_wire(work: Path) -> None:
 
 
 def test_the_pixel_budget_is_that_of_the_models_profile(work: Path) -> None:
-    from harness.models.vision import vision_profile
     from harness.vision.images import pack_file
+    from harness.vision.profiles import vision_profile
 
     sizes = {
         name: pack_file(work / "b.jpg", vision_profile(name).images).images[0].size

@@ -67,7 +67,7 @@ def test_an_endpoint_that_takes_no_images_is_explained(
     def at_once(attempt: int, rng: object) -> float:
         return 0.0
 
-    monkeypatch.setattr("harness.models.retry.backoff_s", at_once)
+    monkeypatch.setattr("harness.models.transport.backoff_s", at_once)
     work = pictures(tmp_path / "work")
     refusal = error(status, "image input is not supported by this model")
     run, _ = attempt(lambda _: refusal, work, spec="graph:vqa")

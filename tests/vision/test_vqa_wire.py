@@ -14,8 +14,8 @@ from PIL import Image
 from harness.agents import AgentContext, Sample
 from harness.agents.graph import react_context
 from harness.models import open_model
-from harness.models.vision import vision_profile
 from harness.vision.agent import ask, packed_images
+from harness.vision.profiles import vision_profile
 from tests.models.http_server import completion, serve
 
 COLOURS = ("red", "lime", "blue", "black", "aqua")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.core import Task, digest
-from lab.simulator import Profile, load_profile
+from lab.simulator import Profile, load_profile, respond
 from lab.simulator.orders import APPLIES, read_task
-from lab.simulator.server import respond
 
 
 class BudgetSpent(Exception):

@@ -18,10 +18,17 @@ from harness.core import Trajectory, digest
 from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.recording import LeftRecording
 from harness.debug.usage import Meter
-from harness.models.calls import StoredCall
-from harness.models.recordings import nearest
-from harness.models.types import Message, Model, Reply, Sampling
-from harness.models.wire import read_reply, request_body, request_digest
+from harness.models import (
+    Message,
+    Model,
+    Reply,
+    Sampling,
+    StoredCall,
+    nearest,
+    read_reply,
+    request_body,
+    request_digest,
+)
 from harness.tools import Tool
 from harness.tools.truncation import KEPT_EACH_SIDE, LONGEST
 from harness.tools.types import Arguments, Bench
@@ -100,7 +107,7 @@ class Answers:
             return read_reply(call.call_id, call.response, call.usage, cached=True)
         if self.beyond is None:
             name = self._calls[0].body["model"] if self._calls else ""
-            lines = nearest({**body, "model": name}, self._calls)
+            lines = nearest({**body, "model": name}, [call.body for call in self._calls])
             raise LeftRecording(f"the model was not asked this; {'; '.join(lines)}")
         self._live.add(thread)
         self.counts.live += 1

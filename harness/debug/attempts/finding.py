@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.core import BadInput, Trajectory
 from harness.core.rundir import RunReader
-from harness.models.calls import CallStore, StoredCall
+from harness.models import CallStore, StoredCall
 
 LISTED = 10
 """Ids that an error names."""

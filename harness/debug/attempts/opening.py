@@ -18,14 +18,14 @@ from harness.debug.attempts.effects import Effects, ToolCall
 from harness.debug.attempts.finding import Found
 from harness.debug.postmortem import START, trajectory_graph
 from harness.debug.usage import Meter
-from harness.models.types import Message, Reply
+from harness.models import Message, Reply
 from harness.tools.types import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
     from harness.evals import LoadedSuite
-    from harness.models.client import ChatModel
+    from harness.models import ChatModel
 
 COMPUTED = frozenset(("context",))
 """Tools that a graph calls for itself; their results are in no trajectory and are made again."""

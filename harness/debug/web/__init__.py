@@ -15,7 +15,7 @@ from harness.debug.web.browse import Browsing, Kept, Library, write_copy
 from harness.debug.web.desk import Desk
 from harness.debug.web.desks import Desks
 from harness.debug.web.guard import Guard
-from harness.models.loopback import serving
+from harness.models import serving
 
 __all__ = ["Kept", "Library", "open_page", "open_view", "serve_page", "serve_view", "write_copy"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from harness.models.loopback import HOST
+from harness.models import HOST
 
 HEADER = "x-harness-token"
 POLICY = {

@@ -268,8 +268,7 @@ def status(urls: tuple[str, ...], as_json: bool) -> None:
     Example: harness models status http://127.0.0.1:8000/v1 http://127.0.0.1:8001/v1
     """
     from harness.engines.vllm import read_figures
-    from harness.models.endpoints import resolve
-    from harness.models.specs import parse_spec
+    from harness.models import parse_spec, resolve
 
     servers = resolve(parse_spec("vllm/any"), ",".join(urls) or None).urls
     rows = [(url, read_figures(url)) for url in servers]

@@ -1,4 +1,4 @@
-"""The embedded engine: a small language model on the CPU behind an OpenAI-compatible app.
+"""The embedded engine: a small language model on the CPU, as a back end of the gateway.
 
 What it promises:
 

@@ -4,5 +4,6 @@ from .engine import Progress as Progress
 from .native import Settings as Settings
 from .native import Text as Text
 from .server import app as app
+from .server import backend as backend
 from .server import endpoint as endpoint
 from .server import shared_engine as shared_engine

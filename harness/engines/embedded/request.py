@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
+from harness.models import Body, Refused
+
 DEFAULT_MAX_TOKENS = 1024
 """Where a request sets none: a small model that loops must not fill its whole context."""
 
@@ -14,16 +16,11 @@ Form = TypeVar("Form", bound=BaseModel)
 ANY_OBJECT = '{"type":"object"}'
 
 
-class Rejected(Exception):
-    """A request that cannot be honoured.
-
-    Attributes:
-        param: the parameter at fault, as the client wrote it.
-    """
+class Rejected(Refused):
+    """A request that cannot be honoured."""
 
     def __init__(self, param: str | None, message: str) -> None:
-        super().__init__(message)
-        self.param = param
+        super().__init__(400, message, param)
 
 
 class _Strict(BaseModel):
@@ -155,19 +152,17 @@ class ChatRequest(_Strict):
         return json.dumps(inner["schema"])
 
 
-def parse(body: bytes, form: type[Form]) -> Form:
+def parse(body: Body, form: type[Form]) -> Form:
     """Read a request body of a form.
 
     Raises:
         Rejected: naming the first parameter that cannot be honoured.
     """
     try:
-        return form.model_validate(json.loads(body))
+        return form.model_validate(body)
     except ValidationError as error:
         first = error.errors()[0]
         param = ".".join(str(part) for part in first["loc"]) or "body"
         if first["type"] == "extra_forbidden":
             raise Rejected(param, f"{param}: the embedded engine has no such parameter") from error
         raise Rejected(param, f"{param}: {first['msg']}, found {first['input']!r:.80}") from error
-    except ValueError as error:
-        raise Rejected(None, f"the body is not JSON: {error}") from error

@@ -1,30 +1,27 @@
-"""The OpenAI-compatible face of the embedded engine: chat completions, models, health."""
+"""The embedded engine as a back end: a chat request in, a completion or its chunks out."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
 from harness.engines import weights
 from harness.engines.embedded.engine import Engine, EngineFault, Job, Progress
 from harness.engines.embedded.native import Settings, Text
 from harness.engines.embedded.request import ChatRequest, Rejected, parse
-from harness.models.endpoints import IN_PROCESS_URL, Endpoint, base_urls
-from harness.models.specs import ModelSpec
+from harness.models import Backend, Body, Endpoint, ModelSpec, Refused, base_urls, served
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 _engines: dict[Path, Engine] = {}
 _engines_lock = threading.Lock()
@@ -38,7 +35,7 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
     """
     if base_url:
         return Endpoint("local", spec.name, base_urls(base_url))
-    return Endpoint("local", spec.name, (IN_PROCESS_URL,), app=app(spec.name))
+    return Endpoint("local", spec.name, backend=backend(spec.name))
 
 
 def shared_engine(name: str) -> Engine:
@@ -55,8 +52,8 @@ def shared_engine(name: str) -> Engine:
         return _engines.setdefault(path, Engine(path))
 
 
-def app(name: str) -> Starlette:
-    """The app of an embedded model: in process through an ASGI transport, or on a port.
+def backend(name: str) -> Backend:
+    """The back end of an embedded model.
 
     Args:
         name: model name without `local/`, or a folder with a vision model in OpenVINO form. The
@@ -68,15 +65,18 @@ def app(name: str) -> Starlette:
     if "/" in name:
         from harness.engines.embedded import vision
 
-        return vision.app(Path(name).expanduser())
-    service = _Service(name, shared_engine(name))
-    return Starlette(
-        routes=[
-            Route("/v1/chat/completions", service.chat, methods=["POST"]),
-            Route("/v1/models", service.models),
-            Route("/health", service.health),
-        ]
-    )
+        return vision.backend(Path(name).expanduser())
+    return _Service(name, shared_engine(name)).answer
+
+
+def app(name: str) -> Starlette:
+    """The application that serves an embedded model on a port; see :func:`backend`."""
+    if "/" in name:
+        return served(backend(name), Path(name).expanduser().name, owned_by="local")
+    answers, engine = backend(name), shared_engine(name)
+    context = weights.find(name).context
+    facts = {"owned_by": "embedded", "max_model_len": context}
+    return served(answers, name, lambda: engine.loaded, **facts)
 
 
 @dataclass(frozen=True)
@@ -93,40 +93,32 @@ class _Service:
         self._engine = engine
         self._weights = weights.find(name)
 
-    async def health(self, request: Request) -> Response:
-        """Alive; `loaded` says whether the weights are in memory."""
-        return JSONResponse({"status": "ok", "loaded": self._engine.loaded})
+    async def answer(self, body: Body) -> Body | AsyncIterator[Body]:
+        """The completion of a chat request, or its chunks.
 
-    async def models(self, request: Request) -> Response:
-        """The one model that this app serves."""
-        return model_list(self._name, "embedded", max_model_len=self._weights.context)
-
-    async def chat(self, request: Request) -> Response:
-        """`POST /v1/chat/completions`."""
+        Raises:
+            Refused: for a request that cannot be honoured, or if the engine fails.
+        """
+        chat = parse(body, ChatRequest)
+        settings = self._settings(chat)
         try:
-            chat = parse(await request.body(), ChatRequest)
-            settings = self._settings(chat)
             text = await asyncio.to_thread(self._engine.load)
-            prompt = self._prompt(chat, text)
-            room = self._weights.context - len(prompt)
-            settings = replace(settings, limit=min(settings.limit, room))
-            updates = self._generate(prompt, settings)
-            answer = await anext(updates)  # a refusal must be a 400, not a broken stream
-            if chat.stream:
-                usage = chat.stream_options is not None and chat.stream_options.include_usage
-                events = self._events(answer, updates, text, len(prompt), usage)
-                return StreamingResponse(events, media_type="text/event-stream")
-            async for update in updates:
-                answer = update
-        except Rejected as error:
-            return error_reply(400, str(error), error.param)
         except EngineFault as error:
-            return error_reply(500, str(error), None)
+            raise Refused(500, str(error)) from error
+        prompt = self._prompt(chat, text)
+        room = self._weights.context - len(prompt)
+        settings = replace(settings, limit=min(settings.limit, room))
+        updates = self._generate(prompt, settings)
+        answer = await anext(updates)  # a refusal must be a 400, not a broken stream
+        if chat.stream:
+            usage = chat.stream_options is not None and chat.stream_options.include_usage
+            return self._chunks(answer, updates, text, len(prompt), usage)
+        async for update in updates:
+            answer = update
         message = {"role": "assistant", "content": text.decode(answer.tokens)}
         choice = {"index": 0, "message": message, "finish_reason": answer.finish, "logprobs": None}
         usage = token_usage(len(prompt), len(answer.tokens))
-        head = self._head("chat.completion")
-        return JSONResponse(head | {"choices": [choice], "usage": usage})
+        return self._head("chat.completion") | {"choices": [choice], "usage": usage}
 
     def _settings(self, chat: ChatRequest) -> Settings:
         if chat.model not in (self._name, f"local/{self._name}"):
@@ -161,7 +153,7 @@ class _Service:
             )
         return tokens
 
-    async def _generate(self, prompt: list[int], settings: Settings) -> AsyncIterator[_Answer]:
+    async def _generate(self, prompt: list[int], settings: Settings) -> AsyncGenerator[_Answer]:
         """Yield the growing answer."""
         loop = asyncio.get_running_loop()
         arrived: asyncio.Queue[Progress] = asyncio.Queue()
@@ -183,42 +175,37 @@ class _Service:
                     message = f"{param}: the engine cannot follow it: {progress.error}"
                     raise Rejected(param, message)
                 if progress.error is not None:
-                    raise EngineFault(f"embedded engine: {progress.error}")
+                    raise Refused(500, f"embedded engine: {progress.error}")
                 answer = _Answer([*answer.tokens, *progress.tokens], progress.finish)
                 yield answer
         finally:
             job.cancel()
 
-    async def _events(
+    async def _chunks(
         self,
         answer: _Answer,
-        updates: AsyncIterator[_Answer],
+        updates: AsyncGenerator[_Answer],
         text: Text,
         prompt_tokens: int,
         usage: bool,
-    ) -> AsyncIterator[str]:
-        """Server-sent events: role, text as it grows, finish reason, usage if asked for."""
+    ) -> AsyncGenerator[Body]:
+        """Chunks: role, text as it grows, finish reason, usage if asked for."""
         head = self._head("chat.completion.chunk")
 
-        def event(delta: dict[str, str]) -> str:
+        def chunk(delta: dict[str, str]) -> Body:
             choice = {"index": 0, "delta": delta, "finish_reason": answer.finish}
-            return f"data: {json.dumps(head | {'choices': [choice]})}\n\n"
+            return head | {"choices": [choice]}
 
-        sent = text.decode(answer.tokens, complete=answer.finish is not None)
-        yield event({"role": "assistant", "content": sent})
-        try:
+        async with aclosing(updates):
+            sent = text.decode(answer.tokens, complete=answer.finish is not None)
+            yield chunk({"role": "assistant", "content": sent})
             async for answer in updates:
                 decoded = text.decode(answer.tokens, complete=answer.finish is not None)
                 new, sent = decoded[len(sent) :], decoded
                 if new or answer.finish:
-                    yield event({"content": new} if new else {})
-        except (Rejected, EngineFault) as error:
-            yield f"data: {json.dumps({'error': {'message': str(error)}})}\n\n"
-            return
+                    yield chunk({"content": new} if new else {})
         if usage:
-            counted = token_usage(prompt_tokens, len(answer.tokens))
-            yield f"data: {json.dumps(head | {'choices': [], 'usage': counted})}\n\n"
-        yield "data: [DONE]\n\n"
+            yield head | {"choices": [], "usage": token_usage(prompt_tokens, len(answer.tokens))}
 
     def _head(self, kind: str) -> dict[str, Any]:
         fingerprint = f"gguf-{self._weights.sha256[:16]}"
@@ -235,16 +222,3 @@ def token_usage(prompt: int, completion: int) -> dict[str, int]:
     """Counted tokens in the form of the OpenAI API."""
     total = prompt + completion
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
-
-
-def model_list(name: str, owner: str, **fields: int) -> JSONResponse:
-    """`GET /v1/models` of an app that serves one model."""
-    entry = {"id": name, "object": "model", "created": 0, "owned_by": owner, **fields}
-    return JSONResponse({"object": "list", "data": [entry]})
-
-
-def error_reply(status: int, message: str, param: str | None) -> JSONResponse:
-    """An error in the form of the OpenAI API."""
-    kind = "invalid_request_error" if status < 500 else "server_error"
-    body = {"message": message, "type": kind, "param": param, "code": None}
-    return JSONResponse({"error": body}, status_code=status)

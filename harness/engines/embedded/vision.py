@@ -1,4 +1,4 @@
-"""A vision model of the user's own in OpenVINO form, behind the same app as the embedded engine.
+"""A vision model of the user's own in OpenVINO form, as a back end.
 
 `local/<folder>` names a folder that `optimum-cli export openvino` wrote from a model that sees
 (Qwen2-VL, Qwen2.5-VL, MiniCPM-V, Phi-3.5-vision, ...: what openvino-genai's `VLMPipeline` takes).
@@ -16,11 +16,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
 from harness.core import BadInput
 from harness.engines.embedded.request import (
     DEFAULT_MAX_TOKENS,
@@ -29,7 +24,8 @@ from harness.engines.embedded.request import (
     VisionRequest,
     parse,
 )
-from harness.engines.embedded.server import error_reply, model_list, reply_head, token_usage
+from harness.engines.embedded.server import reply_head, token_usage
+from harness.models import Backend, Body, Refused
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -57,8 +53,8 @@ VisionModel = Callable[[list[dict[str, str]], "list[Image]", dict[str, Any]], Vi
 """Messages with image tags, the images, and settings of the generation to an answer."""
 
 
-def app(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> Starlette:
-    """The app of a vision model; its weights load on the first request.
+def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> Backend:
+    """The back end of a vision model; its weights load on the first request.
 
     Args:
         folder: of the exported model.
@@ -76,13 +72,7 @@ def app(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> Star
         )
     if find_spec("openvino_genai") is None:
         raise BadInput("a local vision model needs `pip install 'agent-skill-harness[local,vqa]'`")
-    service = _Service(folder, load or open_model)
-    return Starlette(
-        routes=[
-            Route("/v1/chat/completions", service.chat, methods=["POST"]),
-            Route("/v1/models", service.models),
-        ]
-    )
+    return _Service(folder, load or open_model).answer
 
 
 class _Service:
@@ -91,31 +81,26 @@ class _Service:
         self._model: VisionModel | None = None
         self._lock = threading.Lock()
 
-    async def models(self, request: Request) -> Response:
-        """The one model that this app serves."""
-        return model_list(self._folder.name, "local")
+    async def answer(self, body: Body) -> Body:
+        """The completion of a chat request.
 
-    async def chat(self, request: Request) -> Response:
-        """`POST /v1/chat/completions`."""
+        Raises:
+            Refused: for a request that cannot be honoured, or if the model fails.
+        """
+        chat = parse(body, VisionRequest)
+        messages, images = conversation(chat)
         try:
-            chat = parse(await request.body(), VisionRequest)
-            messages, images = conversation(chat)
             answer = await asyncio.to_thread(self._answer, messages, images, settings(chat))
-        except Rejected as error:
-            return error_reply(400, str(error), error.param)
         except RuntimeError as error:
             last = str(error).strip().splitlines()[-1:] or ["unknown error"]
-            return error_reply(500, f"the model in {str(self._folder)!r} failed: {last[0]}", None)
+            raise Refused(500, f"the model in {str(self._folder)!r} failed: {last[0]}") from error
         limit = chat.max_tokens or DEFAULT_MAX_TOKENS
         finish = "length" if answer.completion_tokens >= limit else "stop"
         message = {"role": "assistant", "content": answer.text}
-        return JSONResponse(
-            reply_head("chat.completion", self._folder.name)
-            | {
-                "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-                "usage": token_usage(answer.prompt_tokens, answer.completion_tokens),
-            }
-        )
+        return reply_head("chat.completion", self._folder.name) | {
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": token_usage(answer.prompt_tokens, answer.completion_tokens),
+        }
 
     def _answer(
         self, messages: list[dict[str, str]], images: list[Image], options: dict[str, Any]

@@ -15,7 +15,7 @@ from harness.core import BadInput, HarnessError, Unreachable
 from harness.core.cache import cache_root
 from harness.engines.vllm.command import Launch, command_line
 from harness.engines.vllm.server import Figures, Server, read_figures, warm
-from harness.models.loopback import HOST, bind
+from harness.models import HOST, bind
 
 RESTARTS = 3
 """Of one replica, before it is given up."""

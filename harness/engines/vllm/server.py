@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from harness.core import BadInput, Unreachable, Value, canonical_json
 from harness.engines.vllm.profile import ServedTask
-from harness.models.endpoints import on_loopback
+from harness.models import on_loopback
 
 POLL_S = 0.25
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -266,7 +266,7 @@ def warm_bodies(source: Path | None) -> list[dict[str, Any]]:
     Raises:
         BadInput: if it is neither.
     """
-    from harness.models.recordings import open_recording
+    from harness.models import open_recording
 
     hello = {"role": "user", "content": "Hello"}
     if source is None:

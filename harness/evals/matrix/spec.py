@@ -15,8 +15,7 @@ from harness.agents.types import SkillMode, ToolProtocol
 from harness.core import BadInput, Value, digest, write_atomic
 from harness.core.values import first_fault
 from harness.evals.suite import LoadedSuite, Suite
-from harness.models.limits import SampleLimits
-from harness.models.types import Sampling
+from harness.models import SampleLimits, Sampling
 
 FILE = "matrix.json"
 AXES = ("suite", "model", "skill", "context")

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from harness.core import BadInput, Usage
 from harness.core.values import first_fault
 from harness.evolve.repair import parse_object
-from harness.models.types import Message, Model
+from harness.models import Message, Model
 
 ValueT = TypeVar("ValueT")
 REPAIRS = 2

@@ -14,7 +14,7 @@ from harness.evolve.analysts.single import Reading, analyse, lost
 from harness.evolve.evidence import task_id
 from harness.evolve.evolution import Read
 from harness.evolve.types import AnalystType
-from harness.models.types import Model
+from harness.models import Model
 from harness.sandbox import Sandbox
 
 

@@ -18,7 +18,7 @@ from harness.evolve.evidence import (
     unsupported,
 )
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Signal
-from harness.models.types import Model
+from harness.models import Model
 from harness.trajectories import fence_untrusted
 
 

@@ -13,7 +13,7 @@ from harness.evals import ItemRecord, LoadedSuite
 from harness.evolve.evidence import task_prompt
 from harness.evolve.outcome import Finished
 from harness.evolve.types import AnalystRecord
-from harness.models.types import Model
+from harness.models import Model
 from harness.rag.retrieve import EncoderKind
 from harness.skills import ApplyResult, Skill, apply_patch
 

@@ -8,7 +8,7 @@ from typing import Any
 from harness.core import Edit, Patch, Usage
 from harness.core.prompts import render
 from harness.evolve.analysts.json_reply import ask_json
-from harness.models.types import Model
+from harness.models import Model
 from harness.skills import Skill, apply_patch
 
 ANCHORS = ("target_section", "target_text", "old_text", "after_section")

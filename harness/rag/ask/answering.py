@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from harness.core import HarnessError, Usage
 from harness.core.prompts import render
-from harness.models.types import Model
+from harness.models import Model
 from harness.rag.ask.extracting import extract
 from harness.rag.ask.finding import as_passages, within
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation, Found

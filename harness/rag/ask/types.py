@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from harness.core import Usage, Value
-from harness.models.types import Sampling
+from harness.models import Sampling
 from harness.rag.retrieve import Arm, ParseOptions
 from harness.rag.tools.context import BUDGET, ContextArm
 

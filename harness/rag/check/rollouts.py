@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.core import BadInput, digest, write_atomic
 from harness.core.prompts import render
-from harness.models.types import Message
+from harness.models import Message
 from harness.rag.check.blind.session import solve_passages
 from harness.rag.check.rewards import RewardName, reward
 from harness.rag.check.types import Report

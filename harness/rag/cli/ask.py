@@ -69,7 +69,7 @@ def ask(
 
     Example: harness ask "when does the warranty end?" contract.pdf notes/ --out answer.html
     """
-    from harness.models.types import Sampling
+    from harness.models import Sampling
     from harness.rag.ask import AskSettings, write_answer
     from harness.rag.ask import ask as run
     from harness.rag.ask.verdicts import passage_checker

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, Value
 from harness.core.prompts import render
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.rag.evals.ablation import BASELINE, SAMPLES, Retriever
 from harness.rag.evals.metrics import AnswerReport, Case
 from harness.rag.retrieve import Hit

@@ -193,8 +193,7 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
     """Embeddings of an OpenAI-compatible endpoint, `/v1/embeddings`."""
     import openai
 
-    from harness.models import parse_spec
-    from harness.models.endpoints import resolve
+    from harness.models import parse_spec, resolve
 
     endpoint = resolve(parse_spec(spec), base_url)
     client = openai.OpenAI(

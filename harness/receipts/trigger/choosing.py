@@ -16,7 +16,7 @@ from harness.agents.recording import Recorder
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import BadInput, Unreachable
 from harness.core.prompts import render
-from harness.models.limits import SampleLimitReached
+from harness.models import SampleLimitReached
 from harness.skills import Skill
 
 CHOOSE, NONE = "choose", "none"

@@ -17,7 +17,7 @@ from harness.agents.recording import Recorder
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample
 from harness.core import BadInput, Step, Unreachable, assets
 from harness.core.prompts import render
-from harness.models.limits import SampleLimitReached
+from harness.models import SampleLimitReached
 from harness.receipts.trigger.choosing import CHOOSE, Chooser
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill

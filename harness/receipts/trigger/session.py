@@ -29,8 +29,7 @@ from harness.evals import (
     open_agent_model,
     run_eval,
 )
-from harness.models.calls import CallStore
-from harness.models.types import Model, Sampling
+from harness.models import CallStore, Model, Sampling
 from harness.receipts.library import skills_in
 from harness.receipts.rollouts import write_files
 from harness.receipts.trigger.drafting import draft_controls, draft_queries

@@ -73,7 +73,7 @@ def record(
     Example: harness record --out runs/mine -- python my_agent.py
     """
     from harness.core.rundir import new_run_id
-    from harness.models.budget import Budget
+    from harness.models import Budget
     from harness.record import Plan, find_upstream, parse_settings, run
 
     if replay is not None and (out is not None or upstream is not None or translate):

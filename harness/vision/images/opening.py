@@ -9,8 +9,8 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.core import BadInput
-from harness.models.vision import ImageLimits
 from harness.vision.images.sizing import fit
+from harness.vision.profiles import ImageLimits
 
 if TYPE_CHECKING:
     from PIL.Image import Image

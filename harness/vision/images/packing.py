@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import BadInput, digest
-from harness.models.vision import ImageLimits
 from harness.vision.images.opening import Opened, open_images
 from harness.vision.images.pages import is_pdf, render_pages
+from harness.vision.profiles import ImageLimits
 
 IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".ppm", ".pgm", ".pbm",

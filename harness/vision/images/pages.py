@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from harness.core import BadInput
-from harness.models.vision import ImageLimits
 from harness.vision.images.opening import Opened, library
 from harness.vision.images.sizing import fit
+from harness.vision.profiles import ImageLimits
 
 MOST_DPI = 200
 """Finer rendering of a page shows no more text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 
-from harness.models.vision import ImageLimits
+from harness.vision.profiles import ImageLimits
 
 
 def fit(width: int, height: int, limits: ImageLimits) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from harness.core.prompts import render
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.vision.premises.aggregate import AGGREGATORS, Aggregator
 from harness.vision.premises.gating import gate, reliability
 from harness.vision.premises.reading import read_audit, read_constraints, read_judgement

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli import cli
-from harness.models import retry
+from harness.models import transport
 from harness.skills import new_skill, write_skill
 
 SKILLS = {
@@ -28,7 +28,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of skills."""
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr(retry, "BASE_S", 0.001)
+    monkeypatch.setattr(transport, "BASE_S", 0.001)
     folder = tmp_path / "library"
     for name, description in SKILLS.items():
         body = f"\n# {name}\n\n- First rule of {name}.\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from harness.core import BadInput
-from harness.models.vision import ImageLimits
 from harness.vision.images import PackedImage, fit, pack_bytes, pack_file, pack_files
+from harness.vision.profiles import ImageLimits
 from tests.vision.images.fuzzing import bomb, encoded, fuzzed, picture
 
 LIMITS = ImageLimits(images=3, most_pixels=200_000, longest_side=1400)

@@ -31,7 +31,7 @@ from harness.evolve.analysts.transcript import extract
 from harness.evolve.evidence import transcript
 from harness.evolve.repair import parse_object
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, Proof
-from harness.models.types import Message, Model, Sampling
+from harness.models import Message, Model, Sampling
 from harness.sandbox import Limits, Sandbox
 from harness.tasks import family
 from harness.tools import Arguments, Bench, Tool, get_tools

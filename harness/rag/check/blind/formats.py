@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from harness.models.types import Model
+from harness.models import Model
 
 MOST_PAIRS = 10
 """Pairs of a Proposer (the number of the paper's prompt)."""

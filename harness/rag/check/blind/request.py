@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.core.prompts import render
-from harness.models.types import Message, Model, Reply, Sampling
+from harness.models import Message, Model, Reply, Sampling
 from harness.rag.check.blind.formats import answers_format
 from harness.rag.check.blind.vault import Vault
 from harness.rag.retrieve import Document

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.core import BadInput
-from harness.models import Budget, CallStore, ChatModel, Role, open_model, parse_roles
-from harness.models.types import Sampling
+from harness.models import Budget, CallStore, ChatModel, Role, Sampling, open_model, parse_roles
 from harness.rag.check.blind.session import MarchContext, march
 from harness.rag.check.blind.settings import DEFAULTS, CheckSettings
 from harness.rag.check.checking import Documents, read_documents

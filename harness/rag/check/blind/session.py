@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.core import BadInput, assets
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.rag.check.blind.comparing import compare
 from harness.rag.check.blind.replies import Answered, read_answers
 from harness.rag.check.blind.request import BlindRequest, ask_blind, windows

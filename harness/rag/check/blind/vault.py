@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.core import HarnessError
 from harness.core.prompts import render
-from harness.models.types import Message
+from harness.models import Message
 from harness.rag.check.blind.leaks import Leak, leaks_of
 
 

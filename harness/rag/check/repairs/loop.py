@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from harness.core import BadInput
 from harness.core.prompts import render
-from harness.models.types import Model, Sampling
+from harness.models import Model, Sampling
 from harness.rag.check.blind.formats import parts_format
 from harness.rag.check.blind.replies import json_objects
 from harness.rag.check.blind.request import WINDOW, windows

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from harness.engines.embedded.request import ChatRequest, parse
-from harness.models.types import Model
+from harness.models import Model
 from harness.rag.check.blind.formats import answers_format, pairs_format, parts_format
 
 

@@ -1,50 +1,18 @@
-"""The OpenAI-compatible face of the simulator."""
+"""Chat completions of the simulator."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.core import digest
 from lab.simulator.agent import Move, next_move
 from lab.simulator.analyst import analysis
 from lab.simulator.conversation import Conversation, read_conversation
-from lab.simulator.profile import Profile, load_profile
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
+from lab.simulator.profile import Profile
 
 _BYTES_PER_TOKEN = 4
 _ARGUMENT = {"python": "code", "bash": "command", "read_skill_file": "path"}
-
-
-def app(profile: str) -> Starlette:
-    """The app of a profile: in process through an ASGI transport, or on a port.
-
-    Args:
-        profile: name of a packaged profile, or the path of a JSON file.
-
-    Raises:
-        BadInput: if there is no such profile, or it is malformed.
-    """
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    loaded = load_profile(profile)
-
-    async def chat(request: Request) -> Response:
-        from starlette.responses import JSONResponse
-
-        try:
-            body: dict[str, Any] = json.loads(await request.body())
-            return JSONResponse(respond(loaded, body))
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            message = f"not a chat request: {type(error).__name__}: {error}"
-            return JSONResponse({"error": {"message": message}}, status_code=400)
-
-    return Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
 
 
 def respond(profile: Profile, body: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.models.vision import ImageLimits, split_thinking, vision_profile
+from harness.vision.profiles import ImageLimits, split_thinking, vision_profile
 
 KIMI = ("◁think▷", "◁/think▷")
 

@@ -1,0 +1,247 @@
+"""Completions on their way to a client: wire formats, answers whole or as streams, a port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from harness.core import BadInput
+from harness.core.plugins import load, plugins
+from harness.models.types import Backend, Body, Refused
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+HOST = "127.0.0.1"
+EVENTS = "text/event-stream; charset=utf-8"
+
+
+class Format(Protocol):
+    """A wire format, and its translation to and from chat completions."""
+
+    def request(self, body: Body) -> Body:
+        """A request of this format as a chat request.
+
+        Raises:
+            Refused: if chat completions cannot say it.
+        """
+        ...
+
+    def whole(self, body: Body, completion: Body) -> Body:
+        """A completion as the response to the request `body`."""
+        ...
+
+    def events(self, body: Body, chunks: AsyncIterator[Body]) -> AsyncGenerator[Body]:
+        """The chunks of a completion as events of this format."""
+        ...
+
+    def error(self, message: str, status: int, param: str | None = None) -> Body:
+        """An error as clients of this format read it."""
+        ...
+
+
+class ChatFormat:
+    """Chat completions as they are."""
+
+    def request(self, body: Body) -> Body:
+        """The request itself."""
+        return body
+
+    def whole(self, body: Body, completion: Body) -> Body:
+        """The completion itself."""
+        return completion
+
+    async def events(self, body: Body, chunks: AsyncIterator[Body]) -> AsyncGenerator[Body]:
+        """The chunks themselves."""
+        async for chunk in chunks:
+            yield chunk
+
+    def error(self, message: str, status: int, param: str | None = None) -> Body:
+        """An error in the form of the OpenAI API."""
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind, "param": param, "code": None}}
+
+
+CHAT = ChatFormat()
+
+
+def format_of(path: str) -> Format | None:
+    """The format that a path is asked in; None for a path that answers nothing."""
+    tail = path.rstrip("/")
+    if tail.endswith("/chat/completions"):  # servers have it below other paths too
+        return CHAT
+    name = tail.removeprefix("/v1/")
+    return load("wires", name) if name in plugins("wires") else None
+
+
+@dataclass
+class Answer:
+    """A response before it is sent.
+
+    Attributes:
+        status: HTTP status.
+        headers: with the content type.
+        pieces: the body; of a stream event by event. Close it.
+    """
+
+    status: int
+    headers: dict[str, str]
+    pieces: AsyncGenerator[bytes]
+
+    @classmethod
+    def of_json(cls, value: Body, status: int = 200, headers: Mapping[str, str] = {}) -> Answer:
+        """A JSON value."""
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            yield json.dumps(value, ensure_ascii=False).encode()
+
+        return cls(status, {**headers, "content-type": "application/json"}, pieces())
+
+    async def response(self) -> Response:
+        """The response to send; a stream is closed when its client is gone."""
+        from starlette.responses import Response, StreamingResponse
+
+        if not self.headers["content-type"].startswith("text/event-stream"):
+            content = b"".join([piece async for piece in self.pieces])
+            return Response(content, self.status, self.headers)
+        pieces = self.pieces
+
+        class Stream(StreamingResponse):
+            async def __call__(self, *arguments: Any) -> None:
+                try:
+                    await super().__call__(*arguments)
+                finally:
+                    import anyio
+
+                    with anyio.CancelScope(shield=True):
+                        await pieces.aclose()
+
+        return Stream(pieces, self.status, self.headers)
+
+
+async def respond(form: Format, content: bytes, backend: Backend) -> Answer:
+    """The answer of a back end to a request of a format; refusals are answers, too.
+
+    Args:
+        form: of the request.
+        content: of the request.
+        backend: is given a chat request.
+    """
+    try:
+        parsed: Any = json.loads(content)
+        if not isinstance(parsed, dict):
+            raise ValueError(f"expected an object, found {parsed!r:.80}")
+        body = cast("Body", parsed)
+        asked = form.request(body)
+        answer = await backend(asked)
+    except Refused as error:
+        said = form.error(str(error), error.status, error.param)
+        return Answer.of_json(said, error.status, error.headers)
+    except ValueError as error:
+        return Answer.of_json(form.error(f"the body is not JSON: {error}", 400), 400)
+    if body.get("stream"):
+        chunks = _chunks(asked, answer) if isinstance(answer, dict) else answer
+        return Answer(200, {"content-type": EVENTS}, _events(form, body, chunks))
+    assert isinstance(answer, dict)  # no stream was asked for
+    return Answer.of_json(form.whole(body, answer))
+
+
+async def _events(form: Format, body: Body, chunks: AsyncIterator[Body]) -> AsyncGenerator[bytes]:
+    """Server-sent events, named by the `type` of their objects where they have one."""
+    try:
+        async with contextlib.aclosing(form.events(body, chunks)) as events:
+            async for event in events:
+                yield event_bytes(event)
+    except Refused as error:
+        said = form.error(str(error), error.status, error.param)
+        named = {} if form is CHAT else {"type": "error", "message": str(error)}
+        yield event_bytes(named | said)
+        return
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
+    if form is CHAT:
+        yield b"data: [DONE]\n\n"
+
+
+def event_bytes(value: Body) -> bytes:
+    """An event as servers write it."""
+    kind = value.get("type")
+    name = f"event: {kind}\n" if isinstance(kind, str) else ""
+    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+
+
+async def _chunks(asked: Body, completion: Body) -> AsyncGenerator[Body]:
+    """A whole completion as the chunks of a stream."""
+    [choice] = completion["choices"]
+    shared = {name: completion.get(name) for name in ("id", "created", "model")}
+    head = {**shared, "object": "chat.completion.chunk"}
+    message = {name: value for name, value in choice["message"].items() if value is not None}
+    calls = [{"index": at, **call} for at, call in enumerate(message.pop("tool_calls", None) or [])]
+    delta = {**message, "role": "assistant"} | ({"tool_calls": calls} if calls else {})
+    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    finish = choice["finish_reason"] or "stop"
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+    options: Any = asked.get("stream_options") or {}
+    if options.get("include_usage"):
+        yield {**head, "choices": [], "usage": completion.get("usage")}
+
+
+def bind(port: int) -> socket.socket:
+    """A socket on loopback; port 0 takes a free one.
+
+    Raises:
+        BadInput: if the port is taken or not allowed.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise BadInput(f"cannot listen on {HOST}:{port}: {error}; choose another --port") from error
+    return listener
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGenerator[str]:
+    """Serve an ASGI `app` on 127.0.0.1 while a block runs; gives `http://127.0.0.1:<port>`.
+
+    Args:
+        app: the application.
+        port: TCP port; 0 takes a free one.
+        grace: seconds that requests under way have when the block ends; None waits for them.
+
+    Raises:
+        BadInput: if the port cannot be had.
+    """
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield  # Ctrl-C belongs to the run or the command that is served
+
+    with bind(port) as listener:
+        listener.listen(256)
+        # Without log_config=None uvicorn sets logging up anew, for the whole process: handlers that
+        # others registered are closed, and one of them (absl's) closes its stream with it.
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="critical",
+            lifespan="off",
+            timeout_graceful_shutdown=grace,
+        )
+        server = Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield f"http://{HOST}:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running
