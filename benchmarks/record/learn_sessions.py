@@ -19,7 +19,7 @@ from benchmarks.reports import option, read_options, report
 from harness.core.redaction import Redactor
 from harness.learn import LearnSettings, Spans, gather, infer_outcome
 from harness.learn.acts import acts, plain
-from harness.learn.testing import test_run
+from harness.learn.signs import test_run
 from harness.trajectories import dump, open_trajectories, redact_trajectory
 from tests.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, written
 from tests.learn.clients import write_claude

@@ -69,11 +69,11 @@ def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:
     Raises:
         BadInput: as :func:`read_rows`, or if a row does not fit the model.
     """
-    found: list[ModelT] = []
+    rows: list[ModelT] = []
     for number, row in read_rows(path):
         try:
-            found.append(model.model_validate(row))
+            rows.append(model.model_validate(row))
         except ValidationError as error:
             got = str(error.errors()[0]["input"])[:60]
             raise BadInput(f"{path}:{number}: {first_fault(error, 'row')}, got {got!r}") from error
-    return found
+    return rows

@@ -51,10 +51,10 @@ def _add(suite: ElementTree.Element, name: str, case: JUnitCase) -> None:
     if case.seconds is not None:
         shown.set("time", f"{case.seconds:.3f}")
     if case.kind is not None:
-        found = ElementTree.SubElement(shown, case.kind, message=_clean(case.message))
+        verdict = ElementTree.SubElement(shown, case.kind, message=_clean(case.message))
         if case.type:
-            found.set("type", case.type)
-        found.text = _clean(case.text)
+            verdict.set("type", case.type)
+        verdict.text = _clean(case.text)
 
 
 def _clean(text: str) -> str:

@@ -65,8 +65,8 @@ def load(group: str, name: str) -> Any:
 
 def _present(module: str) -> bool:
     """Whether a module's wing is in the tree: the metadata of an installation may name more."""
-    package, _, rest = module.partition(".")
+    package, _, inner = module.partition(".")
     if package != "harness":
         return True
-    wing = _HOUSE / rest.partition(".")[0]
+    wing = _HOUSE / inner.partition(".")[0]
     return wing.is_dir() or wing.with_suffix(".py").is_file()

@@ -94,10 +94,10 @@ class RunWriter(RunReader):
 
 
 def _same_lock(path: Path, expected: dict[str, Any]) -> None:
-    found = json.loads((path / "run.json").read_text("utf-8"))
-    wanted = json.loads(json.dumps(expected))
+    stored = json.loads((path / "run.json").read_text("utf-8"))
+    current = json.loads(json.dumps(expected))
     changed = sorted(
-        key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)
+        key for key in stored.keys() | current.keys() if stored.get(key) != current.get(key)
     )
     if changed:
         raise BadInput(

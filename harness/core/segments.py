@@ -51,9 +51,9 @@ class SegmentWriter:
         payload = self._compressor.compress(json.dumps(record, ensure_ascii=False).encode())
         frame = _HEADER.pack(len(payload), zlib.crc32(payload)) + payload
         try:
-            rest = memoryview(frame)
-            while rest:  # a disk that gets full takes a part
-                rest = rest[self._handle.write(rest) :]
+            unwritten = memoryview(frame)
+            while unwritten:  # a disk that gets full takes a part
+                unwritten = unwritten[self._handle.write(unwritten) :]
             os.fsync(self._handle.fileno())
         except OSError as error:
             os.ftruncate(self._handle.fileno(), self._end)

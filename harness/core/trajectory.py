@@ -181,8 +181,8 @@ class Step(Value):
     @property
     def call_id(self) -> str | None:
         """The stored model call that this step is the answer to, if it names one."""
-        found = (self.extra or {}).get("call_id")
-        return None if found is None else str(found)
+        call_id = (self.extra or {}).get("call_id")
+        return None if call_id is None else str(call_id)
 
     @field_validator("timestamp")
     @classmethod

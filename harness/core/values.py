@@ -15,7 +15,7 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def first_fault(error: ValidationError, whole: str = "document") -> str:
+def first_fault(error: ValidationError, document: str = "document") -> str:
     """What does not fit a model, as `field: message`; of many faults the first.
 
     Args:
@@ -23,7 +23,7 @@ def first_fault(error: ValidationError, whole: str = "document") -> str:
         whole: stands for the field where the value itself is at fault.
     """
     first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc']) or whole}: {first['msg']}"
+    return f"{'.'.join(str(part) for part in first['loc']) or document}: {first['msg']}"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,3 @@
-from .finding import (
-    CLIENTS as CLIENTS,
-)
-from .finding import (
-    session_files as session_files,
-)
 from .gathering import Gathered as Gathered
 from .learning import (
     LearnResult as LearnResult,
@@ -14,17 +8,23 @@ from .learning import (
 from .learning import (
     learn as learn,
 )
+from .learning import recipients as recipients
 from .outcomes import infer_outcome as infer_outcome
-from .recipients import recipients as recipients
-from .settings import (
+from .session_logs import (
+    CLIENTS as CLIENTS,
+)
+from .session_logs import Spans as Spans
+from .session_logs import (
+    session_files as session_files,
+)
+from .types import (
     NAME as NAME,
 )
-from .settings import (
-    LearnSettings as LearnSettings,
-)
-from .spans import Spans as Spans
 from .types import (
     Claim as Claim,
+)
+from .types import (
+    LearnSettings as LearnSettings,
 )
 from .types import (
     Outcome as Outcome,

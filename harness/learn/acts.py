@@ -11,10 +11,22 @@ from typing import Any, Literal, cast
 from pydantic import JsonValue
 
 from harness.core import ObservationResult, Step, ToolCall, Trajectory
-from harness.learn.people import interruption, is_told, shell_input, shell_output
 from harness.trajectories import content_text
 from harness.trajectories.lenient import load, mapping, string
 
+_INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
+_ABORTED = re.compile(r"<turn_aborted>")
+_CLIENT_TEXTS = (
+    "<command-name>", "<command-message>", "<command-args>", "<local-command-", "Caveat: ",
+    "<system-reminder>", "<task-notification>", "<user-prompt-submit-hook>", "Stop hook feedback",
+    "This session is being continued from a previous conversation", "<environment_context>",
+    "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<permissions",
+    "<collaboration_mode>", "<skill>", "<user_shell_command>", "<subagent_notification>",
+    "<model_switch>",
+)  # fmt: skip
+_REMINDER = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.S)
+_INPUT = re.compile(r"<bash-input>(.*?)</bash-input>", re.S)
+_OUTPUT = re.compile(r"<bash-stdout>(.*?)</bash-stdout>(?:<bash-stderr>(.*?)</bash-stderr>)?", re.S)
 Kind = Literal["user", "command", "edit", "interrupt", "say"]
 COMMANDS = {
     "bash", "shell", "shell_command", "exec_command", "local_shell", "container.exec",
@@ -34,6 +46,49 @@ _WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
 _ELSEWHERE = ("/dev/", "/tmp/", "$")  # what a command writes there is no work
 _APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
+
+
+def interruption(step: Step) -> bool:
+    """Whether a step says that the user stopped the agent."""
+    own = (step.extra or {}).get("harness")
+    if isinstance(own, dict) and own.get("codex") == "turn_aborted":
+        return content_text(step.message) == "interrupted"
+    text = content_text(step.message).strip()
+    return step.source == "user" and bool(_INTERRUPTED.fullmatch(text) or _ABORTED.match(text))
+
+
+def by_client(step: Step) -> bool:
+    """Whether a client wrote this message in the user's name."""
+    own = (step.extra or {}).get("harness")
+    if isinstance(own, dict) and own.get("claude_code") in ("meta", "compact"):
+        return True
+    return content_text(step.message).lstrip().startswith(_CLIENT_TEXTS)
+
+
+def shell_input(text: str) -> str | None:
+    """The command that the user ran from the prompt (`! command`)."""
+    match = _INPUT.search(text)
+    return match.group(1).strip() if match and not _OUTPUT.search(text) else None
+
+
+def shell_output(text: str) -> str | None:
+    """What such a command printed."""
+    match = _OUTPUT.search(text)
+    return "\n".join(part for part in match.groups() if part) if match else None
+
+
+def prompts(trajectory: Trajectory) -> list[str]:
+    """What the user asked, without what clients add to it."""
+    requests: list[str] = []
+    for step in trajectory.steps:
+        text = content_text(step.message)
+        if step.source != "user" or by_client(step) or interruption(step):
+            continue
+        if shell_input(text) is not None or shell_output(text) is not None:
+            continue
+        if request := _REMINDER.sub("", text).strip():
+            requests.append(request)
+    return requests
 
 
 @dataclass(frozen=True)
@@ -72,42 +127,33 @@ def acts(trajectory: Trajectory) -> list[Act]:
     """Everything that was done, in order; what clients write in the user's name is left out."""
     # Claude Code logs no exit code of a command that succeeded: what is no error is 0.
     silent_zero = trajectory.harness.get("source") == "claude-code"
-    found: list[Act] = []
-    asked = ""
+    history: list[Act] = []
+    pending = ""  # a command of the user whose output follows
     for step in trajectory.steps:
-        if step.source != "agent":
-            asked = _spoken(step, asked, found)
+        text = content_text(step.message).strip()
+        keys = (step.timestamp,) if step.timestamp else ()
+        if step.source == "agent":
+            if text:
+                history.append(Act("say", step.step_id, text, keys=keys))
+            results = step.observation.results if step.observation else ()
+            answers = {result.source_call_id: result for result in results}
+            for call in step.tool_calls or ():
+                history += _called(step, call, answers.get(call.tool_call_id), silent_zero)
             continue
-        if text := content_text(step.message).strip():
-            found.append(Act("say", step.step_id, text, keys=_keys(step)))
-        results = step.observation.results if step.observation else ()
-        answers = {one.source_call_id: one for one in results}
-        for call in step.tool_calls or ():
-            found += _called(step, call, answers.get(call.tool_call_id), silent_zero)
-    return found
-
-
-def _spoken(step: Step, asked: str, found: list[Act]) -> str:
-    """A message of the user; the command that is still without its output."""
-    text = content_text(step.message).strip()
-    keys = _keys(step)
-    if interruption(step):
-        found.append(Act("interrupt", step.step_id, text, keys=keys))
-    elif step.source == "system" or is_told(step):
-        pass
-    elif (command := shell_input(text)) is not None:
-        return command
-    elif (output := shell_output(text)) is not None:
-        if asked:
-            act = Act("command", step.step_id, asked, plain(output), by_user=True, keys=keys)
-            found += [act, *_by_shell(act)]
-    elif text:
-        found.append(Act("user", step.step_id, text, keys=keys))
-    return ""
-
-
-def _keys(step: Step) -> tuple[str, ...]:
-    return (step.timestamp,) if step.timestamp else ()
+        command, pending = pending, ""
+        if interruption(step):
+            history.append(Act("interrupt", step.step_id, text, keys=keys))
+        elif step.source == "system" or by_client(step):
+            pass
+        elif (typed := shell_input(text)) is not None:
+            pending = typed
+        elif (output := shell_output(text)) is not None:
+            if command:
+                act = Act("command", step.step_id, command, plain(output), by_user=True, keys=keys)
+                history += [act, *_by_shell(act)]
+        elif text:
+            history.append(Act("user", step.step_id, text, keys=keys))
+    return history
 
 
 def _called(
@@ -128,20 +174,18 @@ def _called(
         output, code, quoted = _unwrapped(text)
         if code is None and silent_zero and result is not None:
             code = 1 if extra.get("is_error") else 0
-        done = Act(
-            "command", step.step_id, command, plain(output), code, quoted, keys=keys
-        )  # fmt: skip
-        yield done
-        yield from _by_shell(done)
+        act = Act("command", step.step_id, command, plain(output), code, quoted, keys=keys)
+        yield act
+        yield from _by_shell(act)
 
 
 def _command(arguments: dict[str, JsonValue]) -> str:
     """The command line in a call's arguments, whatever the client calls it."""
-    given: Any = arguments
+    fields: Any = arguments
     for key in ("action", "input"):
         if isinstance(inner := arguments.get(key), dict):
-            given = inner
-    raw: Any = given.get("command") or given.get("cmd") or given.get("input") or ""
+            fields = inner
+    raw: Any = fields.get("command") or fields.get("cmd") or fields.get("input") or ""
     if isinstance(raw, list):
         words = [string(word) for word in cast("list[Any]", raw)]
         shell = len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
@@ -154,7 +198,7 @@ def _edited(arguments: dict[str, JsonValue]) -> tuple[str, ...]:
         if isinstance(path := arguments.get(key), str):
             return (path,)
     text = _command(arguments) or string(arguments.get("patch"))
-    return tuple(one or other for one, other in _PATCHED.findall(text))
+    return tuple(changed or moved for changed, moved in _PATCHED.findall(text))
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, str]:
@@ -162,21 +206,21 @@ def _unwrapped(text: str) -> tuple[str, int | None, str]:
     document = mapping(load(text.encode("utf-8", "replace"))) if text.startswith("{") else {}
     if "output" in document and "metadata" in document:
         code = mapping(document["metadata"]).get("exit_code")
-        found = _EXIT.search(text)
+        match = _EXIT.search(text)
         number = code if isinstance(code, int) else None
-        return string(document["output"]), number, found.group() if found else ""
+        return string(document["output"]), number, match.group() if match else ""
     head, marked, body = text.partition("\nOutput:\n")
-    found = _EXIT.search(head if marked else text[:40])
-    if found is None:
+    match = _EXIT.search(head if marked else text[:40])
+    if match is None:
         return text, None, ""
-    code = int(next(group for group in found.groups() if group is not None))
-    return (body if marked else text[found.end() :].lstrip("\n")), code, found.group()
+    code = int(next(group for group in match.groups() if group is not None))
+    return (body if marked else text[match.end() :].lstrip("\n")), code, match.group()
 
 
 def _by_shell(act: Act) -> Iterable[Act]:
     """Edits that a command line makes by itself."""
     text = act.text.partition("<<")[0] if "<<" in act.text else act.text
-    paths = [one or other for one, other in _WRITES.findall(text)]
+    paths = [written or teed for written, teed in _WRITES.findall(text)]
     paths += [
         word
         for match in _IN_PLACE.finditer(text)

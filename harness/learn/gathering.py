@@ -16,12 +16,10 @@ from harness.core.digests import digest_file
 from harness.core.redaction import Redactor
 from harness.evolve.analysts.transcript import extract
 from harness.evolve.evolution import Event
-from harness.learn.finding import fault, session_files, since_time
+from harness.learn.acts import prompts
 from harness.learn.outcomes import infer_outcome
-from harness.learn.people import prompts
-from harness.learn.settings import LearnSettings
-from harness.learn.spans import Spans
-from harness.learn.types import Outcome, Rebuilt, Session, Skipped
+from harness.learn.session_logs import Spans, fault, session_files, since_time
+from harness.learn.types import LearnSettings, Outcome, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
 from harness.trajectories.lenient import listing, mapping, string

@@ -12,23 +12,64 @@ from typing import Any
 import yaml
 
 from harness.core import BadInput, Value, digest, write_atomic
-from harness.core.redaction import Redactor
+from harness.core.redaction import Redactor, redact
 from harness.core.segments import only_writer
 from harness.evolve.evolution import Event
 from harness.evolve.session import run_evolution
+from harness.evolve.staff import asked
 from harness.evolve.types import EvolveResult
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
-from harness.learn.rebuilding import Made, rebuild
-from harness.learn.repositories import NotRebuilt
-from harness.learn.settings import LearnSettings
-from harness.learn.types import Rebuilt, Skipped
+from harness.learn.rebuilding import Made, NotRebuilt, rebuild
+from harness.learn.types import LearnSettings, Rebuilt, Skipped
+from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles
 from harness.sandbox import Sandbox, SandboxUnavailable, select
 
+HERE = "on this machine"
 GATHERED, SUITE = "learn.json", "suite"
 LEAST_TASKS = 4
 """Tasks made again that a gate needs: half of them are held out."""
 TOOLS = ["bash", "python"]
 Progress = Callable[[Event], None]
+
+
+def recipients(
+    settings: LearnSettings, gathered: Gathered, environment: Mapping[str, str] = os.environ
+) -> list[str]:
+    """One line for each model that gets anything, with where it is and what it gets.
+
+    Args:
+        settings: of the learning.
+        gathered: what would be sent.
+        environment: where base URLs are looked up that no setting names.
+    """
+    roles = parse_roles(list(settings.models))
+    where = {role: place(spec, settings.base_url, environment) for role, spec in roles.items()}
+    analysts, merges = asked(settings.evolution(Path(gathered.folder), None))
+    lines: list[str] = []
+    if analysts:
+        lines.append(
+            f"the analysts' model {where['analyst']}: {len(gathered.teaching)} sessions, about "
+            f"{gathered.tokens:,} tokens (packaged count)"
+        )
+    if merges:
+        lines.append(f"the merger's model {where['merger']}: the analysts' rules and their quotes")
+    if gathered.gate:
+        held = len({one.task for one in gathered.tasks if one.held_out})
+        what = f"prompts and repository files of the {held} tasks that the gate runs"
+        lines.append(f"the agent's model {where['agent']}: {what}")
+        if (settings.agent or "").startswith(("cmd:", "graph:")):
+            lines.append(f"the agent {settings.agent}, wherever it sends them: the same")
+    return lines
+
+
+def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str]) -> str:
+    """A model and its base URLs, or that it answers on this machine."""
+    remote = spec.kind in ("openai", "vllm") or (spec.kind == "local" and base_url)
+    if not remote:
+        return f"{spec} ({HERE})"
+    official = spec.kind == "openai"
+    variable, default = ("OPENAI_BASE_URL", OPENAI_URL) if official else ("VLLM_BASE_URL", VLLM_URL)
+    return f"{spec} at {redact(base_url or environment.get(variable) or default)}"
 
 
 class LearnResult(Value):

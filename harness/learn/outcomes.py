@@ -12,10 +12,8 @@ from pathlib import PurePosixPath
 from harness.core import Trajectory
 from harness.core.redaction import until_secret
 from harness.learn.acts import Act, acts
-from harness.learn.reverting import takes_back, takes_on
-from harness.learn.sayings import saying
-from harness.learn.spans import Spans
-from harness.learn.testing import TestRun, test_run
+from harness.learn.session_logs import Spans
+from harness.learn.signs import TestRun, saying, takes_back, takes_on, test_run
 from harness.learn.types import Claim, Outcome, Sign
 
 _PROSE = {".md", ".rst", ".txt", ".log", ".adoc"}

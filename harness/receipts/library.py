@@ -95,11 +95,11 @@ def skills_in(folder: Path) -> list[Path]:
 def _collisions(skills: Sequence[Skill]) -> list[Collision]:
     words = [frozenset(content_words(skill.description)) - _EMPTY for skill in skills]
     collisions: list[Collision] = []
-    for (first, left), (second, right) in combinations(zip(skills, words, strict=True), 2):
-        shorter = min(len(left), len(right))
-        overlap = len(left & right) / shorter if shorter else 0.0
+    for (first, words_first), (second, right) in combinations(zip(skills, words, strict=True), 2):
+        shorter = min(len(words_first), len(right))
+        overlap = len(words_first & right) / shorter if shorter else 0.0
         if overlap >= COLLISION:
-            shared = tuple(sorted(left & right))
+            shared = tuple(sorted(words_first & right))
             pair = first.name, second.name
             collisions.append(Collision(skills=pair, overlap=round(overlap, 2), words=shared))
     return sorted(collisions, key=lambda collision: (-collision.overlap, collision.skills))

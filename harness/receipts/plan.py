@@ -67,8 +67,8 @@ class AuditPlan(Value):
     def error(self) -> float:
         """Expected standard error of an effect at the end: 2 sigma / sqrt(rollouts), enlarged by
         what intercepts of tasks and the other units take."""
-        left = max(1, self.rollouts - self.tasks - self.units)
-        lost = (self.rollouts - self.tasks) / left
+        spare = max(1, self.rollouts - self.tasks - self.units)
+        lost = (self.rollouts - self.tasks) / spare
         return 2 * (self.variance / self.rollouts * lost) ** 0.5
 
     @property

@@ -165,10 +165,10 @@ def cut(skill: Skill) -> Cut:
     parts = {SKILL_FILE: _segments(lines, body, owners, needs)}
     for path in skill.files:
         text = skill.file_text(path) if path.endswith(".md") else None
-        others = {other: need for other, need in needs.items() if other != path}
-        if text is not None and any(mentions(text, other) for other in others):
+        elsewhere = {file: need for file, need in needs.items() if file != path}
+        if text is not None and any(mentions(text, file) for file in elsewhere):
             rows = text.split("\n")
-            parts[path] = _segments(rows, blocks(rows), None, others)
+            parts[path] = _segments(rows, blocks(rows), None, elsewhere)
     return Cut(skill, tuple(units), parts)
 
 

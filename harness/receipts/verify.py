@@ -199,10 +199,10 @@ def _differs(written: Any, computed: Any, place: str) -> str:
                 return inner
         return ""
     if isinstance(written, list) and isinstance(computed, list):
-        rows, others = cast("list[Any]", written), cast("list[Any]", computed)
-        if len(rows) != len(others):
-            return f"{place} has {len(rows)} entries, computed {len(others)}".lstrip(".")
-        pairs = enumerate(zip(rows, others, strict=True))
+        rows, entries = cast("list[Any]", written), cast("list[Any]", computed)
+        if len(rows) != len(entries):
+            return f"{place} has {len(rows)} entries, computed {len(entries)}".lstrip(".")
+        pairs = enumerate(zip(rows, entries, strict=True))
         return next((d for i, (a, b) in pairs if (d := _differs(a, b, f"{place}[{i}]"))), "")
     if written == computed:
         return ""

@@ -268,8 +268,8 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     if not 0 <= look < looks:
         raise BadInput(f"expected a look of 0 to {looks - 1}, got {look!r}")
     if len(changes) != plan.look_sizes[look]:
-        wanted = plan.look_sizes[look]
-        raise BadInput(f"look {look} decides on {wanted} tasks, got {len(changes)} changes")
+        size = plan.look_sizes[look]
+        raise BadInput(f"look {look} decides on {size} tasks, got {len(changes)} changes")
     for change in changes:
         if change is not None and not -1.0 <= change <= 1.0:
             raise BadInput(f"expected changes between -1 and 1, or None, got {change!r}")

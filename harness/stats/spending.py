@@ -63,11 +63,11 @@ def normal_boundaries(
     walk: tuple[Floats, Floats] | None = None
     for look, share in enumerate(shares):
         before = shares[look - 1] if look else 0.0
-        wanted = spent[look] - (spent[look - 1] if look else 0.0)
+        budget = spent[look] - (spent[look - 1] if look else 0.0)
         low, edge = 0.0, 12.0  # the edge that a walk still inside passes with that probability
         for _ in range(60):
             middle = (low + edge) / 2
-            if _beyond(walk, share - before, middle) > wanted:
+            if _beyond(walk, share - before, middle) > budget:
                 low = middle
             else:
                 edge = middle

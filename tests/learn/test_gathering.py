@@ -22,8 +22,8 @@ from harness.learn import (
     recipients,
     session_files,
 )
-from harness.learn.finding import fault, since_time
 from harness.learn.gathering import Read, write_sessions
+from harness.learn.session_logs import fault, since_time
 from harness.trajectories import dump, open_trajectories
 from tests.learn.cases import ASK, DONE, EDIT, GREEN
 from tests.learn.clients import Event, write_claude, write_codex

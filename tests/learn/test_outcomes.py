@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.learn import testing
+from harness.learn import signs
 from harness.learn.acts import Act, plain
 from harness.learn.outcomes import infer_outcome
-from harness.learn.reverting import takes_back, takes_on
-from harness.learn.spans import Spans
+from harness.learn.session_logs import Spans
+from harness.learn.signs import takes_back, takes_on
 from harness.learn.types import Outcome
 from harness.trajectories import open_trajectories
 from tests.learn.cases import HELD_OUT, TUNING, Case, written
@@ -84,7 +84,7 @@ def test_a_document_over_many_lines_has_lines_too(tmp_path: Path) -> None:
     ],
 )
 def test_commands_that_run_tests(command: str, found: str | None) -> None:
-    assert testing.test_command(command) == found
+    assert signs.test_command(command) == found
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_an_exit_code_decides_where_it_is_that_of_the_tests(
     command: str, failed: str, went_well: str
 ) -> None:
     for code, verdict in ((1, failed), (0, went_well)):
-        run = testing.test_run(Act("command", 1, command, "", code, f"Exit code: {code}"))
+        run = signs.test_run(Act("command", 1, command, "", code, f"Exit code: {code}"))
         assert run is not None
         assert run.verdict == verdict
 
 
 def test_the_output_of_a_known_runner_decides_behind_a_pipe_too() -> None:
     act = Act("command", 1, "pytest -q 2>&1 | tail -1", "1 failed in 0.10s", 0, "Exit code: 0")
-    run = testing.test_run(act)
+    run = signs.test_run(act)
     assert run is not None
     assert run.verdict == "fail"
 

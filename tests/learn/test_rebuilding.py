@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.learn import Gathered, LearnSettings, gather
+from harness.learn.rebuilding import NotRebuilt
 from harness.learn.rebuilding import tests_of as command_of
-from harness.learn.repositories import NotRebuilt
 from harness.trajectories import open_trajectories
 from tests.learn.clients import Event, write_claude, write_codex
 

@@ -80,14 +80,14 @@ def audit_skill(
     )
     if dry_run:
         plan = plan_of(settings)
-        lines = [f"{one['id']}  {one['kind']}  {one['tokens']} tokens" for one in plan["units"]]
+        lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]
         emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
         return
     with resumable(run):
-        done = run_audit(settings, tell=_tell, show=tally_progress())
-    emit(done.receipt.model_dump(mode="json", by_alias=True), as_json, _text(done))
+        audited = run_audit(settings, tell=_tell, show=tally_progress())
+    emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, _text(audited))
     if prune:
-        click.echo(str(prune_skill(settings, done.receipt, run)), err=as_json)
+        click.echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
 
 
 @click.command("verify")
@@ -107,12 +107,14 @@ def verify_skill(
     """
     from harness.receipts import verify
 
-    found = verify(folder, suite=suite, tasks=not without_tasks, run=run)
-    tasks = "tasks compared" if found.tasks else "tasks NOT compared"
-    text = f"{folder}: {found.rollouts} rollouts, {found.rescored} answers judged again, {tasks}"
-    emit(found, as_json, "\n".join([text, *found.differs]))
-    if not found.valid:
-        raise Refused(f"the receipt of {folder} does not hold: {found.differs[0]}")
+    verified = verify(folder, suite=suite, tasks=not without_tasks, run=run)
+    tasks = "tasks compared" if verified.tasks else "tasks NOT compared"
+    text = (
+        f"{folder}: {verified.rollouts} rollouts, {verified.rescored} answers judged again, {tasks}"
+    )
+    emit(verified, as_json, "\n".join([text, *verified.differs]))
+    if not verified.valid:
+        raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")
 
 
 @click.command("library")
@@ -128,28 +130,30 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
     """
     from harness.receipts import check_library
 
-    found = check_library(folders)
-    lines = [f"{name}: two skills have this name" for name in found.same_name]
+    report = check_library(folders)
+    lines = [f"{name}: two skills have this name" for name in report.same_name]
     lines += [
-        f"{one.skills[0]} and {one.skills[1]} may load on the same tasks: {', '.join(one.words)}"
-        for one in found.collisions
+        f"{' and '.join(pair.skills)} may load on the same tasks: {', '.join(pair.words)}"
+        for pair in report.collisions
     ]
     lines += [
-        f"{', '.join(one.one)} against {', '.join(one.two)}: {one.about}"
-        for one in found.disagreements
+        f"{', '.join(pair.one)} against {', '.join(pair.two)}: {pair.about}"
+        for pair in report.disagreements
     ]
-    emit(found, as_json, "\n".join([*lines, f"{len(found.skills)} skills, {len(lines)} findings"]))
-    if not found.clear:
-        raise Refused(f"{len(lines)} findings among {len(found.skills)} skills")
+    emit(
+        report, as_json, "\n".join([*lines, f"{len(report.skills)} skills, {len(lines)} findings"])
+    )
+    if not report.clear:
+        raise Refused(f"{len(lines)} findings among {len(report.skills)} skills")
 
 
 def _tell(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _text(done: Audited) -> str:
-    receipt = done.receipt
-    lines = [f"warning: {one}" for one in receipt.warnings]
+def _text(audited: Audited) -> str:
+    receipt = audited.receipt
+    lines = [f"warning: {warning}" for warning in receipt.warnings]
     for unit in receipt.units:
         effect = unit.effect
         verdict = unit.verdict
@@ -160,12 +164,12 @@ def _text(done: Audited) -> str:
             f"{effect.high:+.1f}]  {unit.tokens:4d} tokens  {unit.text[:60]}"
         )
     lines += [
-        f"{one.units[0]} with {one.units[1]}: {one.effect:+.1f} points more together"
-        for one in receipt.interactions
+        f"{pair.units[0]} with {pair.units[1]}: {pair.effect:+.1f} points more together"
+        for pair in receipt.interactions
     ]
     lines.append(
         f"{receipt.valid} of {receipt.rollouts} rollouts valid, {receipt.passed:.1f} % passed; "
         f"{receipt.stopped}"
     )
-    lines += [f"wrote {path}" for path in done.paths]
+    lines += [f"wrote {path}" for path in audited.paths]
     return "\n".join(lines)

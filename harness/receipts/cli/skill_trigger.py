@@ -75,7 +75,7 @@ def trigger_skill(
     settings = TriggerSettings(skill=folder, out=run, resume=resume, **options)
     if dry_run:
         plan = plan_of(settings)
-        rows = [f"{one.get('expect', '-'):24} {one['query']}" for one in plan["queries"]]
+        rows = [f"{query.get('expect', '-'):24} {query['query']}" for query in plan["queries"]]
         emit(plan, as_json, "\n".join([*rows, f"{plan['attempts']} attempts, {plan['agent']}"]))
         return
     with resumable(run):
@@ -85,16 +85,16 @@ def trigger_skill(
 
 
 def _judge(report: TriggerReport, recall: float | None, precision: float | None) -> None:
-    for one in report.skills:
-        if not one.valid:
-            raise Unreachable(one.why)
-    for one in report.skills:
+    for skill in report.skills:
+        if not skill.valid:
+            raise Unreachable(skill.why)
+    for skill in report.skills:
         for name, share, least in (
-            ("recall", one.recall, recall),
-            ("precision", one.precision, precision),
+            ("recall", skill.recall, recall),
+            ("precision", skill.precision, precision),
         ):
             if least is not None and (share.value is None or 100 * share.value < least):
-                raise Refused(f"{one.skill}: {name} {_shown(share)}, expected {least:g} %")
+                raise Refused(f"{skill.skill}: {name} {_shown(share)}, expected {least:g} %")
 
 
 def report_text(report: TriggerReport) -> str:
@@ -107,7 +107,7 @@ def report_text(report: TriggerReport) -> str:
         f"{dollars(report.cost_usd)}",
         f"{sum(report.queries.values())} queries, {drafted} of them drafted",
     ]
-    lines += [line for one in report.skills for line in _skill_lines(one)]
+    lines += [line for skill in report.skills for line in _skill_lines(skill)]
     lines.append("expected, and what was loaded first:")
     lines += [
         f"  {row:24} {', '.join(f'{name} {count}' for name, count in cells.items())}"
@@ -117,13 +117,13 @@ def report_text(report: TriggerReport) -> str:
     return "\n".join(lines)
 
 
-def _skill_lines(one: SkillTrigger) -> list[str]:
-    if not one.valid:
-        return [f"{one.skill}: INVALID: {one.why}"]
+def _skill_lines(skill: SkillTrigger) -> list[str]:
+    if not skill.valid:
+        return [f"{skill.skill}: INVALID: {skill.why}"]
     return [
-        f"{one.skill}: recall {_shown(one.recall)}, precision {_shown(one.precision)}",
-        f"  loaded for queries of other skills {_shown(one.on_siblings)}, of none "
-        f"{_shown(one.on_none)}; control {one.control.hits} of {one.control.n}",
+        f"{skill.skill}: recall {_shown(skill.recall)}, precision {_shown(skill.precision)}",
+        f"  loaded for queries of other skills {_shown(skill.on_siblings)}, of none "
+        f"{_shown(skill.on_none)}; control {skill.control.hits} of {skill.control.n}",
     ]
 
 

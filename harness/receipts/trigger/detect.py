@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from harness.core import Step, Trajectory
+from harness.core import Trajectory
 
 _CALL_TYPES = frozenset(
     ("tool_use", "tool_call", "function_call", "custom_tool_call", "local_shell_call",
@@ -45,27 +45,27 @@ class Output(NamedTuple):
 
 def calls_of(trajectory: Trajectory) -> tuple[Call, ...]:
     """The tool calls of a trajectory that ended in an observation which is no error."""
-    return tuple(call for step in trajectory.steps for call in _answered(step))
-
-
-def _answered(step: Step) -> Iterator[Call]:
-    results = step.observation.results if step.observation else ()
-    failed = {
-        one.source_call_id
-        for one in results
-        if isinstance(one.content, str) and one.content.startswith("[Error")
-    }
-    for call in step.tool_calls or ():
-        if call.tool_call_id not in failed:
-            yield Call(call.function_name, json.dumps(call.arguments, ensure_ascii=False))
+    calls: list[Call] = []
+    for step in trajectory.steps:
+        failed = {
+            result.source_call_id
+            for result in (step.observation.results if step.observation else ())
+            if isinstance(result.content, str) and result.content.startswith("[Error")
+        }
+        calls += [
+            Call(call.function_name, json.dumps(call.arguments, ensure_ascii=False))
+            for call in step.tool_calls or ()
+            if call.tool_call_id not in failed
+        ]
+    return tuple(calls)
 
 
 def read_output(text: str) -> Output:
     """Read what a client printed: JSON lines, such as `claude -p --output-format stream-json
     --verbose` and `codex exec --json` print; or one JSON document of such events."""
-    events = [one for one in _events(text) if isinstance(one.get("type"), str)]
+    events = [event for event in _events(text) if isinstance(event.get("type"), str)]
     calls = [call for event in events for call in _calls(event)]
-    failure = next((said for event in events if (said := _failure(event))), "")
+    failure = next((text for event in events if (text := _failure(event))), "")
     return Output(len(events), tuple(dict.fromkeys(calls)), failure)
 
 
@@ -76,15 +76,15 @@ def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
 
 def matched(text: str, pattern: re.Pattern[str], names: Sequence[str]) -> tuple[str, ...]:
     """Those of the skills that the first group of a pattern of the user's names in a text."""
-    found = (match.group(1) for match in pattern.finditer(text))
-    return tuple(dict.fromkeys(name for name in found if name in names))
+    groups = (match.group(1) for match in pattern.finditer(text))
+    return tuple(dict.fromkeys(name for name in groups if name in names))
 
 
 def _named(call: Call, names: Sequence[str]) -> Iterator[str]:
     if call.name.lower() in ("skill", "load_skill", "activate_skill", "use_skill"):
         values = set(_texts(json.loads(call.arguments)))
         # Skills of a plugin are named `plugin:skill`.
-        yield from (name for name in names if any(one.split(":")[-1] == name for one in values))
+        yield from (name for name in names if any(value.split(":")[-1] == name for value in values))
         return
     for name in names:
         if re.search(rf"(?<![\w.-]){re.escape(name)}[/\\]+[\w.]", call.arguments):
@@ -95,8 +95,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value.strip().lstrip("/")
     elif isinstance(value, dict):
-        for one in cast("dict[str, Any]", value).values():
-            yield from _texts(one)
+        for inner in cast("dict[str, Any]", value).values():
+            yield from _texts(inner)
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
@@ -108,24 +108,25 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
         except ValueError:
             continue
         rows = cast("list[Any]", value) if isinstance(value, list) else [value]
-        yield from (cast("dict[str, Any]", one) for one in rows if isinstance(one, dict))
+        yield from (cast("dict[str, Any]", row) for row in rows if isinstance(row, dict))
 
 
 def _calls(value: Any) -> Iterator[Call]:
     """Every object in an event that is a tool call, however deep."""
     if isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _calls(one)
+        for inner in cast("list[Any]", value):
+            yield from _calls(inner)
     if not isinstance(value, dict):
         return
     item = cast("dict[str, Any]", value)
     if item.get("type") in _CALL_TYPES:
-        given: Any = next((item[key] for key in _INPUTS if key in item), None)
-        arguments = given if isinstance(given, str) and _is_json(given) else json.dumps(given)
+        arguments: Any = next((item[key] for key in _INPUTS if key in item), None)
+        if not (isinstance(arguments, str) and _is_json(arguments)):
+            arguments = json.dumps(arguments)
         yield Call(str(item.get("name") or item.get("tool") or item["type"]), arguments)
         return
-    for one in item.values():
-        yield from _calls(one)
+    for inner in item.values():
+        yield from _calls(inner)
 
 
 def _is_json(text: str) -> bool:
@@ -138,6 +139,6 @@ def _is_json(text: str) -> bool:
 
 def _failure(event: dict[str, Any]) -> str:
     if event.get("is_error") is True or event["type"] in _FAILED_TYPES:
-        said = event.get("result") or event.get("message") or event.get("error") or event["type"]
-        return str(said)[:300]
+        message = event.get("result") or event.get("message") or event.get("error")
+        return str(message or event["type"])[:300]
     return ""

@@ -18,14 +18,24 @@ from harness.agents.types import Agent, AgentContext, AgentRun, Sample
 from harness.core import BadInput, Step, Unreachable, assets
 from harness.core.prompts import render
 from harness.models import SampleLimitReached
-from harness.receipts.trigger.choosing import CHOOSE, Chooser
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill
 from harness.tools import Arguments, Bench, Tool
 from harness.tools.skill_file import READ_SKILL_FILE
 
-REACT = "graph:react"
+REACT, CHOOSE, NONE = "graph:react", "choose", "none"
 STEPS = 40
+_LOAVES = {"bake-bread": "Bake bread at home", "tax-forms": "Fill in tax forms"}
+_ROPES = {"tie-knots": "Tie knots in ropes", "bicycle-repair": "Repair a bicycle"}
+_EXAMPLES = (
+    (_LOAVES, "Use the skill tax-forms now.", "tax-forms"),
+    (_LOAVES, "My loaf does not rise.", "bake-bread"),
+    (_LOAVES, "Sing me a song.", NONE),
+    (_ROPES, "Load tie-knots, please.", "tie-knots"),
+    (_ROPES, "I want bicycle-repair: read it first.", "bicycle-repair"),
+    (_ROPES, "How old is the moon?", NONE),
+    (_ROPES, "My chain slips.", "bicycle-repair"),
+)
 
 
 class _Opened(Exception):  # the end that was asked for, not an error
@@ -51,7 +61,7 @@ def open_probe(
     if spec == REACT:
         return _Reader(library, folder)
     if spec == CHOOSE:
-        return Chooser(library)
+        return _Chooser(library)
     if spec.startswith("cmd:"):
         return _Client(open_agent(spec, trusted=True), library, folder, _compiled(pattern))
     raise BadInput(f"expected {REACT}, {CHOOSE} or cmd:COMMAND as the agent, got {spec!r}")
@@ -69,8 +79,8 @@ def _compiled(pattern: str | None) -> re.Pattern[str] | None:
     return compiled
 
 
-def _result(run: AgentRun, found: Sequence[str]) -> AgentRun:
-    return replace(run, answer=json.dumps(list(found)))
+def _result(run: AgentRun, names: Sequence[str]) -> AgentRun:
+    return replace(run, answer=json.dumps(list(names)))
 
 
 class _Reader:
@@ -78,8 +88,8 @@ class _Reader:
 
     def __init__(self, library: Sequence[Skill], folder: Path) -> None:
         self.spec = REACT
-        self._names = [one.name for one in library]
-        listed = [{"name": one.name, "description": one.description} for one in library]
+        self._names = [skill.name for skill in library]
+        listed = [{"name": skill.name, "description": skill.description} for skill in library]
         self._block = render("skill_catalogue", skills=listed)
         self._folder = folder
         self._graph = assets.load_graph("react")
@@ -110,12 +120,12 @@ class _Reader:
         except (Unreachable, BadInput) as error:
             return recorder.run(None, f"{type(error).__name__}: {error}")
         run = recorder.run(None)
-        found = loaded(calls_of(run.trajectory), self._names)
-        if not found and _cut_while_thinking(run.trajectory.steps[-1]):
+        names = loaded(calls_of(run.trajectory), self._names)
+        if not names and _cut_while_thinking(run.trajectory.steps[-1]):
             return replace(
                 run, invalid="the reply ended at its token limit before it said anything"
             )
-        return _result(run, found)
+        return _result(run, names)
 
 
 def _cut_while_thinking(last: Step) -> bool:
@@ -148,7 +158,7 @@ class _Client:
     ) -> None:
         self.spec = agent.spec
         self._agent, self._pattern = agent, pattern
-        self._names = [one.name for one in library]
+        self._names = [skill.name for skill in library]
         self._folder = folder
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
@@ -170,11 +180,66 @@ class _Client:
         if self._pattern is not None:
             return _result(run, matched(text, self._pattern, self._names))
         if not output.events:
-            return replace(run, invalid=_SILENT.format(found=text[:100]))
+            return replace(run, invalid=_SILENT.format(output=text[:100]))
         return _result(run, loaded(output.calls, self._names))
 
 
 _SILENT = (
     "expected JSON events with tool calls in the client's output (claude -p --output-format "
-    "stream-json --verbose, codex exec --json) or --loaded REGEX, found {found!r}"
+    "stream-json --verbose, codex exec --json) or --loaded REGEX, found {output!r}"
 )
+
+
+class _Chooser:
+    """One call whose reply must be the name of a skill, or none: for models too small for tools.
+
+    The reply is held to the names by a JSON schema. Worked examples over two small libraries of
+    ours, which no user has, show that a name in the request is to be copied: without them the
+    embedded model of 135 M parameters answers with whatever stands last.
+    """
+
+    def __init__(self, library: Sequence[Skill]) -> None:
+        self.spec = CHOOSE
+        self._skills = {skill.name: skill.description for skill in library}
+        schema = {
+            "type": "object",
+            "properties": {"skill": {"type": "string", "enum": [*self._skills, NONE]}},
+            "required": ["skill"],
+            "additionalProperties": False,
+        }
+        self._format: dict[str, Any] = {
+            "type": "json_schema",
+            "json_schema": {"name": "choice", "schema": schema, "strict": True},
+        }
+
+    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """One query."""
+        recorder = Recorder(self.spec, sample, context)
+        messages: list[dict[str, str]] = []
+        for skills, query, name in _EXAMPLES:
+            example = {"role": "assistant", "content": json.dumps({"skill": name})}
+            messages += [_question(skills, query), example]
+        messages.append(_question(self._skills, sample.prompt))
+        recorder.message("user", messages[-1]["content"])
+        try:
+            reply = await context.model.complete(
+                messages, sampling=context.sampling, response_format=self._format
+            )
+        except SampleLimitReached as error:
+            return recorder.run(None, str(error))
+        except (Unreachable, BadInput) as error:
+            return recorder.run(None, f"{type(error).__name__}: {error}")
+        recorder.reply(reply)
+        try:
+            chosen = json.loads(reply.text)["skill"]
+        except (ValueError, KeyError, TypeError):
+            return recorder.run(None, f"expected a choice as JSON, found {reply.text!r:.100}")
+        if chosen not in (*self._skills, NONE):
+            return recorder.run(None, f"chose {chosen!r:.60}, which is not among the skills")
+        answer = json.dumps([chosen] if chosen in self._skills else [])
+        return replace(recorder.run(None), answer=answer)
+
+
+def _question(skills: dict[str, str], query: str) -> dict[str, str]:
+    rows = [{"name": name, "description": text} for name, text in skills.items()]
+    return {"role": "user", "content": render("skill_choose", skills=rows, query=query).strip()}

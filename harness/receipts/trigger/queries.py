@@ -1,8 +1,14 @@
-"""Queries that should load a skill, should not, or belong to another: read from a file."""
+"""Queries that should load a skill, should not, or belong to another: read from a file or drafted.
+
+Drafted ones are made by rules from descriptions, where none were written. They use the words of the
+description, so a client finds the skill more easily than with the words of a user: what they
+measure is an upper bound, and reports label them.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,6 +18,37 @@ from pydantic import Field, ValidationError, model_validator
 from harness.core import BadInput, Task, Value, digest
 from harness.core.jsonl import read_rows
 from harness.core.values import first_fault
+from harness.evolve.stems import content_words
+from harness.skills import Skill
+
+CONTROLS = (
+    "Use the skill {name} now: open it before anything else.",
+    "Please load the skill called {name} and tell me its first rule.",
+    "I want you to work by the {name} skill. Read it first.",
+)
+_SHOULD = (
+    "I need help with this: {phrase}.",
+    "My task is as follows. {Phrase}. Where do I start?",
+)
+_ELSEWHERE = (
+    "What is a good name for a grey kitten?",
+    "Write two friendly lines for a birthday card to my aunt.",
+    "Which planet is closest to the sun?",
+    "Translate 'good morning' into French.",
+    "How long do I boil an egg so that the yolk stays soft?",
+    "Tell me a joke about penguins.",
+    "My bicycle chain keeps slipping. What could be the reason?",
+    "Suggest three songs for a rainy afternoon.",
+)
+_LETTERS = 4
+"""Shorter words (what, is, for) say little about what a text is about."""
+_WHEN = re.compile(r"^use\s+(?:this skill\s+)?(?:when(?:ever)?|for|to|if)\s+", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"^(?:(?:a|the)\s+(?:task|question|user|request|answer)\s+(?:asks?|wants?|needs?|has)\s+(?:you\s+)?"
+    r"(?:to|for|about)?\s*|(?:asked|you are asked|you need|told)\s+to\s+)",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"\s*[;:]\s+|(?<=[.!?])\s+")
 
 Origin = Literal["file", "drafted", "model"]
 
@@ -67,19 +104,20 @@ def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> t
         BadInput: for a file that cannot be read, holds nothing, the same query twice, or expects a
             skill that is not at hand; the place is named.
     """
-    found: dict[str, Query] = {}
+    queries: dict[str, Query] = {}
     for where, row in _rows(path):
         query = _query(row, where, tested)
         for name in (query.expect, query.wrong):
             if name is not None and name not in library:
-                known = ", ".join(library)
-                raise BadInput(f"{where}: no skill {name!r} at hand; there are {known}")
-        if query.query in found:
+                raise BadInput(
+                    f"{where}: no skill {name!r} at hand; there are {', '.join(library)}"
+                )
+        if query.query in queries:
             raise BadInput(f"{where}: the query {query.query!r:.60} stands there twice")
-        found[query.query] = query
-    if not found:
+        queries[query.query] = query
+    if not queries:
         raise BadInput(f"{str(path)!r} has no queries")
-    return tuple(found.values())
+    return tuple(queries.values())
 
 
 def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -120,3 +158,40 @@ def _query(row: dict[str, Any], where: str, tested: Sequence[str]) -> Query:
         return Query.model_validate(values)
     except ValidationError as error:
         raise BadInput(f"{where}: {first_fault(error, 'query')}") from error
+
+
+def draft_controls(names: Sequence[str]) -> tuple[Query, ...]:
+    """Queries that name a skill; a client that can load skills at all loads it."""
+    return tuple(
+        Query(query=text.format(name=name), expect=name, control=True, origin="drafted")
+        for name in names
+        for text in CONTROLS
+    )
+
+
+def draft_queries(library: Sequence[Skill]) -> tuple[Query, ...]:
+    """Queries for each skill of a library from its description, and some that fit none.
+
+    Those that fit none are everyday requests of ours; one that shares a word of meaning with a
+    description is left out.
+    """
+    queries: dict[str, Query] = {}
+    for skill in library:
+        for part in _PARTS.split(skill.description.strip()):
+            clause = _SUBJECT.sub("", _WHEN.sub("", part)).strip(" .!?")
+            if len(clause.split()) < 3:
+                continue
+            lower, upper = clause[:1].lower() + clause[1:], clause[:1].upper() + clause[1:]
+            for form in _SHOULD:
+                text = form.format(phrase=lower, Phrase=upper)
+                query = Query(query=text, expect=skill.name, origin="drafted")
+                queries.setdefault(text, query)
+    words = {word for skill in library for word in _meaning(skill.description)}
+    for text in _ELSEWHERE:
+        if not words & _meaning(text):
+            queries[text] = Query(query=text, origin="drafted")
+    return tuple(queries.values())
+
+
+def _meaning(text: str) -> frozenset[str]:
+    return frozenset(word for word in content_words(text) if len(word) >= _LETTERS)

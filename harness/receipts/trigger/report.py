@@ -95,72 +95,67 @@ class Attempt(Value):
 
 def attempts_of(items: Iterable[ItemRecord], queries: Sequence[Query]) -> tuple[Attempt, ...]:
     """Attempts with their queries, from the item records of a run."""
-    known = {query.task.id: query for query in queries}
+    by_task = {query.task.id: query for query in queries}
     return tuple(
         Attempt(
-            query=known[item.task_id],
+            query=by_task[item.task_id],
             item=item,
             loaded=None if item.outcome == "invalid" else tuple(json.loads(item.answer or "[]")),
         )
         for item in items
-        if item.task_id in known
+        if item.task_id in by_task
     )
 
 
 def judge(skill: str, attempts: Sequence[Attempt]) -> SkillTrigger:
     """The figures of one skill."""
 
-    def opened(one: Attempt) -> bool:
-        return skill in (one.loaded or ())
+    def opened(attempt: Attempt) -> bool:
+        return skill in (attempt.loaded or ())
 
-    asked = [one for one in attempts if not one.query.control]
-    control = [one for one in attempts if one.query.control and one.query.expect == skill]
-    should = [one for one in asked if one.query.expect == skill]
-    none = [one for one in asked if one.query.expect is None and one.query.wrong in (None, skill)]
-    siblings = [one for one in asked if one.query.expect not in (None, skill)]
-    fired = [one for one in (*should, *none, *siblings) if opened(one)]
-    checked = _share(control, opened)
-    lost = next((one.item.reason for one in (*control, *should) if one.loaded is None), "")
-    why = _why(skill, checked, _share(should, opened), lost)
+    control = [a for a in attempts if a.query.control and a.query.expect == skill]
+    real = [a for a in attempts if not a.query.control]
+    should = [a for a in real if a.query.expect == skill]
+    none = [a for a in real if a.query.expect is None and a.query.wrong in (None, skill)]
+    siblings = [a for a in real if a.query.expect not in (None, skill)]
+    fired = [a for a in (*should, *none, *siblings) if opened(a)]
+    checked, recall = _share(control, opened), _share(should, opened)
+    lost = next((a.item.reason for a in (*control, *should) if a.loaded is None), "")[:200]
+    why = ""  # the figures say nothing: the client does not load the skill even by its name
+    if not checked.n:
+        why = (
+            f"no query that names {skill!r} gave a valid attempt ({checked.invalid} invalid, the "
+            f"first: {lost})"
+        )
+    elif 2 * checked.hits <= checked.n:
+        why = (
+            f"the positive control failed: {checked.hits} of {checked.n} queries that name "
+            f"{skill!r} loaded it, so this agent shows nothing about descriptions"
+        )
+    elif recall.invalid and not recall.n:
+        why = f"all {recall.invalid} attempts that should load {skill!r} are invalid: {lost}"
 
-    def shown(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
-        share = _share(group, hit)
+    def shown(share: Share) -> Share:
         return share.model_copy(update={"value": None, "ci95": None}) if why else share
 
     return SkillTrigger(
         skill=skill,
         control=checked,
-        recall=shown(should, opened),
-        precision=shown(fired, lambda one: one.query.expect == skill),
-        on_none=shown(none, opened),
-        on_siblings=shown(siblings, opened),
+        recall=shown(recall),
+        precision=shown(_share(fired, lambda attempt: attempt.query.expect == skill)),
+        on_none=shown(_share(none, opened)),
+        on_siblings=shown(_share(siblings, opened)),
         valid=not why,
         why=why,
     )
 
 
-def _why(skill: str, control: Share, recall: Share, lost: str) -> str:
-    """Why the figures of a skill say nothing: the client does not load it even by its name."""
-    if not control.n:
-        return (
-            f"no query that names {skill!r} gave a valid attempt ({control.invalid} invalid, the "
-            f"first: {lost[:200]})"
-        )
-    if 2 * control.hits <= control.n:
-        return (
-            f"the positive control failed: {control.hits} of {control.n} queries that name "
-            f"{skill!r} loaded it, so this agent shows nothing about descriptions"
-        )
-    if recall.invalid and not recall.n:
-        return f"all {recall.invalid} attempts that should load {skill!r} are invalid: {lost[:200]}"
-    return ""
-
-
 def _share(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
-    valid = [one for one in group if one.loaded is not None]
+    valid = [attempt for attempt in group if attempt.loaded is not None]
     hits = sum(map(hit, valid))
     outcomes = [
-        one.item.model_copy(update={"outcome": "pass" if hit(one) else "fail"}) for one in valid
+        attempt.item.model_copy(update={"outcome": "pass" if hit(attempt) else "fail"})
+        for attempt in valid
     ]
     return Share(
         hits=hits,
@@ -174,9 +169,9 @@ def _share(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
 def confusion(attempts: Sequence[Attempt]) -> dict[str, dict[str, int]]:
     """Expected skill -> first loaded skill -> attempts, controls left out."""
     table: dict[str, Counter[str]] = {}
-    for one in attempts:
-        if one.query.control or one.query.wrong:
+    for attempt in attempts:
+        if attempt.query.control or attempt.query.wrong:
             continue
-        first = INVALID if one.loaded is None else next(iter(one.loaded), NONE)
-        table.setdefault(one.query.expect or NONE, Counter())[first] += 1
+        first = INVALID if attempt.loaded is None else next(iter(attempt.loaded), NONE)
+        table.setdefault(attempt.query.expect or NONE, Counter())[first] += 1
     return {row: dict(sorted(cells.items())) for row, cells in sorted(table.items())}

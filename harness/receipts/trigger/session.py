@@ -32,9 +32,14 @@ from harness.evals import (
 from harness.models import CallStore, Model, Sampling
 from harness.receipts.library import skills_in
 from harness.receipts.rollouts import write_files
-from harness.receipts.trigger.drafting import draft_controls, draft_queries
 from harness.receipts.trigger.probes import REACT, open_probe
-from harness.receipts.trigger.queries import Query, query_of, read_queries
+from harness.receipts.trigger.queries import (
+    Query,
+    draft_controls,
+    draft_queries,
+    query_of,
+    read_queries,
+)
 from harness.receipts.trigger.report import TriggerReport, attempts_of, confusion, judge
 from harness.skills import Skill, load_skill
 
@@ -81,11 +86,11 @@ class Library:
         if not folders:
             raise BadInput(f"expected a skill, or a folder of skills, at {str(settings.skill)!r}")
         own = {path.resolve() for path in folders}
-        beside = [path for one in settings.library for path in skills_in(one)]
+        beside = [path for folder in settings.library for path in skills_in(folder)]
         beside = [path for path in dict.fromkeys(beside) if path.resolve() not in own]
         self.skills: tuple[Skill, ...] = tuple(map(load_skill, [*folders, *beside]))
-        self.tested = tuple(one.name for one in self.skills[: len(folders)])
-        self.names = tuple(one.name for one in self.skills)
+        self.tested = tuple(skill.name for skill in self.skills[: len(folders)])
+        self.names = tuple(skill.name for skill in self.skills)
         twice = sorted(name for name, count in Counter(self.names).items() if count > 1)
         if twice:
             raise BadInput(f"two skills are named {twice[0]!r}: a client would load either")
@@ -93,8 +98,8 @@ class Library:
     def write(self, folder: Path) -> None:
         """Write every skill into a folder of its name."""
         shutil.rmtree(folder, ignore_errors=True)
-        for one in self.skills:
-            write_files(one, folder / one.name)
+        for skill in self.skills:
+            write_files(skill, folder / skill.name)
 
 
 @dataclass(frozen=True)
@@ -118,14 +123,14 @@ class _Loading:
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
         """Whether the skills that were loaded are the expected ones."""
-        found: list[str] = json.loads(answer or "[]")
+        skills: list[str] = json.loads(answer or "[]")
         query = query_of(task)
         if query.expect is not None:
-            right = query.expect in found
+            right = query.expect in skills
         else:
-            right = query.wrong not in found if query.wrong else not found
-        said = ", ".join(found) or "nothing"
-        return passed(f"loaded {said}") if right else failed(f"loaded {said}")
+            right = query.wrong not in skills if query.wrong else not skills
+        reason = f"loaded {', '.join(skills) or 'nothing'}"
+        return passed(reason) if right else failed(reason)
 
 
 def queries_for(settings: TriggerSettings, library: Library) -> tuple[Query, ...]:
@@ -137,18 +142,18 @@ def queries_for(settings: TriggerSettings, library: Library) -> tuple[Query, ...
             skill.
     """
     if settings.queries is None:
-        found = draft_queries(library.skills)
+        queries = draft_queries(library.skills)
     else:
-        found = read_queries(settings.queries, library.tested, library.names)
-    controlled = {one.expect for one in found if one.control}
+        queries = read_queries(settings.queries, library.tested, library.names)
+    controlled = {query.expect for query in queries if query.control}
     missing = [name for name in library.tested if name not in controlled]
-    kept = [one for one in found if not one.control or one.expect in library.tested]
-    wanted = {one.expect for one in kept if not one.control}
-    lacking = [name for name in library.tested if name not in wanted]
+    useful = [query for query in queries if not query.control or query.expect in library.tested]
+    expected = {query.expect for query in useful if not query.control}
+    lacking = [name for name in library.tested if name not in expected]
     if lacking:
         where = settings.queries or "its description: write some, and give --queries FILE"
         raise BadInput(f"no query that should load {lacking[0]!r} in {where}")
-    return (*draft_controls(missing), *kept)
+    return (*draft_controls(missing), *useful)
 
 
 def plan_of(settings: TriggerSettings) -> dict[str, Any]:
@@ -159,7 +164,7 @@ def plan_of(settings: TriggerSettings) -> dict[str, Any]:
     return {
         "tested": list(library.tested),
         "library": list(library.names),
-        "queries": [one.model_dump(mode="json", exclude_none=True) for one in queries],
+        "queries": [query.model_dump(mode="json", exclude_none=True) for query in queries],
         "attempts": attempts,
         "calls_at_most": attempts * TURNS,
         "agent": settings.agent or REACT,
@@ -181,29 +186,23 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
         RunReader(settings.resume)
     elif (out / "run.json").exists():
         raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
-    asyncio.run(_run(settings, library, queries, out, show))
-    return read_trigger(out, library, queries)
-
-
-async def _run(
-    settings: TriggerSettings,
-    library: Library,
-    queries: Sequence[Query],
-    out: Path,
-    show: ProgressHook | None,
-) -> None:
     plan = _plan(settings, library, queries, out)
-    with CallStore(out / "calls.sqlite") as calls:
-        async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
-            library.write(out / "library")
-            await run_eval(
-                plan,
-                out,
-                model=model,
-                family=lambda task: _Loading(),
-                concurrency=settings.concurrency,
-                on_progress=None if show is None else partial(show, out.name),
-            )
+
+    async def run() -> None:
+        with CallStore(out / "calls.sqlite") as calls:
+            async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
+                library.write(out / "library")
+                await run_eval(
+                    plan,
+                    out,
+                    model=model,
+                    family=lambda task: _Loading(),
+                    concurrency=settings.concurrency,
+                    on_progress=None if show is None else partial(show, out.name),
+                )
+
+    asyncio.run(run())
+    return read_trigger(out, library, queries)
 
 
 def _plan(
@@ -211,7 +210,11 @@ def _plan(
 ) -> _Plan:
     folder = (out / "library").absolute()
     agent = open_probe(settings.agent or REACT, library.skills, folder, settings.loaded)
-    protocol = _protocol(settings)
+    protocol: ToolProtocol = "native"
+    if settings.protocol != "auto":
+        protocol = settings.protocol
+    elif agent_model_spec(settings.models).startswith("local/"):
+        protocol = "text"
     suite = Suite(
         name="trigger",
         skill_mode="discovered",
@@ -220,23 +223,18 @@ def _plan(
         tools=(),
         sampling=Sampling(max_tokens=LONGEST_REPLY[protocol]),
     )
-    tasks = tuple(one.task for one in queries)
+    tasks = tuple(query.task for query in queries)
     single = folder / library.tested[0] if len(library.tested) == 1 else None
+    digests = [[skill.name, skill.digest] for skill in library.skills]
     return _Plan(
         suite=LoadedSuite(suite=suite, split=None, tasks=tasks, base=folder, root=folder),
         agent=agent,
         epochs=settings.epochs,
         seed=settings.seed,
         limit=settings.limit,
-        library=digest([[one.name, one.digest] for one in library.skills] + [settings.loaded]),
+        library=digest([*digests, settings.loaded]),
         skill=single if agent.spec.startswith("cmd:") else None,
     )
-
-
-def _protocol(settings: TriggerSettings) -> ToolProtocol:
-    if settings.protocol != "auto":
-        return settings.protocol
-    return "text" if agent_model_spec(settings.models).startswith("local/") else "native"
 
 
 def read_trigger(out: Path, library: Library, queries: Sequence[Query]) -> TriggerReport:
@@ -256,11 +254,11 @@ def read_trigger(out: Path, library: Library, queries: Sequence[Query]) -> Trigg
         library=library.names,
         skills=skills,
         confusion=confusion(attempts),
-        queries=dict(Counter(one.origin for one in queries)),
+        queries=dict(Counter(query.origin for query in queries)),
         attempts=len(items),
         invalid=len(lost),
-        reasons=dict(Counter(one[:200] for one in lost).most_common(5)),
+        reasons=dict(Counter(reason[:200] for reason in lost).most_common(5)),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
-        valid=all(one.valid for one in skills),
+        valid=all(skill.valid for skill in skills),
     )

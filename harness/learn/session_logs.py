@@ -1,0 +1,193 @@
+"""The logs of the two clients: where they lie, which are whole, and where a quote stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+from harness.core import BadInput
+from harness.core.segments import read_segment
+from harness.learn.acts import plain
+from harness.learn.types import Client, Skipped
+from harness.trajectories.lenient import MAX_LINE, load
+
+CLIENTS = ("all", "claude", "codex")
+_AGO = re.compile(r"(\d+)\s*([dwh])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_LOGS = (".jsonl", ".json")
+NESTED = 4
+"""Levels of JSON within texts of JSON that are looked into."""
+
+
+def session_files(
+    paths: Sequence[Path], client: Client = "all", environment: Mapping[str, str] = os.environ
+) -> list[Path]:
+    """The logs to read, those that were written last first.
+
+    Args:
+        paths: files and folders; without any, the folders of the clients are looked into.
+        client: whose folders.
+        environment: for `CLAUDE_CONFIG_DIR`, `CODEX_HOME` and `HOME`.
+
+    Raises:
+        BadInput: if a path does not exist, or no client has left a log.
+    """
+    folders = client_folders(client, environment)
+    if paths:
+        logs = list(dict.fromkeys(_logs_in(paths)))
+    else:
+        logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
+        if not logs:
+            searched = ", ".join(map(str, folders))
+            raise BadInput(f"no sessions found in {searched}: give files or folders of logs")
+    return sorted(dict.fromkeys(logs), key=lambda file: (-file.stat().st_mtime, str(file)))
+
+
+def client_folders(client: Client, environment: Mapping[str, str]) -> list[Path]:
+    """Where the clients keep their sessions."""
+    home = Path(environment.get("HOME") or Path.home())
+    folders: list[Path] = []
+    if client in ("all", "claude"):
+        named = environment.get("CLAUDE_CONFIG_DIR")
+        roots = [Path(named)] if named else [home / ".claude", home / ".config" / "claude"]
+        folders += [root / "projects" for root in roots]
+    if client in ("all", "codex"):
+        root = Path(environment.get("CODEX_HOME") or home / ".codex")
+        folders += [root / "sessions", root / "archived_sessions"]
+    return folders
+
+
+def _is_log(file: Path) -> bool:
+    """Whether a file is a session's own: a helper's log is read with the session that called it."""
+    return not file.name.startswith("agent-") and file.is_file()
+
+
+def _logs_in(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.exists():
+            raise BadInput(f"expected a log or a folder of logs, found nothing at {str(path)!r}")
+        if path.is_file():
+            yield path
+        elif (path / "trajectories.seg").is_file():
+            yield path / "trajectories.seg"
+        else:
+            yield from (f for f in path.rglob("*") if f.suffix in _LOGS and _is_log(f))
+
+
+def fault(path: Path) -> Skipped | None:
+    """Where a JSONL log is damaged; None if it is whole.
+
+    A last line without its end is no damage: the client may still be writing it.
+    """
+    if path.suffix != ".jsonl":
+        return None
+    with path.open("rb") as handle:
+        number, reason = 0, ""
+        while not reason and (line := handle.readline(MAX_LINE + 1)):
+            number += 1
+            if not line.strip() or (not line.endswith(b"\n") and len(line) <= MAX_LINE):
+                continue
+            if len(line) > MAX_LINE:
+                reason = f"a line of more than {MAX_LINE:,} bytes"
+            elif not isinstance(load(line), dict):
+                start = line[:40].decode("utf-8", "replace").strip()
+                reason = f"expected a JSON object, found {start!r}"
+            else:
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    reason = "not UTF-8 text"
+    if not reason:
+        return None
+    return Skipped(file=str(path), line=number, reason=f"damaged, skipped: {reason}")
+
+
+def since_time(text: str, now: datetime | None = None) -> datetime:
+    """A point in time from `2026-03-01`, `2026-03-01T12:00`, `30d`, `2w` or `12h`.
+
+    Raises:
+        BadInput: if it is none of these.
+    """
+    if ago := _AGO.fullmatch(text.strip()):
+        return (now or datetime.now(UTC)) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError as error:
+        raise BadInput(
+            f"expected a date such as 2026-03-01, or an age such as 30d, got {text!r}"
+        ) from error
+    return moment if moment.tzinfo else moment.astimezone()
+
+
+class Spans:
+    """The lines of one session file, by what they say.
+
+    Args:
+        path: a JSONL log, a JSON document, or the segment of a store.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: list[tuple[int, list[str]]] = list(_lines(path))
+
+    def line_of(self, quote: str, keys: Sequence[str] = ()) -> int | None:
+        """The line that holds `quote`, from 1; None if none does.
+
+        Args:
+            quote: text without terminal colours.
+            keys: a call id or a time: of several lines, one that names it too is taken, and of
+                those the last.
+        """
+        if not quote.strip():
+            return None
+        holding = [
+            (number, texts) for number, texts in self._lines if any(quote in text for text in texts)
+        ]
+        named = [number for number, texts in holding if any(key in texts for key in keys)]
+        return (named or [number for number, _ in holding] or [None])[-1]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    if path.suffix == ".seg":
+        records = read_segment(path)
+        yield from ((number, list(_texts(row))) for number, row in enumerate(records, start=1))
+        return
+    raw = path.read_bytes().split(b"\n")
+    if path.suffix == ".jsonl":
+        for number, line in enumerate(raw, start=1):
+            yield number, list(_texts(load(line)))
+        return
+    for number, line in enumerate(raw, start=1):  # a document over many lines
+        yield number, list(_line_texts(line.decode("utf-8", "replace")))
+
+
+def _line_texts(line: str) -> Iterator[str]:
+    """The JSON strings that one line of a pretty document holds."""
+    decoder, start = json.JSONDecoder(), line.find('"')
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(line, start)
+        except ValueError:
+            end = start + 1
+        else:
+            yield from _texts(value)
+        start = line.find('"', end)
+
+
+def _texts(value: Any, levels: int = NESTED) -> Iterable[str]:
+    """Every text of a JSON value, and of JSON that is written out in its texts."""
+    if isinstance(value, str):
+        yield plain(value)
+        if levels and value[:1] in ("{", "["):
+            yield from _texts(load(value.encode("utf-8", "replace")), levels - 1)
+    elif isinstance(value, dict):
+        for item in cast("dict[str, Any]", value).values():
+            yield from _texts(item, levels)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _texts(item, levels)
