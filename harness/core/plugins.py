@@ -13,7 +13,7 @@ A package registers what it adds in its own metadata, one group a kind of additi
 | `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
 | `harness.weights` | the kind of a model spec | `(name, *, fetch=False) -> Path`, or None |
 | `harness.pages` | what is shown | `(folder, out) -> None`: writes one HTML file |
-| `harness.formats` | a trajectory format | see `harness.trajectories.formats` |
+| `harness.formats` | a trajectory format | a `harness.trajectories.Format` |
 | `harness.corpora` | a provider of corpora that are generated | see `harness.corpora.catalogue` |
 | `harness.loaders` | a public set that can be converted | see `harness.corpora.converting` |
 | `harness.verifiers` | who checks a text against its source | see `harness.evolve` |

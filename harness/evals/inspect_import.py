@@ -11,7 +11,7 @@ from typing import Any
 from harness.core import BadInput, Outcome, Trajectory, Usage, digest
 from harness.core.rundir import RunWriter
 from harness.evals.report import EvalReport, ItemRecord, read_report
-from harness.trajectories.inspect_log import header_of, read_inspect
+from harness.trajectories import header_of, read_inspect
 from harness.trajectories.lenient import listing, mapping, string
 
 NO_SCORE = "no score in the log"

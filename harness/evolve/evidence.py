@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pydantic import JsonValue
 
 from harness.core import Step, Trajectory
-from harness.trajectories.text import content_text
+from harness.trajectories import content_text
 
 MIN_QUOTE = 8
 _GOLD = re.compile(

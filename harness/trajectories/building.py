@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from harness.core import Observation, ObservationResult, Step, ToolCall
-from harness.core.trajectory import Metrics, SubagentRef
+from harness.core.trajectory import FinalMetrics, Metrics, SubagentRef
 from harness.trajectories.lenient import Notes, listing, load, mapping, string
 from harness.trajectories.text import isoformat_or_none
 
 Source = Literal["system", "user", "agent"]
+Extra = dict[str, JsonValue]
 
 
+def extra_of(facts: Extra) -> Extra | None:
+    """`extra` of a step or result that holds our own facts; None if there are none."""
+    return {"harness": facts} if facts else None
+
+
+def facts_of(extra: Extra | None) -> Extra:
+    """Our own facts in the `extra` of a step or result."""
+    return mapping((extra or {}).get("harness"))
+
+
+def with_result(step: Step, result: ObservationResult) -> Step:
+    """A step with one more result behind it."""
+    before = step.observation.results if step.observation else ()
+    return step.model_copy(update={"observation": Observation(results=(*before, result))})
+
+
+def metrics_of(usage: dict[str, Any], read: int = 0, written: int = 0) -> Metrics:
+    """Tokens of a call, from `input_tokens` and `output_tokens`.
+
+    ATIF counts cached tokens among the prompt's; `read` from a cache and `written` to it are those
+    that a log counts apart.
+    """
+    tokens = [usage.get(name) for name in ("input_tokens", "output_tokens")]
+    prompt, completion = (max(0, token) if type(token) is int else 0 for token in tokens)
+    return Metrics(
+        prompt_tokens=prompt + read + written, completion_tokens=completion, cached_tokens=read
+    )
+
+
+def final_metrics(metrics: Iterable[Metrics | None]) -> FinalMetrics | None:
+    """Sums over calls; None if there are none."""
+    rows = [row for row in metrics if row is not None]
+    if not rows:
+        return None
+    return FinalMetrics(
+        total_prompt_tokens=sum(row.prompt_tokens or 0 for row in rows),
+        total_completion_tokens=sum(row.completion_tokens or 0 for row in rows),
+        total_cached_tokens=sum(row.cached_tokens or 0 for row in rows),
+    )
+
+
+@dataclass
 class Draft:
     """A step that is not finished yet.
 
@@ -24,17 +68,16 @@ class Draft:
         closed: whether a result came in, so that the agent's next piece is a new step.
     """
 
-    def __init__(self, source: Source, timestamp: str | None = None) -> None:
-        self.source: Source = source
-        self.timestamp = timestamp
-        self.texts: list[str] = []
-        self.thoughts: list[str] = []
-        self.calls: list[ToolCall] = []
-        self.results: list[ObservationResult] = []
-        self.model: str | None = None
-        self.metrics: Metrics | None = None
-        self.extra: dict[str, JsonValue] = {}
-        self.closed = False
+    source: Source
+    timestamp: str | None = None
+    texts: list[str] = field(default_factory=list[str])
+    thoughts: list[str] = field(default_factory=list[str])
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    results: list[ObservationResult] = field(default_factory=list[ObservationResult])
+    model: str | None = None
+    metrics: Metrics | None = None
+    extra: Extra = field(default_factory=dict[str, JsonValue])
+    closed: bool = False
 
     def step(self, number: int) -> Step:
         """The step under its number."""
@@ -49,7 +92,7 @@ class Draft:
             tool_calls=tuple(self.calls) or None if agent else None,
             observation=Observation(results=tuple(self.results)) if self.results else None,
             metrics=self.metrics if agent else None,
-            extra={"harness": self.extra} if self.extra else None,
+            extra=extra_of(self.extra),
         )
 
 
@@ -63,9 +106,7 @@ class Builder:
 
     def begin(self, source: Source, timestamp: Any = None, text: str = "") -> Draft:
         """A new step."""
-        draft = Draft(source, isoformat_or_none(string(timestamp) or None))
-        if text:
-            draft.texts.append(text)
+        draft = Draft(source, isoformat_or_none(string(timestamp) or None), [text] if text else [])
         self.drafts.append(draft)
         return draft
 
@@ -78,37 +119,38 @@ class Builder:
 
     def call(self, draft: Draft, call_id: Any, name: Any, arguments: Any) -> None:
         """A tool call of a step; arguments that are no object lie under `input`."""
-        used = string(call_id) or f"call_{len(self._callers) + 1}"
+        unique = string(call_id) or f"call_{len(self._callers) + 1}"
         draft.calls.append(
             ToolCall(
-                tool_call_id=used,
+                tool_call_id=unique,
                 function_name=string(name) or "unknown",
                 arguments=arguments_of(arguments),
             )
         )
-        self._callers[used] = draft
+        self._callers[unique] = draft
 
     def result(
         self,
         call_id: Any,
         text: str,
-        extra: dict[str, JsonValue] | None = None,
+        extra: Extra | None = None,
         agents: Sequence[SubagentRef] = (),
     ) -> None:
         """A result, put beside its call; without one, it stands on the last step and is counted."""
-        caller = self._callers.get(string(call_id))
-        known = string(call_id) if caller is not None else None
-        kept = dict(extra or {})
+        name = string(call_id)
+        caller = self._callers.get(name)
+        facts = dict(extra or {})
+        matched = caller is not None
         if caller is None:
             self._notes.add("result without its call")
             caller = self.drafts[-1] if self.drafts else self.begin("user")
-            kept["call_id"] = string(call_id)
+            facts["call_id"] = name
         caller.results.append(
             ObservationResult(
-                source_call_id=known,
+                source_call_id=name if matched else None,
                 content=text,
                 subagent_trajectory_ref=tuple(agents) or None,
-                extra={"harness": kept} if kept else None,
+                extra=extra_of(facts),
             )
         )
         caller.closed = True
@@ -118,15 +160,11 @@ class Builder:
         return tuple(draft.step(number) for number, draft in enumerate(self.drafts, start=1))
 
 
-def arguments_of(raw: Any) -> dict[str, JsonValue]:
+def arguments_of(raw: Any) -> Extra:
     """Arguments of a call as an object: from an object, from JSON text, else under `input`."""
-    if isinstance(raw, str):
-        parsed = load(raw.encode("utf-8", "replace"))
-        if not isinstance(parsed, dict):
-            return {"input": raw}
-        return cast("dict[str, JsonValue]", parsed)
-    if isinstance(raw, dict):
-        return cast("dict[str, JsonValue]", raw)
+    value = load(raw.encode("utf-8", "replace")) if isinstance(raw, str) else raw
+    if isinstance(value, dict):
+        return mapping(value)
     return {} if raw is None else {"input": raw}
 
 
@@ -134,12 +172,10 @@ def text_of(content: Any) -> str:
     """The text of a message's content: a text, or blocks; other blocks become `[kind]`."""
     if isinstance(content, str):
         return content
-    return "\n\n".join(_block(block) for block in listing(content))
-
-
-def _block(raw: Any) -> str:
-    if isinstance(raw, str):
-        return raw
-    block = mapping(raw)
-    text = block.get("text")
-    return text if isinstance(text, str) else f"[{string(block.get('type')) or 'unknown'}]"
+    texts: list[str] = []
+    for raw in listing(content):
+        block = {"text": raw} if isinstance(raw, str) else mapping(raw)
+        text = block.get("text")
+        kind = string(block.get("type")) or "unknown"
+        texts.append(text if isinstance(text, str) else f"[{kind}]")
+    return "\n\n".join(texts)

@@ -29,8 +29,8 @@ class Notes:
 
     def add(self, reason: str) -> None:
         """Count one; at most 50 distinct reasons are kept apart."""
-        known = reason in self.counts or len(self.counts) < 50
-        self.counts[reason[:80] if known else "other"] += 1
+        distinct = reason in self.counts or len(self.counts) < 50
+        self.counts[reason[:80] if distinct else "other"] += 1
 
     def facts(self) -> dict[str, JsonValue]:
         """The counts as JSON, or an empty object."""
@@ -49,20 +49,18 @@ def read_lines(path: Path, notes: Notes, limit: int = MAX_LINE) -> Iterator[dict
     try:
         with path.open("rb") as handle:
             while line := handle.readline(limit + 1):
-                whole = line.endswith(b"\n")
-                if not whole and len(line) > limit:
-                    line = b""  # freed before the rest is walked over
-                    while (rest := handle.readline(_PIECE)) and not rest.endswith(b"\n"):
-                        pass
+                complete = line.endswith(b"\n")
+                if not complete and len(line) > limit:
+                    # The line is freed before the next piece is read.
+                    while line and not line.endswith(b"\n"):
+                        line = handle.readline(_PIECE)
                     notes.add(f"line over {limit:,} bytes")
-                    continue
-                if not line.strip():
-                    continue
-                row = load(line)
-                if isinstance(row, dict):
-                    yield cast("dict[str, Any]", row)
-                else:
-                    notes.add("line that is no JSON object" if whole else "torn last line")
+                elif line.strip():
+                    row = load(line)
+                    if isinstance(row, dict):
+                        yield cast("dict[str, Any]", row)
+                    else:
+                        notes.add("line that is no JSON object" if complete else "torn last line")
     except OSError as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
@@ -74,41 +72,35 @@ def load(raw: bytes, *, lacking: bool = False) -> Any:
     and lone surrogates become the replacement character.
     """
     text = raw.decode("utf-8", "replace")
+
+    def number_that_json_lacks(name: str) -> None:
+        if not lacking:
+            raise ValueError(f"{name} is no JSON")
+
     try:
-        value = json.loads(text, parse_constant=_nothing if lacking else _refuse)
+        value = json.loads(text, parse_constant=number_that_json_lacks)
     except (ValueError, RecursionError):
         return None
     if _depth_over(value, MAX_DEPTH):
         return None
-    return _clean(value) if "\\ud" in text or "\\uD" in text else value
+    return _without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _nothing(_name: str) -> None:
-    return None
-
-
-def _depth_over(value: Any, left: int) -> bool:
-    if isinstance(value, dict):
-        inner: Any = cast("dict[str, Any]", value).values()
-    elif isinstance(value, list):
-        inner = cast("list[Any]", value)
-    else:
+def _depth_over(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
         return False
-    return left == 0 or any(_depth_over(one, left - 1) for one in inner)
+    inner = mapping(value).values() if isinstance(value, dict) else listing(value)  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
+    return levels == 0 or any(_depth_over(item, levels - 1) for item in inner)
 
 
-def _clean(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_clean(one) for one in cast("list[Any]", value)]
+        return [_without_surrogates(item) for item in listing(value)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {_clean(key): _clean(one) for key, one in items}
+        clean = _without_surrogates
+        return {clean(key): clean(item) for key, item in mapping(value).items()}
     return value
 
 

@@ -7,27 +7,38 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, write_atomic
+from harness.core.redaction import Redactor
 from harness.core.rundir import RunReader
-from harness.trajectories.formats import detect_format, open_trajectories
-from harness.trajectories.inspect_export import write_inspect
-from harness.trajectories.official import LogFormat, log_format_of, render, to_log
-from harness.trajectories.official_folder import SIDECAR_SUFFIX
-from harness.trajectories.official_log import sidecar
-from harness.trajectories.openai_messages import to_openai
-from harness.trajectories.secrets import redact_trajectory
-from harness.trajectories.sharegpt import to_sharegpt
+from harness.trajectories.formats.inspect_export import write_inspect
+from harness.trajectories.formats.openai import to_openai
+from harness.trajectories.formats.sharegpt import to_sharegpt
+from harness.trajectories.formats.table import detect_format, open_trajectories
+from harness.trajectories.formats.trace2skill import (
+    SIDECAR_SUFFIX,
+    LogFormat,
+    log_format_of,
+    render,
+    to_log,
+)
+from harness.trajectories.formats.trace2skill_files import sidecar
+from harness.trajectories.lenient import mapping
 from harness.trajectories.store import TrajectoryStore, dump
 
 EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect")
 _LABELS = {"pass": "_SUCCEED", "fail": "_FAILED"}
+_ROWS: dict[str, Callable[[Trajectory], dict[str, JsonValue]]] = {
+    "openai": to_openai,
+    "sharegpt": to_sharegpt,
+}
 
 
 class ImportReport(Value):
-    """What an import did.
+    """The result of an import.
 
     Attributes:
         source_format: as detected or given.
@@ -51,7 +62,7 @@ class ImportReport(Value):
 
 
 class ExportReport(Value):
-    """What an export wrote.
+    """The result of an export.
 
     Attributes:
         format: of the files.
@@ -85,29 +96,34 @@ def import_trajectories(
     Raises:
         BadInput: as :func:`~harness.trajectories.open_trajectories`; then nothing is written.
     """
-    known = detect_format(path) if source_format == "auto" else source_format
-    for _ in open_trajectories(path, known):
+    name = detect_format(path) if source_format == "auto" else source_format
+    for _ in open_trajectories(path, name):
         pass  # a bad record is found before the first is written
     imported = redacted = secrets = present = renamed = 0
     passed_over: Counter[str] = Counter()
     with TrajectoryStore(out) as store:
-        for trajectory in open_trajectories(path, known):
-            passed_over.update(_passed_over(trajectory))
+        for trajectory in open_trajectories(path, name):
+            reasons = mapping(trajectory.harness.get("passed_over"))
+            passed_over.update({key: n for key, n in reasons.items() if isinstance(n, int)})
             clean, count = redact_trajectory(trajectory) if redact else (trajectory, 0)
-            wanted = clean.trajectory_id or f"{path.stem}-{imported + 1}"
-            if _holds(store, clean, wanted):
+            document = dump(clean)
+            base = clean.trajectory_id or f"{path.stem}-{imported + 1}"
+            free, number = base, 1
+            document["trajectory_id"] = base
+            while free in store and dump(store.get(free)) != document:
+                number += 1
+                free = document["trajectory_id"] = f"{base}#{number}"
+            if free in store:
                 present += 1
                 continue
-            unique = _free_id(store, wanted)
-            if unique != clean.trajectory_id:
-                renamed += bool(clean.trajectory_id)
-                clean = _named(clean, unique)
-            store.append(clean)
+            renamed += bool(clean.trajectory_id) and free != base
+            same = free == clean.trajectory_id
+            store.append(clean if same else Trajectory.model_validate(document))
             imported += 1
             redacted += bool(count)
             secrets += count
     return ImportReport(
-        source_format=known,
+        source_format=name,
         imported=imported,
         redacted=redacted,
         secrets=secrets,
@@ -118,33 +134,21 @@ def import_trajectories(
     )
 
 
-def _passed_over(trajectory: Trajectory) -> dict[str, int]:
-    found = trajectory.harness.get("passed_over")
-    pairs = found.items() if isinstance(found, dict) else ()
-    return {reason: count for reason, count in pairs if isinstance(count, int)}
+def redact_trajectory(trajectory: Trajectory) -> tuple[Trajectory, int]:
+    """Replace secrets in every text of a trajectory.
 
-
-def _named(trajectory: Trajectory, trajectory_id: str) -> Trajectory:
-    return Trajectory.model_validate({**dump(trajectory), "trajectory_id": trajectory_id})
-
-
-def _holds(store: TrajectoryStore, trajectory: Trajectory, wanted: str) -> bool:
-    """Whether the store has this trajectory, under its id or one that was made from it."""
-    name, number = wanted, 1
-    while name in store:
-        if dump(store.get(name)) == dump(_named(trajectory, name)):
-            return True
-        number += 1
-        name = f"{wanted}#{number}"
-    return False
-
-
-def _free_id(store: TrajectoryStore, wanted: str) -> str:
-    name, number = wanted, 1
-    while name in store:
-        number += 1
-        name = f"{wanted}#{number}"
-    return name
+    Returns:
+        The trajectory and the number of secrets replaced. With 0 it is the very object that came
+        in, so that an exact export stays exact; otherwise `extra.harness.redactions` counts them.
+    """
+    redactor = Redactor()
+    document = redactor.clean(dump(trajectory))
+    count = redactor.counts.total()
+    if not count:
+        return trajectory, 0
+    clean = Trajectory.model_validate(document)
+    facts: dict[str, JsonValue] = {**clean.harness, "redactions": count}
+    return clean.model_copy(update={"extra": {**(clean.extra or {}), "harness": facts}}), count
 
 
 def export_trajectories(
@@ -164,47 +168,37 @@ def export_trajectories(
     """
     if target not in EXPORTS:
         raise BadInput(f"expected a format out of {', '.join(EXPORTS)}, got {target!r}")
-    counted = _Redactions(open_trajectories(path))
-    sidecars = 0
+    redacted = 0
+
+    def counted() -> Iterator[Trajectory]:
+        nonlocal redacted
+        for trajectory in open_trajectories(path):
+            redacted += "redactions" in trajectory.harness
+            yield trajectory
+
+    sidecars, files = 0, 1
     if target == "trace2skill":
-        exported, sidecars = _write_logs(counted, out, log_format)
+        exported, sidecars = _write_logs(counted(), out, log_format)
         files = exported + sidecars
     elif target == "atif":
-        exported = files = _write_atif(counted, out)
+        exported = files = _write_atif(counted(), out)
     elif target == "inspect":
-        file, files = out / "trajectories.eval", 1
-        exported = write_inspect(counted, file, _suite(path) or "trajectories")
+        task, seconds = "trajectories", dict[str, float]()
+        if (path / "run.json").is_file():  # an eval run
+            run = RunReader(path)
+            task = str(run.lock.get("suite") or task)
+            seconds = {row["id"]: row["usage"]["seconds"] for row in run.items()}
+        exported = write_inspect(counted(), out / "trajectories.eval", task, seconds)
     else:
-        convert = to_openai if target == "openai" else to_sharegpt
-        exported, files = _write_rows(counted, out / f"{target}.jsonl", convert), 1
+        exported = _write_rows(counted(), out / f"{target}.jsonl", _ROWS[target])
     return ExportReport(
         format=target,
         exported=exported,
         files=files,
         sidecars=sidecars,
-        redacted=counted.found,
+        redacted=redacted,
         out=str(out),
     )
-
-
-def _suite(path: Path) -> str | None:
-    """The suite of an eval run's folder."""
-    if not (path / "run.json").is_file():
-        return None
-    return str(RunReader(path).lock.get("suite") or "") or None
-
-
-class _Redactions:
-    """Passes trajectories on and counts those that were redacted on import."""
-
-    def __init__(self, trajectories: Iterable[Trajectory]) -> None:
-        self._trajectories = trajectories
-        self.found = 0
-
-    def __iter__(self) -> Iterator[Trajectory]:
-        for trajectory in self._trajectories:
-            self.found += "redactions" in trajectory.harness
-            yield trajectory
 
 
 def _write_logs(
@@ -218,31 +212,33 @@ def _write_logs(
         write_atomic(file, render(trajectory, form))
         beside = sidecar(to_log(trajectory, form)) if form == "md" else None
         if beside is not None:
-            text = json.dumps(beside, ensure_ascii=False, indent=1) + "\n"
-            write_atomic(file.with_name(file.name + SIDECAR_SUFFIX), text)
+            _write_json(file.with_name(file.name + SIDECAR_SUFFIX), beside, indent=1)
             sidecars += 1
     return len(taken), sidecars
 
 
 def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
-    path = trajectory.harness.get("path")
-    if trajectory.harness.get("source") == "trace2skill" and isinstance(path, str):
+    facts = trajectory.harness
+    path = facts.get("path")
+    if facts.get("source") == "trace2skill" and isinstance(path, str):
         pure = PurePosixPath(path)
         if not pure.is_absolute() and ".." not in pure.parts and pure.suffix == f".{form}":
             return path
-    label = _LABELS.get(str(trajectory.harness.get("outcome")), "") if form == "md" else ""
-    agent = _plain(trajectory.agent.name)
-    agent = agent if agent.endswith("_agent") else f"{agent}_agent"
-    return f"{agent}_{_plain(trajectory.trajectory_id or 'trajectory')}{label}.{form}"
+    label = _LABELS.get(str(facts.get("outcome")), "") if form == "md" else ""
+    agent = _plain(trajectory.agent.name).removesuffix("_agent")
+    return f"{agent}_agent_{_plain(trajectory.trajectory_id)}{label}.{form}"
 
 
 def _write_atif(trajectories: Iterable[Trajectory], out: Path) -> int:
     taken: set[str] = set()
     for trajectory in trajectories:
-        name = _distinct(f"{_plain(trajectory.trajectory_id or 'trajectory')}.json", taken)
-        text = json.dumps(dump(trajectory), ensure_ascii=False, indent=2) + "\n"
-        write_atomic(out / name, text)
+        name = _distinct(f"{_plain(trajectory.trajectory_id)}.json", taken)
+        _write_json(out / name, dump(trajectory), indent=2)
     return len(taken)
+
+
+def _write_json(file: Path, document: Any, indent: int) -> None:
+    write_atomic(file, json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
 
 
 def _write_rows(
@@ -271,9 +267,9 @@ def _plain(name: str) -> str:
 
 def _distinct(name: str, taken: set[str]) -> str:
     stem, dot, suffix = name.rpartition(".")
-    number, found = 1, name
-    while found in taken:
+    number, free = 1, name
+    while free in taken:
         number += 1
-        found = f"{stem}#{number}{dot}{suffix}"
-    taken.add(found)
-    return found
+        free = f"{stem}#{number}{dot}{suffix}"
+    taken.add(free)
+    return free

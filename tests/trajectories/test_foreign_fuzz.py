@@ -20,8 +20,8 @@ from harness.trajectories import (
     import_trajectories,
     open_trajectories,
     redact_trajectory,
+    write_inspect,
 )
-from harness.trajectories.inspect_export import write_inspect
 
 SUFFIXES = {"inspect": (".eval", ".json"), "atif": (".json", ".jsonl")}
 CLAUDE: list[dict[str, Any]] = [

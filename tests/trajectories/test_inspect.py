@@ -20,8 +20,8 @@ from harness.core import (
     Trajectory,
 )
 from harness.core.rundir import RunWriter
-from harness.trajectories import content_text, export_trajectories, open_trajectories
-from harness.trajectories.inspect_export import write_inspect
+from harness.core.trajectory import Metrics
+from harness.trajectories import content_text, export_trajectories, open_trajectories, write_inspect
 
 CALL = {"id": "c1", "function": "add", "arguments": {"x": 1}, "type": "function"}
 SAMPLE: dict[str, Any] = {
@@ -187,6 +187,7 @@ def test_the_log_of_a_run_has_its_suite_its_results_and_its_reasons(tmp_path: Pa
                 "extra": {"harness": facts},
             }
             writer.append_trajectory(row)
+            writer.append_item({"id": f"t{number}", "usage": {"seconds": 2.5}})
     export_trajectories(run, tmp_path / "out", "inspect")
     with zipfile.ZipFile(tmp_path / "out" / "trajectories.eval") as opened:
         header = json.loads(opened.read("header.json"))
@@ -202,3 +203,26 @@ def test_the_log_of_a_run_has_its_suite_its_results_and_its_reasons(tmp_path: Pa
         "input_tokens": 6, "output_tokens": 2, "total_tokens": 12, "input_tokens_cache_read": 4
     }  # fmt: skip
     assert (failed["scores"], failed["error"]["message"]) == ({}, "so")
+    assert scored["total_time"] == 2.5
+    assert header["stats"]["model_usage"]["p/m"] == {
+        "input_tokens": 24, "output_tokens": 8, "total_tokens": 48, "input_tokens_cache_read": 16
+    }  # fmt: skip
+
+
+def test_replies_and_calls_are_events_with_their_tokens_and_times(tmp_path: Path) -> None:
+    own = _own(1, "pass")
+    metrics = Metrics(prompt_tokens=9, completion_tokens=3, cached_tokens=4)
+    first, second, reply = own.steps
+    times = {"metrics": metrics, "timestamp": "2026-01-02T03:04:07Z"}
+    timed = first.model_copy(update={"timestamp": "2026-01-02T03:04:05Z"})
+    steps = (timed, second, reply.model_copy(update=times))
+    write_inspect([own.model_copy(update={"steps": steps})], tmp_path / "log.eval")
+    with zipfile.ZipFile(tmp_path / "log.eval") as opened:
+        sample = json.loads(opened.read("samples/t_1_epoch_1.json"))
+    model, tool = sample["events"]
+    assert (model["event"], model["model"], len(model["input"])) == ("model", "p/m", 2)
+    assert model["output"]["choices"][0]["message"] == sample["messages"][2]
+    assert (tool["event"], tool["function"], tool["result"]) == ("tool", "python", "one")
+    assert sample["total_time"] == 2.0
+    (again,) = open_trajectories(tmp_path / "log.eval")
+    assert again.steps[2].metrics == metrics

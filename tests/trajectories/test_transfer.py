@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.core import BadInput
+from harness.core import BadInput, Trajectory
 from harness.trajectories import (
+    Format,
     TrajectoryStore,
     collect_stats,
     detect_format,
@@ -21,6 +23,7 @@ from harness.trajectories import (
     open_trajectories,
     to_openai,
 )
+from harness.trajectories.formats import table
 
 CALL = {
     "id": "c1",
@@ -215,3 +218,25 @@ def test_command_line(tmp_path: Path) -> None:
     assert "one file" not in call("show", store, "x", "--step", "1")
     call("export", store, "--format", "sharegpt", "--out", str(tmp_path / "out"))
     assert (tmp_path / "out/sharegpt.jsonl").is_file()
+
+
+def test_messages_of_another_shape_are_kept_or_refused(tmp_path: Path) -> None:
+    odd = [{"role": "user", "content": 5}, {"role": "assistant", "tool_calls": ["x"]}]
+    (read,) = open_trajectories(_write(tmp_path / "odd.jsonl", [{"messages": odd}]))
+    assert to_openai(read)["messages"] == odd
+    row = {"label": "T+", "trajectory": {"conversation": ["q"]}, "metadata": ["x"]}
+    (recorded,) = open_trajectories(_write(tmp_path / "recorded.jsonl", [row]))
+    assert recorded.harness["outcome"] == "pass"
+
+
+def test_another_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> Iterator[Trajectory]:
+        for line in path.read_text().splitlines():
+            yield from_openai({"messages": [{"role": "user", "content": line}]}, "x", line)
+
+    theirs = Format("one question a line", read, lambda row: "question" in row)
+    formats = {**table.FORMATS, "lines": theirs}
+    monkeypatch.setattr(table, "formats", lambda: formats)
+    path = _write(tmp_path / "lines.jsonl", [{"question": "why"}])
+    assert detect_format(path) == "lines"
+    assert [row.steps[0].message for row in open_trajectories(path)] == ['{"question": "why"}']

@@ -7,22 +7,16 @@ or JSON text. Source: langfuse.com/docs, data model, export from UI and blob sto
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from harness.core import Trajectory
 from harness.core.trajectory import Metrics
+from harness.trajectories.formats.trace_messages import messages_of, objects, unpacked
+from harness.trajectories.formats.traces import ModelCall, ToolRun, Trace, trajectories
 from harness.trajectories.lenient import count, listing, mapping, string
-from harness.trajectories.traces.conversation import (
-    ModelCall,
-    ToolRun,
-    Trace,
-    by_trace,
-    trajectories,
-)
-from harness.trajectories.traces.files import objects
-from harness.trajectories.traces.messages import messages_of, unpacked
 
 _TYPES = {
     "GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR",
@@ -33,9 +27,8 @@ _TYPES = {
 def is_langfuse(row: dict[str, Any]) -> bool:
     """Whether a row is an observation, or a trace or an answer that holds some."""
     held = row.get("observations", row.get("data"))
-    if isinstance(held, list):
-        return any(_is_observation(mapping(one)) for one in listing(held)[:3])  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-    return _is_observation(row)
+    rows = listing(held)[:3] if isinstance(held, list) else [row]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
+    return any(_is_observation(mapping(item)) for item in rows)
 
 
 def _is_observation(row: dict[str, Any]) -> bool:
@@ -57,42 +50,31 @@ def read_langfuse(path: Path) -> Iterator[Trajectory]:
 
 def _get(row: dict[str, Any], name: str) -> Any:
     """A field in camel case, or in snake case."""
-    if name in row:
-        return row[name]
-    snake = "".join(f"_{one.lower()}" if one.isupper() else one for one in name)
-    return row.get(snake)
+    snake = re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name)
+    return row[name] if name in row else row.get(snake)
 
 
 def _take(traces: dict[str, Trace], row: dict[str, Any]) -> None:
-    trace = by_trace(traces, string(_get(row, "sessionId")) or string(_get(row, "traceId")))
+    name = string(_get(row, "sessionId")) or string(_get(row, "traceId"))
+    trace = traces.setdefault(name, Trace(id=name))
     trace.name = string(_get(row, "traceName")) or trace.name
     kind, start = string(row.get("type")).upper(), string(_get(row, "startTime"))
     if kind == "TOOL":
-        output = row.get("output")
-        trace.tools.append(ToolRun(start, string(row.get("name")), _text(output)))
+        messages = messages_of(row.get("output"), "tool")
+        texts = [text for message in messages for _, text in message.results]
+        texts += [message.text for message in messages]
+        text = next(filter(None, texts), string(row.get("output")))
+        trace.tools.append(ToolRun(start, string(row.get("name")), text))
     elif kind == "GENERATION":
+        usage = mapping(unpacked(_get(row, "usageDetails"))) or mapping(row.get("usage"))
+        prompt, completion = count(usage.get("input")), count(usage.get("output"))
+        metrics = Metrics(prompt_tokens=prompt, completion_tokens=completion)
         trace.calls.append(
             ModelCall(
                 start=start,
                 given=messages_of(row.get("input"), "user"),
                 answered=messages_of(row.get("output"), "assistant"),
                 model=string(_get(row, "providedModelName")) or string(row.get("model")),
-                metrics=_metrics(row),
+                metrics=metrics if usage else None,
             )
         )
-
-
-def _text(output: Any) -> str:
-    value = unpacked(output)
-    found = messages_of(value, "tool")
-    results = [text for one in found for _, text in one.results] + [one.text for one in found]
-    return next(filter(None, results), string(output))
-
-
-def _metrics(row: dict[str, Any]) -> Metrics | None:
-    used = mapping(unpacked(_get(row, "usageDetails"))) or mapping(row.get("usage"))
-    if not used:
-        return None
-    return Metrics(
-        prompt_tokens=count(used.get("input")), completion_tokens=count(used.get("output"))
-    )

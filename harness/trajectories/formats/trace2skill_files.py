@@ -1,7 +1,7 @@
-"""The official Trace2Skill chat log: Markdown and JSONL, read and written byte for byte.
+"""Files of official Trace2Skill runs: chat logs, read and written byte for byte, and the results.
 
-The Markdown form has no escaping, so a message may look like the start of the next one. A header
-counts only if it carries the next index, follows a `---` line, and lies neither in an open
+The Markdown form of a log has no escaping, so a message may look like the start of the next one.
+A header counts only if it carries the next index, follows a `---` line, and lies neither in an open
 observation fence nor in a log that is quoted between `<agent_log>` lines. What is still ambiguous
 is found by reading back what was written (:func:`sidecar`); a side-car then keeps the truth.
 """
@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Literal
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ConfigDict, JsonValue, ValidationError
 
 from harness.core import BadInput, Value, digest
-from harness.core.jsonl import parse_row
+from harness.core.jsonl import parse_row, read_json
 from harness.core.values import first_fault
 
 Role = Literal["system", "user", "assistant"]
+ValueT = TypeVar("ValueT", bound=Value)
 _PREAMBLE = re.compile(r"# Chat History: (.*)\n\n\*\*Timestamp\*\*: (.*)\n\n---\n\n")
 _HEADER = re.compile(r"## \[([1-9]\d*)\] (SYSTEM|USER|ASSISTANT)")
 _RESULT = re.compile(
@@ -91,7 +96,11 @@ def parse_markdown(text: str, where: str = "log") -> OfficialLog:
             f"{where}: expected '# Chat History: NAME' and a '**Timestamp**: ' line,"
             f" got {text[:60]!r}"
         )
-    result, end = _result(text, start.end())
+    result, end = None, len(text)
+    offset = text.rfind("\n## RESULT\n", start.end() - 1)
+    if offset >= 0 and (match := _RESULT.fullmatch(text, offset + 1)):
+        end = offset + 1
+        result = LogResult(success=match[1] == "True", total_turns=int(match[2]), error=match[3])
     headers = _headers(text, start.end(), end)
     if not headers and text[start.end() : end]:
         raise BadInput(
@@ -117,69 +126,39 @@ def parse_markdown(text: str, where: str = "log") -> OfficialLog:
     return log
 
 
-def _result(text: str, start: int) -> tuple[LogResult | None, int]:
-    at = text.rfind("\n## RESULT\n", start - 1)
-    if at < 0:
-        return None, len(text)
-    found = _RESULT.fullmatch(text, at + 1)
-    if found is None:
-        return None, len(text)
-    result = LogResult(success=found[1] == "True", total_turns=int(found[2]), error=found[3])
-    return result, at + 1
-
-
 def _headers(text: str, start: int, end: int) -> list[tuple[int, int, Role]]:
     """(offset of the header, offset of its content, role) of every message."""
-    lines: list[tuple[int, str]] = []
-    offset = start
-    for line in text[start:end].split("\n"):
-        lines.append((offset, line))
-        offset += len(line) + 1
-    found: list[tuple[int, int, Role]] = []
+    lines = text[start:end].split("\n")
+    offsets = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    headers: list[tuple[int, int, Role]] = []
     number = 0
     while number < len(lines):
-        at, line = lines[number]
+        line, quote = lines[number], 0
         header = _HEADER.fullmatch(line)
-        if header and int(header[1]) == len(found) + 1 and _after_rule(lines, number):
+        if header and int(header[1]) == len(headers) + 1 and _after_rule(lines, number):
             role: Role = header[2].lower()  # pyright: ignore[reportAssignmentType]  # one of three by the pattern
-            found.append((at, at + len(line) + 2, role))
-            if role == "user" and (fence := _open_fence(lines, number)):
-                number = _close_fence(lines, number + 4, fence) or number
-        elif line == "<agent_log>" and found and found[-1][2] == "user":
-            number = _close_quote(lines, number) or number
-        number += 1
-    return found
+            headers.append((offsets[number], offsets[number + 1] + 1, role))
+            opening = lines[number + 2 : number + 4]
+            if role == "user" and opening[:1] == ["Observation:"] and _FENCE.fullmatch(opening[-1]):
+                # The observation ends with its fence, then the rule that ends the message.
+                quote = _find(lines, [opening[1], "", "---"], number + 4)
+        elif line == "<agent_log>" and headers and headers[-1][2] == "user":
+            quote = _find(lines, ["</agent_log>"], number + 1)
+        number = max(number, quote) + 1
+    return headers
 
 
-def _after_rule(lines: list[tuple[int, str]], number: int) -> bool:
+def _after_rule(lines: list[str], number: int) -> bool:
     """Whether line `number` may start a message: a blank line follows, a rule precedes."""
-    if number + 1 >= len(lines) or lines[number + 1][1] != "":
+    if lines[number + 1 : number + 2] != [""]:
         return False
-    if number == 0:
-        return True
-    return number >= 2 and lines[number - 1][1] == "" and lines[number - 2][1] == "---"
+    return number == 0 or (number >= 2 and lines[number - 2 : number] == ["---", ""])
 
 
-def _open_fence(lines: list[tuple[int, str]], header: int) -> str | None:
-    if header + 3 >= len(lines) or lines[header + 2][1] != "Observation:":
-        return None
-    fence = lines[header + 3][1]
-    return fence if _FENCE.fullmatch(fence) else None
-
-
-def _close_fence(lines: list[tuple[int, str]], start: int, fence: str) -> int | None:
-    """Line that closes the observation: the fence, then the rule that ends the message."""
-    for number in range(start, len(lines) - 2):
-        if [line for _, line in lines[number : number + 3]] == [fence, "", "---"]:
-            return number
-    return None
-
-
-def _close_quote(lines: list[tuple[int, str]], start: int) -> int | None:
-    for number in range(start + 1, len(lines)):
-        if lines[number][1] == "</agent_log>":
-            return number
-    return None
+def _find(lines: list[str], block: list[str], start: int) -> int:
+    """Number of the first line of `block` from `start` on; 0 if it is not there."""
+    numbers = range(start, len(lines) - len(block) + 1)
+    return next((n for n in numbers if lines[n : n + len(block)] == block), 0)
 
 
 def sidecar(log: OfficialLog) -> dict[str, JsonValue] | None:
@@ -188,11 +167,11 @@ def sidecar(log: OfficialLog) -> dict[str, JsonValue] | None:
     Message times have no place in Markdown and do not count.
     """
     text = dump_markdown(log)
-    try:
-        if parse_markdown(text) == _without_times(log):
+    result = log.result.model_copy(update={"timestamp": None}) if log.result else None
+    plain = tuple(message.model_copy(update={"timestamp": None}) for message in log.messages)
+    with suppress(BadInput):
+        if parse_markdown(text) == log.model_copy(update={"messages": plain, "result": result}):
             return None
-    except BadInput:
-        pass
     return {"markdown_sha256": digest(text.encode()), "log": log.model_dump(mode="json")}
 
 
@@ -203,12 +182,6 @@ def parse_with_sidecar(text: str, beside: dict[str, Any] | None, where: str) -> 
     return parse_markdown(text, where)
 
 
-def _without_times(log: OfficialLog) -> OfficialLog:
-    result = log.result.model_copy(update={"timestamp": None}) if log.result else None
-    plain = tuple(message.model_copy(update={"timestamp": None}) for message in log.messages)
-    return log.model_copy(update={"messages": plain, "result": result})
-
-
 def dump_jsonl(log: OfficialLog) -> str:
     """Write a log in the JSONL form of the official agent."""
     head = {"type": "session_start", "agent_name": log.agent_name, "timestamp": log.timestamp}
@@ -217,9 +190,9 @@ def dump_jsonl(log: OfficialLog) -> str:
         row: dict[str, Any] = {"type": "message", "index": index, "role": message.role}
         rows.append(row | {"content": message.content} | _time(message.timestamp))
     if log.result is not None:
-        done = {"type": "result", "success": log.result.success}
-        done |= {"total_turns": log.result.total_turns} | _time(log.result.timestamp)
-        rows.append(done | ({"error": log.result.error} if log.result.error else {}))
+        end = {"type": "result", "success": log.result.success}
+        end |= {"total_turns": log.result.total_turns} | _time(log.result.timestamp)
+        rows.append(end | ({"error": log.result.error} if log.result.error else {}))
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -245,18 +218,123 @@ def parse_jsonl(text: str, where: str = "log") -> OfficialLog:
             f"{where}: expected rows session_start, message..., result; got {kinds[:6]!r}"
         )
     result = rows[-1] if kinds[-1] == "result" else None
-    try:
-        return OfficialLog.model_validate(
-            {
-                "agent_name": rows[0].get("agent_name"),
-                "timestamp": rows[0].get("timestamp"),
-                "messages": [_pick(row, Message) for row in rows if row["type"] == "message"],
-                "result": result and _pick(result, LogResult),
-            }
-        )
-    except ValidationError as error:
-        raise BadInput(f"{where}: {first_fault(error)}") from error
+    document = {
+        "agent_name": rows[0].get("agent_name"),
+        "timestamp": rows[0].get("timestamp"),
+        "messages": [_pick(row, Message) for row in rows if row["type"] == "message"],
+        "result": result and _pick(result, LogResult),
+    }
+    return _model(OfficialLog, document, where)
 
 
 def _pick(row: dict[str, Any], kind: type[Value]) -> dict[str, Any]:
     return {name: row[name] for name in kind.model_fields if name in row}
+
+
+class _Open(Value):
+    """A record of the official code: further fields are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class InstanceScore(_Open):
+    """One instance of `eval_official_results.json`: soft: share of passed cases."""
+
+    id: str
+    instruction_type: str = ""
+    soft_score: float
+    hard_score: float
+
+
+class OfficialScores(Value):
+    """Scores of a run: means over its instances."""
+
+    instances: tuple[InstanceScore, ...]
+
+    @property
+    def soft(self) -> float:
+        """Mean soft score."""
+        return mean_soft(self.instances)
+
+    @property
+    def hard(self) -> float:
+        """Mean hard score."""
+        return mean_hard(self.instances)
+
+
+class RunInstance(_Open):
+    """One instance of `results.json`: `success` says only that an output file was made."""
+
+    id: str
+    instruction: str = ""
+    success: bool
+    error: str = ""
+    test_cases: tuple[dict[str, JsonValue], ...] = ()
+
+
+class OfficialRun(_Open):
+    """`results.json`."""
+
+    agent_name: str
+    model: str
+    seed: int | None = None
+    total_instances: int
+    successful_instances: int
+    results: tuple[RunInstance, ...]
+
+
+def mean_soft(instances: Sequence[InstanceScore]) -> float:
+    """Mean share of passed test cases (SpreadsheetBench "soft restriction").
+
+    Raises:
+        BadInput: if there is no instance.
+    """
+    return _mean([instance.soft_score for instance in instances])
+
+
+def mean_hard(instances: Sequence[InstanceScore]) -> float:
+    """Share of instances whose every test case passed ("hard restriction").
+
+    Raises:
+        BadInput: if there is no instance.
+    """
+    return _mean([instance.hard_score for instance in instances])
+
+
+def _mean(values: list[float]) -> float:
+    if not values:
+        raise BadInput("expected at least one scored instance, got none")
+    return sum(values) / len(values)
+
+
+def read_scores(path: Path) -> OfficialScores:
+    """Read `eval_official_results.json`.
+
+    Raises:
+        BadInput: if the file is missing or of another shape.
+    """
+    document = {"instances": _document(path).get("results")}
+    return _model(OfficialScores, document, f"{path}: expected official evaluation results")
+
+
+def read_run(path: Path) -> OfficialRun:
+    """Read `results.json`.
+
+    Raises:
+        BadInput: if the file is missing or of another shape.
+    """
+    return _model(OfficialRun, _document(path), f"{path}: expected official run results")
+
+
+def _document(path: Path) -> dict[str, Any]:
+    document = read_json(path)
+    if not isinstance(document, dict):
+        raise BadInput(f"{path}: expected a JSON object, got {type(document).__name__}")
+    return document  # pyright: ignore[reportUnknownVariableType]  # raw JSON
+
+
+def _model(kind: type[ValueT], document: dict[str, Any], fault: str) -> ValueT:
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        raise BadInput(f"{fault}: {first_fault(error)}") from error

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import struct
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 from pydantic import JsonValue
 
 from harness.core import AgentInfo, BadInput, Trajectory
-from harness.core.trajectory import FinalMetrics, Metrics
-from harness.trajectories.building import Builder, Draft
-from harness.trajectories.inspect_archive import MAX_ENTRY, archive, read_entry
+from harness.core.trajectory import Metrics
+from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, count, listing, load, mapping, string
 
+MAX_ENTRY = 256 * 2**20
+"""Bytes of one sample once unpacked."""
+_ZSTD, _LOCAL_HEADER = 93, 30
 _GRADES = {"C": "pass", "I": "fail", "N": "fail"}
 _REFERENCE = "attachment://"
 
 
 def is_inspect(document: Any) -> bool:
     """Whether a JSON document is such a log."""
-    found = mapping(document)
-    return isinstance(found.get("eval"), dict) and "status" in found and "version" in found
+    log = mapping(document)
+    return isinstance(log.get("eval"), dict) and "status" in log and "version" in log
 
 
 def header_of(path: Path) -> dict[str, Any]:
@@ -32,16 +37,11 @@ def header_of(path: Path) -> dict[str, Any]:
     Raises:
         BadInput: if it is no such log.
     """
-    with archive(path) as opened:
-        found = read_entry(opened, _head(opened))
-    if not is_inspect({"status": "started", **mapping(found)}):
+    with _archive(path) as archive:
+        header = _header(archive)
+    if not is_inspect({"status": "started", **header}):
         raise BadInput(f"{str(path)!r}: expected the header of an inspect log")
-    return mapping(found)
-
-
-def _head(opened: ZipFile) -> str:
-    # A log that is still being written has no header yet.
-    return "header.json" if "header.json" in opened.namelist() else "_journal/start.json"
+    return header
 
 
 def read_inspect(path: Path) -> Iterator[Trajectory]:
@@ -51,23 +51,19 @@ def read_inspect(path: Path) -> Iterator[Trajectory]:
         BadInput: if a file is no such log, or a sample has no message.
     """
     for file in sorted(path.rglob("*.eval")) if path.is_dir() else [path]:
-        if file.suffix == ".eval":
-            yield from _read_archive(file)
-        else:
-            yield from _read_json(file)
+        for name, sample, about in _archived(file) if file.suffix == ".eval" else _listed(file):
+            yield _trajectory(mapping(sample), mapping(about), f"{file}: {name}")
 
 
-def _read_archive(path: Path) -> Iterator[Trajectory]:
-    with archive(path) as opened:
-        names = opened.namelist()
-        header = mapping(read_entry(opened, _head(opened)))
-        for name in names:
+def _archived(path: Path) -> Iterator[tuple[str, Any, Any]]:
+    with _archive(path) as archive:
+        about = _header(archive).get("eval")
+        for name in archive.namelist():
             if name.startswith("samples/") and name.endswith(".json"):
-                sample = mapping(read_entry(opened, name))
-                yield _trajectory(sample, mapping(header.get("eval")), f"{path}: {name}")
+                yield name, _entry(archive, name), about
 
 
-def _read_json(path: Path) -> Iterator[Trajectory]:
+def _listed(path: Path) -> Iterator[tuple[str, Any, Any]]:
     try:
         with path.open("rb") as handle:
             raw = handle.read(MAX_ENTRY + 1)
@@ -76,9 +72,62 @@ def _read_json(path: Path) -> Iterator[Trajectory]:
     document = load(raw) if len(raw) <= MAX_ENTRY else None
     if not is_inspect(document):
         raise BadInput(f"{str(path)!r}: expected an inspect log under {MAX_ENTRY:,} bytes")
-    log = mapping(document)
-    for number, sample in enumerate(listing(log.get("samples"))):
-        yield _trajectory(mapping(sample), mapping(log["eval"]), f"{path}: samples[{number}]")
+    for number, sample in enumerate(listing(mapping(document).get("samples"))):
+        yield f"samples[{number}]", sample, mapping(document)["eval"]
+
+
+@contextmanager
+def _archive(path: Path) -> Generator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError) as error:
+        raise BadInput(f"{str(path)!r}: expected an inspect log (zip): {error}") from error
+    except (NotImplementedError, RuntimeError, OverflowError) as error:
+        raise BadInput(f"{str(path)!r}: cannot unpack: {error}") from error
+
+
+def _header(archive: zipfile.ZipFile) -> dict[str, Any]:
+    # A log that is still being written has no header yet.
+    complete = "header.json" in archive.namelist()
+    return mapping(_entry(archive, "header.json" if complete else "_journal/start.json"))
+
+
+def _entry(archive: zipfile.ZipFile, name: str) -> Any:
+    """The JSON of an entry; None if it is none. Scores that inspect writes as NaN are null.
+
+    Raises:
+        BadInput: if the entry is absent or too large, or zstd cannot unpack it.
+    """
+    where = f"{archive.filename}: {name}"
+    try:
+        info = archive.getinfo(name)
+    except KeyError as error:
+        raise BadInput(f"{archive.filename}: expected {name!r} in the archive") from error
+    if info.compress_type == _ZSTD:  # which the standard library of Python 3.11 cannot read
+        import zstandard
+
+        with Path(str(archive.filename)).open("rb") as handle:
+            handle.seek(info.header_offset)
+            # Lengths of name and extra field stand at the end of the local header.
+            lengths = struct.unpack("<HH", handle.read(_LOCAL_HEADER)[-4:])
+            handle.seek(sum(lengths), 1)
+            try:
+                with zstandard.ZstdDecompressor().stream_reader(handle) as reader:
+                    raw = reader.read(MAX_ENTRY + 1)
+            except zstandard.ZstdError as error:
+                raise BadInput(f"{where}: {error}") from error
+    else:
+        with archive.open(info) as handle:
+            raw = handle.read(MAX_ENTRY + 1)
+    if len(raw) > MAX_ENTRY:
+        raise BadInput(f"{where}: more than {MAX_ENTRY:,} bytes unpacked: export it as JSON lines")
+    return load(raw, lacking=True)
+
+
+def _metrics(usage: dict[str, Any]) -> Metrics:
+    read, written = (count(usage.get(f"input_tokens_cache_{name}")) for name in ("read", "write"))
+    return metrics_of(usage, read, written)
 
 
 def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Trajectory:
@@ -90,6 +139,7 @@ def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Tr
     if not steps:
         raise BadInput(f"{where}: expected a sample with messages, found none")
     task_id, epoch = str(sample.get("id", "sample")), count(sample.get("epoch")) or 1
+    usage = mapping(sample.get("model_usage")).values()
     return Trajectory(
         # A log that we exported names the trajectory that the sample was.
         trajectory_id=string(mapping(sample.get("metadata")).get("trajectory_id"))
@@ -101,22 +151,8 @@ def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Tr
             model_name=string(about.get("model")) or None,
         ),
         steps=steps,
-        final_metrics=_used(sample),
+        final_metrics=final_metrics(_metrics(mapping(row)) for row in usage),
         extra={"harness": {**_facts(sample, about, task_id, epoch), **notes.facts()}},
-    )
-
-
-def _used(sample: dict[str, Any]) -> FinalMetrics | None:
-    """Tokens of all models; inspect counts what came from a prompt cache apart."""
-    found = [mapping(one) for one in mapping(sample.get("model_usage")).values()]
-    if not found:
-        return None
-    read = sum(count(one.get("input_tokens_cache_read")) for one in found)
-    written = sum(count(one.get("input_tokens_cache_write")) for one in found)
-    return FinalMetrics(
-        total_prompt_tokens=sum(count(one.get("input_tokens")) for one in found) + read + written,
-        total_completion_tokens=sum(count(one.get("output_tokens")) for one in found),
-        total_cached_tokens=read,
     )
 
 
@@ -137,27 +173,25 @@ def _facts(
     if sample.get("error"):
         reason = string(mapping(sample["error"]).get("message"))
         return {**facts, "outcome": "invalid", "reason": reason}
-    for score in map(mapping, mapping(sample.get("scores")).values()):
+    scores = mapping(sample.get("scores"))
+    if scores:  # the first scorer is the task's own
+        score = mapping(next(iter(scores.values())))
         outcome, value = _graded(score.get("value"))
         facts |= {"outcome": outcome} if outcome else {}
         if value is not None and facts.get("score") is None:
             facts["score"] = value
-        told = {"answer": score.get("answer"), "reason": score.get("explanation")}
-        facts |= {name: text for name, text in told.items() if isinstance(text, str)}
-        break  # the first scorer is the task's own
+        texts = {"answer": score.get("answer"), "reason": score.get("explanation")}
+        facts |= {name: text for name, text in texts.items() if isinstance(text, str)}
     return facts
 
 
 def _graded(value: Any) -> tuple[str, float | None]:
     """Outcome and score; a value between 0 and 1 is partial credit and no pass."""
-    if isinstance(value, str):
-        outcome = _GRADES.get(value, "")
-        return (
-            (outcome, float(outcome == "pass")) if outcome else ("", 0.5 if value == "P" else None)
-        )
+    if isinstance(value, str) and value in _GRADES:
+        return _GRADES[value], float(_GRADES[value] == "pass")
     if isinstance(value, bool | int | float):
         return ("pass" if value >= 1 else "fail"), float(value)
-    return "", None
+    return "", 0.5 if value == "P" else None
 
 
 class _Messages:
@@ -170,40 +204,31 @@ class _Messages:
             if event.get("event") == "model":
                 output = mapping(event.get("output"))
                 choice = mapping(next(iter(listing(output.get("choices"))), None))
-                key = string(mapping(choice.get("message")).get("id"))
-                self._usage[key] = mapping(output.get("usage"))
+                name = string(mapping(choice.get("message")).get("id"))
+                self._usage[name] = mapping(output.get("usage"))
 
     def take(self, message: dict[str, Any]) -> None:
         role = string(message.get("role"))
+        text, thought = self._split(message.get("content"))
         if role == "tool":
-            failed = mapping(message.get("error"))
-            text, _ = self._split(message.get("content"))
-            extra: dict[str, JsonValue] = {"error": failed} if failed else {}
-            shown = text or string(failed.get("message"))
-            self.builder.result(message.get("tool_call_id"), shown, extra)
+            failure = mapping(message.get("error"))
+            extra: dict[str, JsonValue] = {"error": failure} if failure else {}
+            text = text or string(failure.get("message"))
+            self.builder.result(message.get("tool_call_id"), text, extra)
         elif role in ("system", "user"):
-            draft = self.builder.begin("system" if role == "system" else "user")
-            draft.texts.append(self._split(message.get("content"))[0])
+            self.builder.begin("system" if role == "system" else "user").texts.append(text)
         elif role == "assistant":
-            self._reply(self.builder.begin("agent"), message)
+            draft = self.builder.begin("agent")
+            draft.texts.append(text)
+            draft.thoughts += [thought] if thought else []
+            draft.model = string(message.get("model")) or None
+            for call in map(mapping, listing(message.get("tool_calls"))):
+                arguments = call.get("arguments")
+                self.builder.call(draft, call.get("id"), call.get("function"), arguments)
+            if usage := self._usage.get(string(message.get("id"))):
+                draft.metrics = _metrics(usage)
         else:
             self._notes.add(f"unknown role: {role or 'none'}")
-
-    def _reply(self, draft: Draft, message: dict[str, Any]) -> None:
-        text, thought = self._split(message.get("content"))
-        draft.texts.append(text)
-        draft.thoughts += [thought] if thought else []
-        draft.model = string(message.get("model")) or None
-        for call in map(mapping, listing(message.get("tool_calls"))):
-            self.builder.call(draft, call.get("id"), call.get("function"), call.get("arguments"))
-        if usage := self._usage.get(string(message.get("id"))):
-            read = count(usage.get("input_tokens_cache_read"))
-            written = count(usage.get("input_tokens_cache_write"))
-            draft.metrics = Metrics(
-                prompt_tokens=count(usage.get("input_tokens")) + read + written,
-                completion_tokens=count(usage.get("output_tokens")),
-                cached_tokens=read,
-            )
 
     def _split(self, content: Any) -> tuple[str, str]:
         """Text and reasoning of a content."""

@@ -9,23 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, BadInput, Observation, ObservationResult, Step, Trajectory
+from harness.core import (
+    AgentInfo,
+    BadInput,
+    Observation,
+    ObservationResult,
+    Step,
+    ToolCall,
+    Trajectory,
+)
 from harness.core.jsonl import read_rows
-from harness.trajectories.actions import parse_code
+from harness.trajectories.lenient import mapping
 
 _OUTCOMES = {"T+": "pass", "T-": "fail"}
 _MODEL = re.compile(r"/outputs/\w*?exec_([A-Za-z0-9.\-]+)_")
+_PYTHON = re.compile(r"^```(?:python|py)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _TASK_FIELDS = (
-    "instruction",
-    "answer_position",
-    "answer_sheet",
-    "data_position",
-    "instruction_type",
-    "spreadsheet_path",
+    *("instruction", "answer_position", "answer_sheet"),
+    *("data_position", "instruction_type", "spreadsheet_path"),
 )
 
 
@@ -44,55 +49,68 @@ def read_recorded(path: Path) -> Iterator[Trajectory]:
 
 def is_recorded(row: dict[str, Any]) -> bool:
     """Whether a JSONL row has this shape."""
-    inner = row.get("trajectory")
-    return isinstance(inner, dict) and "conversation" in inner
+    return "conversation" in mapping(row.get("trajectory"))
 
 
 def _trajectory(row: dict[str, Any], where: str) -> Trajectory:
-    inner: dict[str, Any] = row.get("trajectory") or {}
+    inner = mapping(row.get("trajectory"))
     turns: Any = inner.get("conversation")
     if not isinstance(turns, list) or not turns or not all(isinstance(t, str) for t in turns):  # pyright: ignore[reportUnknownVariableType]  # raw JSON
         raise BadInput(f"{where}: expected trajectory.conversation, a list of texts")
-    conversation = cast("list[str]", turns)
     task_id = str(row.get("id") or inner.get("id") or where)
     outcome = _OUTCOMES.get(str(row.get("label")))
     if outcome is None:
         raise BadInput(f"{where}: expected label 'T+' or 'T-', got {row.get('label')!r}")
-    metadata: dict[str, Any] = row.get("metadata") or {}
+    metadata = mapping(row.get("metadata"))
     task: dict[str, JsonValue] = {key: metadata[key] for key in _TASK_FIELDS if key in metadata}
-    task["test_cases"] = inner.get("test_cases")
     facts: dict[str, JsonValue] = {
         "source": "recorded",
         "task_id": task_id,
         "outcome": outcome,
-        "task": task,
+        "task": {**task, "test_cases": inner.get("test_cases")},
         "status": inner.get("status"),
     }
-    evaluated: dict[str, Any] = row.get("eval") or {}
+    evaluated = mapping(row.get("eval"))
     if "soft_restriction" in evaluated:
         facts["score"] = evaluated["soft_restriction"]
-    model = _MODEL.search(conversation[0])
+    model = _MODEL.search(turns[0])  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return Trajectory(
         trajectory_id=task_id,
         agent=AgentInfo(
             name="spreadsheetbench-react", version="unknown", model_name=model[1] if model else None
         ),
-        steps=tuple(_steps(conversation)),
+        steps=tuple(_steps(turns)),  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
         extra={"harness": facts},
     )
 
 
-def _steps(conversation: list[str]) -> Iterator[Step]:
-    yield Step(step_id=1, source="user", message=conversation[0])
-    for number, at in enumerate(range(1, len(conversation), 2), start=2):
-        reply = conversation[at]
-        calls = parse_code(reply, number)
+def _steps(turns: list[str]) -> Iterator[Step]:
+    yield Step(step_id=1, source="user", message=turns[0])
+    for number, index in enumerate(range(1, len(turns), 2), start=2):
+        calls = parse_code(turns[index], number)
         observation = None
-        if at + 1 < len(conversation):
+        if index + 1 < len(turns):
             # One text answers all fences of a reply: it belongs to a call only if there is one.
             call = calls[0].tool_call_id if calls and len(calls) == 1 else None
-            result = ObservationResult(source_call_id=call, content=conversation[at + 1])
+            result = ObservationResult(source_call_id=call, content=turns[index + 1])
             observation = Observation(results=(result,))
         yield Step(
-            step_id=number, source="agent", message=reply, tool_calls=calls, observation=observation
+            step_id=number,
+            source="agent",
+            message=turns[index],
+            tool_calls=calls,
+            observation=observation,
         )
+
+
+def parse_code(text: str, step_id: int) -> tuple[ToolCall, ...] | None:
+    """Every Python fence of a reply as a call of `python`, or None if there is none."""
+    calls = tuple(
+        ToolCall(
+            tool_call_id=f"call_{step_id}_{number}",
+            function_name="python",
+            arguments={"code": match[1]},
+        )
+        for number, match in enumerate(_PYTHON.finditer(text), start=1)
+    )
+    return calls or None

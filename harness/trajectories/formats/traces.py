@@ -1,0 +1,159 @@
+"""One conversation from the model calls of a trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from harness.core import AgentInfo, Trajectory
+from harness.core.trajectory import Metrics
+from harness.trajectories.building import Builder
+from harness.trajectories.formats.trace_messages import SpanMessage
+from harness.trajectories.lenient import Notes
+
+OVERLAP = 64
+"""Messages that are compared to find where a shortened conversation goes on."""
+
+
+@dataclass
+class ModelCall:
+    """A span of a model call: the messages in its input, and those of its answer."""
+
+    start: str
+    given: list[SpanMessage]
+    answered: list[SpanMessage]
+    model: str = ""
+    metrics: Metrics | None = None
+
+
+@dataclass
+class ToolRun:
+    """A span of a tool: for results that are in no later model call's input."""
+
+    start: str
+    name: str
+    result: str
+    call_id: str = ""
+
+
+@dataclass
+class Trace:
+    """Everything that belongs to one conversation.
+
+    Attributes:
+        calls: model calls.
+        agents: spans around many model calls, with the first input, the last answer and all
+            tokens: read where no call has messages.
+    """
+
+    id: str
+    name: str = ""
+    calls: list[ModelCall] = field(default_factory=list[ModelCall])
+    agents: list[ModelCall] = field(default_factory=list[ModelCall])
+    tools: list[ToolRun] = field(default_factory=list[ToolRun])
+
+
+def trajectories(traces: Iterable[Trace], source: str, file: str) -> Iterator[Trajectory]:
+    """Every trace whose spans hold messages, as a trajectory.
+
+    A model call's input is the conversation so far: what stands in it and was said before is
+    said once. Its answer is new, however often it was said; a span that was exported twice
+    counts once. Calls of a tool whose result is in no model call's input get it from the tool's
+    span.
+    """
+    for trace in traces:
+        conversation = _Conversation()
+        calls = sorted(trace.calls or trace.agents, key=lambda call: call.start)
+        for call in calls:
+            conversation.take(call)
+        conversation.take_tools(trace.tools)
+        steps = conversation.builder.steps()
+        model = next((call.model for call in reversed(calls) if call.model), None)
+        if steps:
+            facts = {"source": source, "path": file, **conversation.notes.facts()}
+            yield Trajectory(
+                session_id=trace.id,
+                trajectory_id=trace.id,
+                agent=AgentInfo(name=trace.name or source, version="unknown", model_name=model),
+                steps=steps,
+                extra={"harness": facts},
+            )
+
+
+class _Conversation:
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.builder = Builder(self.notes)
+        self._history: list[str] = []
+        self._open_calls: dict[str, str] = {}
+        self._seen: set[tuple[object, ...]] = set()
+
+    def take(self, call: ModelCall) -> None:
+        messages = ((message.key, message.ids) for message in [*call.given, *call.answered])
+        span = (len(call.given), *messages)
+        if span in self._seen:
+            return
+        self._seen.add(span)
+        for message in self._new(call.given):
+            self._add(message, call.start)
+        before = len(self.builder.drafts)
+        for message in call.answered:
+            self._add(message, call.start)
+        for draft in self.builder.drafts[before:]:
+            if draft.source == "agent":
+                draft.model, draft.metrics = call.model or None, call.metrics
+
+    def _new(self, messages: list[SpanMessage]) -> list[SpanMessage]:
+        """The messages of an input that were not said yet.
+
+        Where the messages begin as the conversation does, or hold its end, since older ones were
+        left out, all behind it are new, repeated ones too. Before it stand those that were said,
+        and perhaps others: another agent's instructions, or a summary of what was left out.
+        """
+        history = self._history
+        keys = [message.key for message in messages]
+        behind = len(history) if keys[: len(history)] == history else _end_in(keys, history)
+        unsaid, fresh = Counter(history), list[SpanMessage]()
+        for message in messages[:behind]:
+            unsaid[message.key] -= 1
+            if unsaid[message.key] < 0:
+                fresh.append(message)
+        return fresh + ([] if behind is None else messages[behind:])
+
+    def _add(self, message: SpanMessage, when: str) -> None:
+        self._history.append(message.key)
+        for call_id, text in message.results:
+            self.builder.result(call_id, text)
+            self._open_calls.pop(call_id, None)
+        if message.role == "assistant":
+            draft = self.builder.begin("agent", when, message.text)
+            draft.thoughts += [message.thought] if message.thought else []
+            for number, call in enumerate(message.calls, start=1):
+                call_id = call.id or f"call_{len(self.builder.drafts)}_{number}"
+                self.builder.call(draft, call_id, call.name, call.arguments)
+                self._open_calls[call_id] = call.name
+        elif message.role != "tool" and message.text:
+            source = "system" if message.role == "system" else "user"
+            self.builder.begin(source, when, message.text)
+
+    def take_tools(self, tools: list[ToolRun]) -> None:
+        """Results of calls that are in no model call's input: by id, else a tool's last run."""
+        for run in sorted(tools, key=lambda run: run.start, reverse=True):
+            calls = [call for call, name in self._open_calls.items() if name == run.name]
+            match = run.call_id if run.call_id in self._open_calls else (calls or [""])[-1]
+            if match and run.result:
+                self.builder.result(match, run.result)
+                del self._open_calls[match]
+
+
+def _end_in(keys: list[str], history: list[str]) -> int | None:
+    """Where the end of `history` ends in `keys`, by the longest overlap; None without one."""
+    best, longest = None, 0
+    for end in (end for end, key in enumerate(keys, start=1) if key == history[-1]):
+        most, length = min(end, len(history), OVERLAP), 1
+        while length < most and keys[end - length - 1] == history[-length - 1]:
+            length += 1
+        if length >= longest:
+            best, longest = end, length
+    return best
