@@ -22,8 +22,7 @@ from langgraph.runtime import Runtime
 from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
-from harness.core import digest
-from harness.core.prompts import render
+from harness.core import digest, render
 from harness.rag.ask.verdicts import cited_verdict
 from harness.rag.tasks.reading import bare_question
 from harness.rag.tools.documents import read_documents

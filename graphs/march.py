@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.core.prompts import render
+from harness.core import render
 from harness.rag.check.blind import (
     MarchContext,
     ask_windows,

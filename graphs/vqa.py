@@ -25,7 +25,7 @@ from langgraph.runtime import Runtime
 from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TooManyFormatErrors
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
-from harness.core.prompts import render
+from harness.core import render
 from harness.vision.agent import VisualState as State
 from harness.vision.agent import (
     ask,

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
 from benchmarks.reports import add_run, option, read_options
-from harness.core.prompts import prompt_digest
+from harness.core import prompt_digest
 from harness.models import CallStore, ChatModel, Message, Sampling, open_model, serving
 from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
 from harness.rag.check.blind.comparing import compare

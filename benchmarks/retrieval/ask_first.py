@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import option, read_options
-from harness.core import write_atomic
-from harness.core.cache import cache_root
+from harness.core import cache_root, write_atomic
 from harness.corpora.reading import Reading
 from harness.rag.ask import AskSettings
 from harness.rag.ask import ask as ask_here

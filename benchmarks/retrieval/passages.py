@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import digest
-from harness.core.cache import cache_root
+from harness.core import cache_root, digest
 from harness.rag.retrieve import open_encoder
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.reports import report
-from harness.core.jsonl import read_rows
+from harness.core import read_rows
 from harness.stats import wilson
 from harness.vision.eyes.ocr import read_lines
 from harness.vision.eyes.receipt import read_receipt

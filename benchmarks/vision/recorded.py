@@ -31,7 +31,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.reports import report
-from harness.core.jsonl import read_rows
+from harness.core import read_rows
 from harness.stats import wilson
 from harness.vision.eyes.axis import number_of
 from harness.vision.eyes.chart import chart_of

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.agents.types import ToolProtocol
-from harness.core.prompts import render
+from harness.core import render
 from harness.models import Model, Sampling
 from harness.tools import Bench, Tool
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.agents.skill_once import skill_at
 from harness.agents.types import SkillMode
-from harness.core.prompts import render
+from harness.core import render
 
 
 def skill_block(skill: Path | None, mode: SkillMode, *, readable: bool) -> str:

@@ -1,4 +1,4 @@
-"""One lookup for the files that travel with the library: graphs, prompts, skills, corpora, suites.
+"""What travels with the library: graphs, prompts, skills, corpora, suites; and templates rendered.
 
 In a checkout or an editable install they lie beside the package; in a wheel under
 `harness/_assets/`. Code that users bring is loaded by the same loader as ours.
@@ -13,9 +13,12 @@ from functools import cache
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _LOADING = RLock()
 """A file that is loaded may load others."""
@@ -56,30 +59,26 @@ def load_module(path: Path) -> ModuleType:
     Raises:
         BadInput: if the file is missing or fails to import.
     """
-    with _LOADING:
-        return _loaded(path)
-
-
-def _loaded(path: Path) -> ModuleType:
     if not path.is_file():
         raise BadInput(f"expected a Python file, found nothing at {str(path)!r}")
-    tag = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:16]
-    name = f"_harness_loaded_{path.stem}_{tag}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise BadInput(f"cannot import {str(path)!r}: is it a .py file?")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise BadInput(
-            f"importing {str(path)!r} failed: {type(error).__name__}: {error}"
-        ) from error
-    return module
+    with _LOADING:
+        tag = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:16]
+        name = f"_harness_loaded_{path.stem}_{tag}"
+        if name in sys.modules:
+            return sys.modules[name]
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise BadInput(f"cannot import {str(path)!r}: is it a .py file?")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise BadInput(
+                f"importing {str(path)!r} failed: {type(error).__name__}: {error}"
+            ) from error
+        return module
 
 
 def load_object(reference: str, base: Path | None = None) -> Any:
@@ -101,3 +100,45 @@ def load_object(reference: str, base: Path | None = None) -> Any:
 def load_graph(name: str) -> Any:
     """The compiled graph of `graphs/<name>.py` (its `graph`)."""
     return load_object(f"graphs/{name}.py:graph", root())
+
+
+@cache
+def _prompt(name: str) -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  # prompts are Markdown for models, never served as HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(find(f"prompts/{name}.md.j2").read_text("utf-8"))
+
+
+def render(name: str, /, **variables: object) -> str:
+    """Render `prompts/<name>.md.j2`; the header comment of the template lists its variables.
+
+    Raises:
+        BadInput: if the template is missing or a variable it uses was not given.
+    """
+    from jinja2 import UndefinedError
+
+    try:
+        return _prompt(name).render(**variables).strip()
+    except UndefinedError as error:
+        raise BadInput(f"prompt {name!r}: {error}") from error
+
+
+def prompt_digest(name: str) -> str:
+    """SHA-256 of a template's bytes: the version that run files record."""
+    return hashlib.sha256(find(f"prompts/{name}.md.j2").read_bytes()).hexdigest()
+
+
+def render_page(template: Path, **variables: object) -> str:
+    """Render an HTML template of a room; its header comment lists the variables."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(template.parent), undefined=StrictUndefined, autoescape=True
+    )
+    return environment.get_template(template.name).render(**variables)

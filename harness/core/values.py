@@ -1,12 +1,32 @@
-"""The base of our value types: frozen, closed, JSON in and out."""
+"""Value types: frozen, closed, JSON in and out; tasks, scores, usage and patches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+Outcome = Literal["pass", "fail", "invalid"]
+EditOp = Literal[
+    "insert_after",
+    "insert_before",
+    "append_to_section",
+    "replace_in_section",
+    "add_section",
+    "delete_section",
+    "create",
+    "delete_file",
+]
+
+OP_ALIASES = {
+    "create_file": "create",
+    "createFile": "create",
+    "deleteFile": "delete_file",
+    "append_section": "append_to_section",
+}
 
 
 class Value(BaseModel):
@@ -47,3 +67,158 @@ class Option:
     callback: Callable[..., Any] | None = None
     multiple: bool = False
     show_default: bool = True
+
+
+class Usage(Value):
+    """What one or many calls used.
+
+    `cost_usd` is None where a price is unknown: unknown is not zero, and a sum with an unknown
+    part is unknown.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        priced = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if priced else None,
+            seconds=self.seconds + other.seconds,
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        """Take back a part that was added; an unknown cost stays unknown."""
+        return self + Usage(
+            calls=-other.calls,
+            prompt_tokens=-other.prompt_tokens,
+            completion_tokens=-other.completion_tokens,
+            cached_tokens=-other.cached_tokens,
+            cost_usd=None if other.cost_usd is None else -other.cost_usd,
+            seconds=-other.seconds,
+        )
+
+
+class Score(Value):
+    """A judgement of one answer.
+
+    Attributes:
+        outcome: pass, fail, or invalid (model unreachable, unparsable, limit reached, ...).
+        value: soft score in [0, 1]; 0.0 for invalid, which no mean may include.
+        reason: one sentence a person can act on.
+        detail: what the scorer wants kept (per-cell differences, per-range results, ...).
+    """
+
+    outcome: Outcome
+    value: float = Field(ge=0.0, le=1.0)
+    reason: str = ""
+    detail: dict[str, JsonValue] = {}
+
+
+def passed(reason: str = "", value: float = 1.0, **detail: JsonValue) -> Score:
+    """A pass."""
+    return Score(outcome="pass", value=value, reason=reason, detail=detail)
+
+
+def failed(reason: str, value: float = 0.0, **detail: JsonValue) -> Score:
+    """A fail."""
+    return Score(outcome="fail", value=value, reason=reason, detail=detail)
+
+
+def invalid(reason: str, **detail: JsonValue) -> Score:
+    """An outcome that says nothing about the answer."""
+    return Score(outcome="invalid", value=0.0, reason=reason, detail=detail)
+
+
+class Task(Value):
+    """One row of a task file (DESIGN section 3).
+
+    Attributes:
+        id: unique within its suite.
+        prompt: what the agent is asked.
+        files: name in the agent's work folder -> path, relative to the task file or absolute. A
+            list of paths is read as name = last path component.
+        answer: the expected answer, for scorers that compare.
+        check: a scorer's name, `file.py:function`, or a command whose exit 0 is a pass.
+        meta: anything a task family needs (stratum, difficulty, answer range, ...).
+    """
+
+    id: str = Field(min_length=1)
+    prompt: str
+    files: dict[str, str] = {}
+    answer: JsonValue = None
+    check: str | None = None
+    meta: dict[str, JsonValue] = {}
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _numeric_id(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) else value
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _list_of_paths(cls, value: Any) -> Any:
+        if isinstance(value, list):
+            return {PurePosixPath(str(path)).name: str(path) for path in value}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # before-validators see raw JSON
+        return value
+
+    @field_validator("files")
+    @classmethod
+    def _names_stay_inside(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.parts:
+                raise ValueError(f"file name must stay inside the work folder, got {name!r}")
+        return value
+
+
+class Edit(Value):
+    """One edit of one file.
+
+    Attributes:
+        file: path relative to the skill directory.
+        op: one of the eight operations.
+        target_section: heading (with or without `#` marks) that the edit belongs to.
+        target_text: anchor of insert_after and insert_before.
+        content: new text.
+        old_text: text that replace_in_section replaces.
+        after_section: heading that add_section follows.
+        sources: ids of the trajectories that this edit was learned from, sorted.
+        support: number of distinct tasks among the sources.
+    """
+
+    file: str
+    op: EditOp
+    target_section: str = ""
+    target_text: str = ""
+    content: str = ""
+    old_text: str = ""
+    after_section: str = ""
+    sources: tuple[str, ...] = ()
+    support: int = Field(default=0, ge=0)
+
+    @field_validator("op", mode="before")
+    @classmethod
+    def _alias(cls, value: Any) -> Any:
+        return OP_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+class Patch(Value):
+    """A set of edits with the reasoning behind them; `batch_index` is -1 for merged patches."""
+
+    reasoning: str = ""
+    edits: tuple[Edit, ...] = ()
+    changelog_entries: tuple[str, ...] = ()
+    batch_index: int = -1

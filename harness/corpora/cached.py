@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import harness
-from harness.core.cache import cache_root
+from harness.core import cache_root
 from harness.corpora.catalogue import generate
 
 

@@ -62,7 +62,7 @@ class Stops:
 
     def _talk(self, session: Attached, stop: Stop, test: str) -> Stop:
         """Commands until the test has ended; at the end of the input it goes on. The last stop."""
-        from harness.core.cache import cache_root
+        from harness.core import cache_root
         from harness.debug.terminal import Terminal
         from harness.debug.terminal.prompt import prompted
 

@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import BadInput, Unreachable, digest_file
-from harness.core.cache import cache_root
+from harness.core import BadInput, Unreachable, cache_root, digest_file
 
 AUTO_PULL = "HARNESS_AUTO_PULL"
 
@@ -76,7 +75,7 @@ def find(name: str) -> Weights:
 
 
 def cache_folder() -> Path:
-    """`models` in the cache folder of :func:`harness.core.cache.cache_root`."""
+    """`models` in the cache folder of :func:`harness.core.cache_root`."""
     return cache_root() / "models"
 
 

@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from harness.core import BadInput, Value, assets
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, assets, first_fault
 from harness.evals.suite import SplitBy
 
 FOLDER = "evals/paper"

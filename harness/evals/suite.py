@@ -25,9 +25,17 @@ from typing import Literal
 from pydantic import ValidationError
 
 from harness.agents.types import SkillMode, ToolProtocol
-from harness.core import BadInput, Task, Value, assets, digest, digest_file
-from harness.core.jsonl import read_models, read_rows
-from harness.core.values import first_fault
+from harness.core import (
+    BadInput,
+    Task,
+    Value,
+    assets,
+    digest,
+    digest_file,
+    first_fault,
+    read_models,
+    read_rows,
+)
 from harness.models import SampleLimits, Sampling
 
 Split = Literal["train", "selection", "test"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.core import write_atomic
-from harness.core.pages import render_page
+from harness.core import render_page, write_atomic
 from harness.skills import explain, load_skill, read_provenance
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from harness.core import Edit, Patch, Usage, Value
-from harness.core.prompts import render
+from harness.core import Edit, Patch, Usage, Value, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.merge.deterministic import merge_deterministic, support
 from harness.evolve.types import Loss, Merge

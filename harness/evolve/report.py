@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import BadInput, Value, write_atomic
-from harness.core.pages import render_page
+from harness.core import BadInput, Value, render_page, write_atomic
 from harness.evolve.baselines.transfer import TransferRow
 from harness.evolve.evidence import step_of
 from harness.evolve.formats.patches import OfficialPatches, write_official_patches

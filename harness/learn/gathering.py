@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Trajectory, Value, digest, write_atomic
-from harness.core.digests import digest_file
+from harness.core import BadInput, Trajectory, Value, digest, digest_file, write_atomic
 from harness.core.redaction import Redactor
 from harness.evolve.analysts.transcript import extract
 from harness.evolve.evolution import Event

@@ -8,8 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.core import Value
-from harness.core.pages import render_page
+from harness.core import Value, render_page
 from harness.receipts.plan import AuditPlan
 from harness.receipts.records import Origin
 from harness.receipts.units import UnitKind

@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from harness.core import Value, write_atomic
-from harness.core.cache import cache_root
+from harness.core import Value, cache_root, write_atomic
 from harness.core.errors import BadInput
 from harness.sandbox.attacks import ATTACKS, storm
 from harness.sandbox.backends import BACKENDS, UNCONFINED

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Literal, cast
 
-from harness.core.values import Value
+from harness.core import Value
 from harness.skills.history import list_versions
 from harness.skills.place import read_object
 

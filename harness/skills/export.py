@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Refused
-from harness.core.values import Value
+from harness.core import BadInput, Refused, Value
 from harness.skills.io import load_skill, strict
 from harness.skills.place import (
     Placed,

@@ -12,8 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from harness.core import BadInput, Edit, digest, write_atomic
-from harness.core.values import Value
+from harness.core import BadInput, Edit, Value, digest, write_atomic
 from harness.skills.io import load_skill, parse_skill, write_skill
 from harness.skills.provenance import (
     Provenance,

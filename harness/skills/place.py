@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, digest, write_atomic
-from harness.core.values import Value
+from harness.core import BadInput, Value, digest, write_atomic
 from harness.skills.io import load_skill, strict, write_skill
 from harness.skills.types import SKILL_FILE, Skill, diff
 

@@ -17,8 +17,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, write_atomic
-from harness.core.values import Value
+from harness.core import BadInput, Edit, Value, write_atomic
 from harness.skills.io import load_skill
 from harness.skills.types import SKILL_FILE, ApplyResult, Skill
 

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Edit, Patch, digest
-from harness.core.pages import render_page
-from harness.core.values import Value
+from harness.core import BadInput, Edit, Patch, Value, digest, render_page
 from harness.skills.apply import apply_patch
 from harness.skills.history import (
     Version,

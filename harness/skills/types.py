@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from harness.core import Edit, digest
-from harness.core.values import Value
+from harness.core import Edit, Value, digest
 
 SKILL_FILE = "SKILL.md"
 Frontmatter = Mapping[str, str | Mapping[str, str]]

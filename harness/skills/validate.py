@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from harness.core import Value
 from harness.core.errors import BadInput
-from harness.core.values import Value
 from harness.skills.io import KEYS, load_skill, render_header
 from harness.skills.lint import lint
 from harness.skills.markdown import headings, scan, sections

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Score, Task, failed
-from harness.core.prompts import render
+from harness.core import BadInput, Score, Task, failed, render
 from harness.sandbox import Sandbox
 from harness.tasks.cells import shown
 from harness.tasks.comparison import Comparison, Difference, compare_workbooks, group_by_sheet

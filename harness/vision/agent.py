@@ -9,8 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
-from harness.core import BadInput, Unreachable
-from harness.core.prompts import render
+from harness.core import BadInput, Unreachable, render
 from harness.models import Reply, Sampling
 from harness.tools import ToolArgumentError, get_tools, truncate
 from harness.vision.images import Packed, image_files, pack_files

@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field, ValidationError, field_validator
 
-from harness.core import BadInput, Value
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, first_fault
 from lab.simulator.draws import draw
 from lab.simulator.fallible import Analyst
 from lab.simulator.orders import OrderMode, Slip

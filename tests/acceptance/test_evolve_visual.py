@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.core import Task
-from harness.core.jsonl import read_models
+from harness.core import Task, read_models
 from lab.corpora.folio import write_split
 from tests.acceptance.conftest import ChatServer, Harness
 from tests.acceptance.test_kill_evolution import Teacher

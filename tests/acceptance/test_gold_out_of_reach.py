@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from harness.core import Task, assets
-from harness.core.jsonl import read_models
+from harness.core import Task, assets, read_models
 from harness.sandbox import select
 from harness.tasks import family
 

@@ -7,11 +7,19 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, Task, Usage, canonical_json, digest, write_atomic
+from harness.core import (
+    BadInput,
+    Edit,
+    Task,
+    Usage,
+    canonical_json,
+    digest,
+    first_fault,
+    read_models,
+    write_atomic,
+)
 from harness.core.assets import load_object
-from harness.core.jsonl import read_models
 from harness.core.redaction import redact
-from harness.core.values import first_fault
 
 
 def test_canonical_json_does_not_depend_on_order() -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, read_models
 from harness.corpora import list_corpora, pull
 from harness.corpora.loaders import LOADERS, convert, figures, load_readings, recorded_answers
 from harness.corpora.reading import Reading

@@ -25,8 +25,7 @@ import numpy as np
 import openai
 import pytest
 
-from harness.core import BadInput
-from harness.core.cache import cache_root
+from harness.core import BadInput, cache_root
 from harness.engines import pull
 from harness.engines.vllm import (
     Launch,

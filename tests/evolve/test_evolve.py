@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.evolve import evolve as command
-from harness.core import BadInput, digest_tree
-from harness.core.patch import Patch
+from harness.core import BadInput, Patch, digest_tree
 from harness.evals import ItemRecord
 from harness.evolve import Event, EvolveOptions, EvolveResult, evolve
 from harness.skills import explain_place, load_skill, validate

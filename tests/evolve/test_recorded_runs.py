@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.patch import Patch
+from harness.core import Patch
 from harness.evolve import EvolveOptions, EvolveResult, evolve
 from harness.skills import Skill, load_skill, validate
 from harness.trajectories import open_trajectories

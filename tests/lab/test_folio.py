@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from harness.core import BadInput, Task, digest_tree
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, digest_tree, read_models
 from harness.corpora import generate
 from harness.tasks import family
 from lab.corpora.folio import SIZES, Picture, folio_tasks, write_split

@@ -14,8 +14,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
-from harness.core import BadInput, Task, digest_file, digest_tree
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, digest_file, digest_tree, read_models
 from harness.corpora import generate
 from lab.corpora.ledger import KINDS, PER_STRATUM, Split, split_size, write_split
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, read_models
 from harness.corpora.reading import Reading, write_readings
 from harness.corpora.tokenizer import count_tokens
 from harness.rag.tasks.reading import judge

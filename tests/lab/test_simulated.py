@@ -13,8 +13,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from harness.core import BadInput
-from harness.core.prompts import render
+from harness.core import BadInput, render
 from harness.models import CallStore, Message, Sampling, open_model
 from lab.simulator import load_profile, respond
 from lab.simulator.lookup import look_up

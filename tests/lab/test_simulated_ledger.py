@@ -11,8 +11,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from harness.core import Task
-from harness.core.jsonl import read_models
+from harness.core import Task, read_models
 from lab.simulator.profile import Defect
 from lab.simulator.spreadsheet import edit_script
 

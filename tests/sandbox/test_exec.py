@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.cache import cache_root
+from harness.core import cache_root
 from harness.core.errors import BadInput
 from harness.sandbox import PREFERRED, Limits, probe_backends, select
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, read_models
 from harness.sandbox import select
 from harness.tasks import SpreadsheetFamily, family, find_soffice, recalculate
 from tests.tasks.workbook_files import write_workbook

@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.core import BadInput
-from harness.core.jsonl import read_rows
+from harness.core import BadInput, read_rows
 from harness.corpora.loaders.published import Item
 from harness.corpora.reading import Evidence, Source
 

@@ -236,7 +236,7 @@ def _begin(debugger: Debugger, opened: _Opened) -> Stop | None:
 
 
 def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
-    from harness.core.cache import cache_root
+    from harness.core import cache_root
     from harness.debug.terminal import Terminal
     from harness.debug.terminal.prompt import prompted
 

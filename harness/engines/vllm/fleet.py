@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, HarnessError, Unreachable
-from harness.core.cache import cache_root
+from harness.core import BadInput, HarnessError, Unreachable, cache_root
 from harness.engines.vllm.command import Launch, command_line
 from harness.engines.vllm.server import Figures, Server, read_figures, warm
 from harness.models import HOST, bind

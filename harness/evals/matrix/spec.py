@@ -12,8 +12,7 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from harness.agents.types import SkillMode, ToolProtocol
-from harness.core import BadInput, Value, digest, write_atomic
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, digest, first_fault, write_atomic
 from harness.evals.suite import LoadedSuite, Suite
 from harness.models import SampleLimits, Sampling
 

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Usage
-from harness.core.values import first_fault
+from harness.core import BadInput, Usage, first_fault
 from harness.evolve.repair import parse_object
 from harness.models import Message, Model
 

@@ -9,9 +9,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, Patch, Value
-from harness.core.jsonl import read_rows
-from harness.core.values import first_fault
+from harness.core import BadInput, Edit, Patch, Value, first_fault, read_rows
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.repair import parse_object
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.core import Patch, Trajectory, Usage, Value
-from harness.core.prompts import render
+from harness.core import Patch, Trajectory, Usage, Value, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import record_of, to_patch
 from harness.evolve.analysts.transcript import extract

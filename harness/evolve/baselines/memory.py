@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.core import Task
-from harness.core.prompts import render
+from harness.core import Task, render
 from harness.evals import LoadedSuite
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.evolve.types import AnalystRecord

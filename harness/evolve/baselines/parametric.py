@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from harness.core.prompts import render
+from harness.core import render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.types import Baseline, Ground
 from harness.skills import Skill, new_skill, validate

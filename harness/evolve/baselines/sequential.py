@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from harness.core import Patch, Usage
-from harness.core.prompts import render
+from harness.core import Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.types import Baseline, Ground, refined
 

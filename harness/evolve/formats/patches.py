@@ -12,9 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, Patch, Value
-from harness.core.jsonl import read_json
-from harness.core.values import first_fault
+from harness.core import BadInput, Edit, Patch, Value, first_fault, read_json
 
 _FIELDS = (
     "file",

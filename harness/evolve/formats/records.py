@@ -13,9 +13,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.core import BadInput, Value, write_atomic
-from harness.core.jsonl import read_json
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, first_fault, read_json, write_atomic
 from harness.evolve.analysts.records import RecordedPatches, read_recorded
 from harness.evolve.formats.patches import read_official_patches
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem

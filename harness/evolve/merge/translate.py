@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.core import Edit, Patch, Usage
-from harness.core.prompts import render
+from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.models import Model
 from harness.skills import Skill, apply_patch

@@ -6,8 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from harness.core import HarnessError, Usage
-from harness.core.prompts import render
+from harness.core import HarnessError, Usage, render
 from harness.models import Model
 from harness.rag.ask.extracting import extract
 from harness.rag.ask.finding import as_passages, within

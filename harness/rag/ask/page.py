@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.core import write_atomic
-from harness.core.pages import render_page
+from harness.core import render_page, write_atomic
 from harness.rag.ask.types import Answer, Citation
 
 TEMPLATE = Path(__file__).parent / "templates" / "answer.html.j2"

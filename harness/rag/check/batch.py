@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput, Value
-from harness.core.jsonl import read_rows
+from harness.core import BadInput, Value, read_rows
 from harness.rag.check.checking import check
 from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
 from harness.rag.retrieve import Document

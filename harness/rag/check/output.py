@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from harness.core import write_atomic
+from harness.core import render_page, write_atomic
 from harness.core.junit import JUnitCase, junit
-from harness.core.pages import render_page
 from harness.rag.check.policies import is_fault
 from harness.rag.check.repairs.types import Edit, Repair
 from harness.rag.check.types import Checked, Outcome, Report, Verdict

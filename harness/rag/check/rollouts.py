@@ -12,8 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, digest, write_atomic
-from harness.core.prompts import render
+from harness.core import BadInput, digest, render, write_atomic
 from harness.models import Message
 from harness.rag.check.blind.session import solve_passages
 from harness.rag.check.rewards import RewardName, reward

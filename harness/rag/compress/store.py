@@ -12,8 +12,7 @@ from pathlib import Path
 
 import zstandard
 
-from harness.core import BadInput
-from harness.core.cache import cache_root
+from harness.core import BadInput, cache_root
 from harness.rag.compress.markers import EXPANDABLE, ID_LENGTH
 
 BLOCK = 1 << 18
@@ -48,7 +47,7 @@ class Store:
 
     Args:
         folder: made if absent, readable by its owner only; default `compress` in the cache
-            folder of :func:`harness.core.cache.cache_root`.
+            folder of :func:`harness.core.cache_root`.
 
     Raises:
         BadInput: if the folder cannot be written.

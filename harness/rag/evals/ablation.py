@@ -8,9 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
 
-from harness.core import BadInput, HarnessError, Value
+from harness.core import BadInput, HarnessError, Value, read_models
 from harness.core.assets import load_object
-from harness.core.jsonl import read_models
 from harness.rag.evals.metrics import Ablation, ArmReport, Case, Measures, measure
 from harness.rag.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
 from harness.skills import TOKENIZER, count_tokens

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, Value
-from harness.core.prompts import render
+from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, Value, render
 from harness.models import Model, Sampling
 from harness.rag.evals.ablation import BASELINE, SAMPLES, Retriever
 from harness.rag.evals.metrics import AnswerReport, Case

@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from harness.core import BadInput, Value
-from harness.core.prompts import render
+from harness.core import BadInput, Value, render
 from harness.models import Model
 from harness.rag.evals.metrics import Case, Gold
 from harness.rag.retrieve import Chunking, Document, chunk_document, sentence_spans, words

@@ -11,8 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from harness.core import BadInput, digest
-from harness.core.cache import cache_root
+from harness.core import BadInput, cache_root, digest
 from harness.corpora.reading import SOURCES, read_sources
 from harness.rag.retrieve import (
     Arm,

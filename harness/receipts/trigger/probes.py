@@ -15,8 +15,7 @@ from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.recording import Recorder
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample
-from harness.core import BadInput, Step, Unreachable, assets
-from harness.core.prompts import render
+from harness.core import BadInput, Step, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.agents.types import ToolProtocol
-from harness.core import BadInput, Score, Task, Usage, digest
+from harness.core import BadInput, Score, Task, Usage, digest, failed, passed
 from harness.core.rundir import RunReader, new_run_id
-from harness.core.score import failed, passed
 from harness.evals import (
     EvalPlan,
     EvalSettings,

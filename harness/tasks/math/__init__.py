@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.core import BadInput, Score, Task, failed, invalid, passed
-from harness.core.prompts import render
+from harness.core import BadInput, Score, Task, failed, invalid, passed, render
 from harness.tasks.answers import accepted_answers
 from harness.tasks.inputs import copy_inputs
 from harness.tasks.math.verifying import Verified, require, verify

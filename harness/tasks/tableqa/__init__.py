@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.core import BadInput, Score, Task, failed, passed
-from harness.core.prompts import render
+from harness.core import BadInput, Score, Task, failed, passed, render
 from harness.tasks.answers import accepted_answers
 from harness.tasks.inputs import copy_inputs
 from harness.tasks.tableqa.denotation import item_of, normalised, same_denotation

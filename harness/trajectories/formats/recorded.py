@@ -21,8 +21,8 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    read_rows,
 )
-from harness.core.jsonl import read_rows
 from harness.trajectories.lenient import mapping
 
 _OUTCOMES = {"T+": "pass", "T-": "fail"}

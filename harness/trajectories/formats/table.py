@@ -15,11 +15,9 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Trajectory
-from harness.core.jsonl import read_json, read_rows
+from harness.core import BadInput, Trajectory, first_fault, read_json, read_rows
 from harness.core.plugins import load, plugins
 from harness.core.segments import read_segment
-from harness.core.values import first_fault
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.formats.codex import is_codex, read_codex
 from harness.trajectories.formats.inspect import is_inspect, read_inspect

@@ -24,8 +24,8 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    read_json,
 )
-from harness.core.jsonl import read_json
 from harness.trajectories.building import Extra, Source, extra_of, facts_of
 from harness.trajectories.formats.trace2skill_files import (
     LogResult,

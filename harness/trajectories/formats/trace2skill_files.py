@@ -18,9 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, JsonValue, ValidationError
 
-from harness.core import BadInput, Value, digest
-from harness.core.jsonl import parse_row, read_json
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, digest, first_fault, parse_row, read_json
 
 Role = Literal["system", "user", "assistant"]
 ValueT = TypeVar("ValueT", bound=Value)

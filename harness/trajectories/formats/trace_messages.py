@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core import digest
-from harness.core.jsonl import read_json, read_rows
+from harness.core import digest, read_json, read_rows
 from harness.trajectories.building import arguments_of, text_of
 from harness.trajectories.lenient import listing, load, mapping, string
 

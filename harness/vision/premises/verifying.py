@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from harness.core.prompts import render
+from harness.core import render
 from harness.models import Model, Sampling
 from harness.vision.premises.aggregate import AGGREGATORS, Aggregator
 from harness.vision.premises.gating import gate, reliability

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.core import Task
-from harness.core.digests import digest
+from harness.core import Task, digest
 from harness.sandbox import select
 from tests.agents.scripted import action, native
 from tests.evolve.agentic.conftest import FAILED, HONEST, REPORT, analysed, hands_in, price_task

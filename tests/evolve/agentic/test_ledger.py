@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import Task
-from harness.core.jsonl import read_rows
+from harness.core import Task, read_rows
 from harness.corpora import generate
 from harness.evolve.analysts.agentic import prove, trials
 from harness.sandbox import Sandbox

@@ -8,8 +8,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from harness.core import Task
-from harness.core.digests import digest
+from harness.core import Task, digest
 from harness.evolve.analysts.agentic import prove, trials
 from harness.evolve.analysts.agentic.trial import clean_trial
 from harness.evolve.analysts.agentic.workspace import reachable, run_fix

@@ -12,8 +12,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 from pydantic import JsonValue
 
-from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, read_models
 from harness.corpora.converting import convert_any
 from harness.tasks import family
 from harness.tasks.tableqa import item_of, judge_items, normalised, same_denotation, same_list

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core import BadInput, Task, read_models
 from harness.tasks import family
 from harness.vision.corpora import VISUAL_LOADERS, convert_visual, load_questions
 

@@ -13,9 +13,7 @@ from pydantic import ValidationError
 from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.types import ToolProtocol
-from harness.core import BadInput, Task, Trajectory, Usage, assets
-from harness.core.prompts import render
-from harness.core.values import first_fault
+from harness.core import BadInput, Task, Trajectory, Usage, assets, first_fault, render
 from harness.evolve.analysts.agentic.proof import prove
 from harness.evolve.analysts.agentic.trial import TASK_FILE, clean_trial, single_case
 from harness.evolve.analysts.agentic.workspace import (

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.core import BadInput, Task
-from harness.core.digests import digest
+from harness.core import BadInput, Task, digest
 from harness.evolve.analysts.agentic.perturb_text import text_trials
 from harness.evolve.analysts.agentic.perturb_workbook import WorkbookPerturber
 from harness.evolve.analysts.agentic.trial import (

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import BadInput, Score, failed
-from harness.core.digests import digest
+from harness.core import BadInput, Score, digest, failed
 from harness.evolve.analysts.agentic.trial import Trial
 from harness.sandbox import Limits, Result, Sandbox
 from harness.tasks import family

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.core.prompts import render
+from harness.core import render
 from harness.models import Message, Model, Reply, Sampling
 from harness.rag.check.blind.formats import answers_format
 from harness.rag.check.blind.vault import Vault

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.core import HarnessError
-from harness.core.prompts import render
+from harness.core import HarnessError, render
 from harness.models import Message
 from harness.rag.check.blind.leaks import Leak, leaks_of
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from harness.core import BadInput
-from harness.core.prompts import render
+from harness.core import BadInput, render
 from harness.models import Model, Sampling
 from harness.rag.check.blind.formats import parts_format
 from harness.rag.check.blind.replies import json_objects

@@ -7,8 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from harness.core import BadInput
-from harness.core.prompts import render
+from harness.core import BadInput, render
 from harness.models import ChatModel, Model, Sampling, open_model
 from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.types import Query, Unit
