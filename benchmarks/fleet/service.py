@@ -2,10 +2,11 @@
 
     python -m benchmarks.fleet.service
 
-One worker process asks for claims, reports requests and answers, or hands back finished attempts,
-as fast as the driver lets it, so many at a time; the seconds of CPU time of the driver's process
-per call or attempt are what bounds a fleet (:mod:`benchmarks.fleet.simulation` takes them from the
-report). Requests and trajectories are made of English-like words, since compression is part of it.
+One worker process asks the driver's model, which asks an endpoint in a process of its own, or hands
+back finished attempts, as fast as the driver lets it, so many at a time; the seconds of CPU time of
+the driver's process per call or attempt are what bounds a fleet
+(:mod:`benchmarks.fleet.simulation` takes them from the report). Requests and trajectories are made
+of English-like words, since compression is part of it.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evals.overhead import endpoint
 from benchmarks.reports import option, read_options, report
-from harness.core import Trajectory, Usage, digest
+from harness.core import Trajectory
 from harness.core.rundir import RunWriter
 from harness.evals import ItemRecord
-from harness.fleet import CallService, Channel, LocalExecutor, Methods, Work, open_fleet
-from harness.fleet.calls import SharedCalls
-from harness.models import Budget, CallStore, Spend
+from harness.fleet import Channel, LocalExecutor, Methods, Work, open_fleet
+from harness.fleet.attempts import RemoteModel, answer_calls
+from harness.models import CallStore, Sampling, open_model
 
 SIZES_KB = (2, 20, 100)
-USAGE = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 
 def words(count: int, rng: random.Random) -> str:
@@ -51,7 +52,7 @@ async def busy(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
     """A worker that only asks."""
-    calls = SharedCalls(channel)
+    model = RemoteModel(channel, "openai/mock", False)
     messages = conversation(spec["kilobytes"], 0)
     trajectory = {
         "schema_version": "ATIF-v1.8", "trajectory_id": "t", "session_id": "t",
@@ -62,21 +63,9 @@ async def busy(
             for n, one in enumerate(messages)
         ],
     }  # fmt: skip
-    response = {
-        "id": "x", "model": "m", "choices": [{"index": 0, "finish_reason": "stop",
-        "message": {"role": "assistant", "content": messages[1]["content"]}}],
-    }  # fmt: skip
 
     async def call(number: int) -> None:
-        body = {"model": "m", "messages": messages, "seed": number}
-        call_id = digest({"number": number, "kilobytes": spec["kilobytes"]})
-
-        async def answer() -> Any:
-            assert await calls.find(call_id) is None
-            attempt = await calls.sent(call_id, "agent", "openai", body, Spend(0.0, 1000, 1))
-            await calls.done(attempt, response, USAGE)
-
-        await calls.once(call_id, answer)
+        await model.complete([*messages], sampling=Sampling(seed=number + 1))
 
     async def attempt(number: int) -> dict[str, Any]:
         item = ItemRecord(id=f"t{number}", task_id=f"t{number}", outcome="pass", value=1.0)
@@ -85,15 +74,18 @@ async def busy(
     yield {"call": call, "attempt": attempt}
 
 
-async def measured(folder: Path, kilobytes: int, count: int, slots: int) -> dict[str, float]:
+async def measured(
+    folder: Path, kilobytes: int, count: int, slots: int, url: str
+) -> dict[str, float]:
     """CPU and wall milliseconds of the driver for a call, and for a finished attempt."""
     with (
         CallStore(folder / f"calls-{kilobytes}.sqlite") as store,
         RunWriter(folder / f"run-{kilobytes}", {}) as run,
     ):
-        service = CallService(store, Budget())
+        model = open_model("openai/mock", base_url=url, calls=store, concurrency=slots)
+        services = {"complete": answer_calls(model, {})}
         work = Work("benchmarks.fleet.service:busy", {"kilobytes": kilobytes})
-        async with open_fleet(LocalExecutor(1), work, service.methods) as fleet:
+        async with open_fleet(LocalExecutor(1), work, services) as fleet:
 
             async def attempt(number: int) -> None:
                 found = await fleet.call("attempt", number)
@@ -109,6 +101,7 @@ async def measured(folder: Path, kilobytes: int, count: int, slots: int) -> dict
             for name, one in (("call", call), ("attempt", attempt)):
                 await one(-1)
                 figures |= await _timed(name, one, count, slots)
+        await model.aclose()
     return figures
 
 
@@ -137,10 +130,10 @@ def main() -> None:
         folder=option(type=Path, help="for the files; default a temporary one"),
         out=Path("evals/results/fleet_service.json"),
     )
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, endpoint() as url:
         sizes = {
             f"{kilobytes} KB": asyncio.run(
-                measured(Path(folder), kilobytes, options.count, options.slots)
+                measured(Path(folder), kilobytes, options.count, options.slots, url)
             )
             for kilobytes in SIZES_KB
         }

@@ -161,9 +161,8 @@ class Evaluator:
                 remote, executor = None, settings.open_executor()
                 if executor is not None:
                     work = RemoteRun(
-                        plan, out, model, settings, self._agent_base, self._agent_trusted, calls,
-                        budget, on_event,
-                    )  # fmt: skip
+                        plan, out, model, settings, self._agent_base, self._agent_trusted, on_event
+                    )
                     remote = executor.attempts(work)
                 report = await run_eval(
                     plan,

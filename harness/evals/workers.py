@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.evals.regrade import Judge, JudgingSpec
     from harness.evals.settings import SuiteSettings
     from harness.evals.suite import LoadedSuite
-    from harness.models import Budget, CallStore, ChatModel, LiveLimits
+    from harness.models import ChatModel, LiveLimits
 
 Attempt = tuple[Task, int]
 """A task and the number of the attempt at it, from 0."""
@@ -58,11 +58,9 @@ class RemoteRun:
         plan: what to run.
         out: the run folder, which this process alone writes.
         model: answers the workers.
-        settings: sandbox, trust, concurrency and endpoint of the run.
+        settings: sandbox and trust of the run.
         agent_base: folder that files of the agent start at.
         agent_trusted: whether the agent's code may run outside the sandbox.
-        calls: the run's record of calls.
-        budget: of the run.
         on_event: called with every event of every attempt.
     """
 
@@ -72,8 +70,6 @@ class RemoteRun:
     settings: SuiteSettings
     agent_base: Path
     agent_trusted: bool
-    calls: CallStore
-    budget: Budget
     on_event: EventHook | None = None
 
 

@@ -13,16 +13,24 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Unreachable
-from harness.fleet.files import pack, unpack
-from harness.fleet.processes import GOING_S, HOST, VAIN, ended
-from harness.fleet.types import Arrivals, Executor, Invitation, Work
+from harness.fleet.trees import pack, unpack
+from harness.fleet.types import (
+    GRACE_S,
+    HOST,
+    MOST_STARTS,
+    Arrivals,
+    Executor,
+    Invitation,
+    Work,
+    first_failure,
+)
 from harness.fleet.worker import serve
 
 
@@ -34,7 +42,7 @@ class RayWorker:
 
         Args:
             invitation: fields of an :class:`Invitation`.
-            files: as :func:`harness.fleet.files.pack` made them.
+            files: as :func:`harness.fleet.trees.pack` made them.
         """
         with tempfile.TemporaryDirectory(prefix="harness-worker-") as folder:
             await serve(Invitation(**invitation), unpack(files, Path(folder)))
@@ -73,10 +81,12 @@ class RayExecutor(Executor):
         files = library.put(pack(work.trees))
         kind = library.remote(RayWorker).options(**self.options, max_restarts=-1)
         actors = [kind.remote() for _ in range(self.workers)]
-        told = asdict(invitation)
-        keepers = [asyncio.create_task(_kept(actor, told, files, arrivals)) for actor in actors]
+        keepers = [
+            asyncio.create_task(_keep(actor, asdict(invitation), files, arrivals))
+            for actor in actors
+        ]
         try:
-            await ended(keepers)
+            await first_failure(keepers)
         finally:
             for actor in actors:
                 library.kill(actor)
@@ -85,7 +95,7 @@ class RayExecutor(Executor):
 _KNOWN = ("CPU", "GPU", "memory")
 
 
-async def _kept(actor: Any, invitation: dict[str, Any], files: Any, arrivals: Arrivals) -> None:
+async def _keep(actor: Any, invitation: dict[str, Any], files: Any, arrivals: Arrivals) -> None:
     """Let an actor serve, and serve again whenever Ray has restarted it.
 
     Raises:
@@ -93,33 +103,31 @@ async def _kept(actor: Any, invitation: dict[str, Any], files: Any, arrivals: Ar
     """
     from ray.exceptions import RayActorError, RayError
 
-    vain, cause = 0, "the connection ended"
-    while vain < VAIN:
+    failures, cause = 0, "the connection ended"
+    while failures < MOST_STARTS:
         before = arrivals()
         try:
-            # Until Ray has found room for it again, an actor refuses calls at once: not in vain.
+            # Until Ray has found room for it again, an actor refuses calls at once: no failure.
             ready = actor.__ray_ready__.options(max_task_retries=-1)
             await asyncio.wrap_future(ready.remote().future())
-            await _to_its_end(asyncio.wrap_future(actor.serve.remote(invitation, files).future()))
+            serving = asyncio.wrap_future(actor.serve.remote(invitation, files).future())
+            try:
+                await asyncio.shield(serving)
+            except asyncio.CancelledError:
+                # It has a moment to remove its files before it is killed; how it ends is no matter.
+                with suppress(Exception):
+                    await asyncio.wait_for(serving, GRACE_S)
+                raise
         except RayActorError as error:
             cause = str(error)
         except RayError as error:
             raise Unreachable(f"a worker of the Ray cluster failed: {error}") from error
-        vain = 0 if arrivals() > before else vain + 1
-        await asyncio.sleep(0.2 * vain)
+        failures = 0 if arrivals() > before else failures + 1
+        await asyncio.sleep(0.2 * failures)
     raise Unreachable(
-        f"a worker of the Ray cluster ended {VAIN} times in a row before it could begin: {cause}"
+        f"a worker of the Ray cluster ended {MOST_STARTS} times in a row before it could begin: "
+        f"{cause}"
     )
-
-
-async def _to_its_end(serving: asyncio.Future[None]) -> None:
-    """Wait for it; one that was sent home has a moment to remove its files before it is killed."""
-    try:
-        await asyncio.shield(serving)
-    except asyncio.CancelledError:
-        with suppress(Exception):  # how it ends matters to nobody any more
-            await asyncio.wait_for(serving, GOING_S)
-        raise
 
 
 def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
@@ -142,31 +150,22 @@ def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
     if not library.is_initialized():
         _join(library)
     offered: dict[str, float] = library.cluster_resources()
-    asked = {"CPU": 1.0, **resources}
-    room = min(offered.get(name, 0.0) // amount for name, amount in asked.items() if amount > 0)
+    needed = {"CPU": 1.0, **resources}
+    room = min(offered.get(name, 0.0) // amount for name, amount in needed.items() if amount > 0)
     if room < 1:
-        raise BadInput(f"a worker asks for {asked}, and the whole Ray cluster offers {offered}")
+        raise BadInput(f"a worker asks for {needed}, and the whole Ray cluster offers {offered}")
     return RayExecutor(workers or int(room), library.util.get_node_ip_address(), resources)
 
 
 def _join(library: Any) -> None:
     address = os.environ.get("RAY_ADDRESS", "local")
     alone = {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
-    with _own_signals():
-        try:
-            library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
-
-
-@contextmanager
-def _own_signals() -> Generator[None]:
-    """Ray puts a handler of its own in place of the program's."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
+    on_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGTERM)
     try:
-        yield
+        library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if on_main_thread:  # Ray puts a handler of its own in place of the program's
+            signal.signal(signal.SIGTERM, handler)

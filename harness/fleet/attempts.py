@@ -2,22 +2,30 @@
 
 The driver stays the only writer of the run folder. A task's row travels with its attempt, the
 skill and the files of the tasks once to every machine; item record and trajectory come back once.
-An attempt whose worker dies begins again in another one, and its calls that were answered are
-answered from the run's cache.
+Workers ask the driver's model over their connection: one cache, one budget, and no key leaves the
+driver. An attempt whose worker dies begins again in another one, and its calls that were answered
+are answered from the run's cache.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import tempfile
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, nullcontext
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextvars import Context, ContextVar, copy_context
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
-from harness.agents.types import AgentRun, SkillMode
+from pydantic import BaseModel, JsonValue
+
+from harness.agents import AgentRun, SkillMode
 from harness.core import Task, Trajectory, Usage, Value, tracing
 from harness.evals import (
     Attempts,
@@ -31,31 +39,14 @@ from harness.evals import (
     gateway_of,
     unfinished,
 )
-from harness.fleet import (
-    CallService,
-    Channel,
-    Executor,
-    Fleet,
-    Methods,
-    Retelling,
-    SharedModelSpec,
-    Tree,
-    Work,
-    WorkersLost,
-    budget_terms,
-    open_fleet,
-    open_shared_model,
-    part,
-    relay_service,
-    shared_spec,
-    telling,
-)
-from harness.models import LiveLimits, SampleLimits
+from harness.fleet.channel import Channel, Handler, Methods
+from harness.fleet.driver import Fleet, WorkersLost, open_fleet
+from harness.fleet.types import Executor, Tree, Work
+from harness.models import LiveLimits, Message, Model, Reply, SampleLimits, Sampling
 
-if TYPE_CHECKING:
-    from harness.models import ChatModel
-
-ENTRY = "harness.fleet.attempts:attempts_here"
+ENTRY = "harness.fleet.attempts:make_attempts"
+_ATTEMPT: ContextVar[int | None] = ContextVar("attempt", default=None)
+"""In a worker: the driver's number of the attempt that is being made."""
 
 
 class AttemptsSpec(Value):
@@ -65,10 +56,12 @@ class AttemptsSpec(Value):
         suite: settings; tasks come one by one.
         base: folder that the tasks' files start at; the worker's own where it got a copy.
         agent: spec, with the folder that its files start at, and whether its code may run here.
+        model: spec of the driver's model.
+        simulated: whether a simulated model answers.
         work: where the worker makes the folder for its work folders; None: on its own disk.
         events: whether the driver wants the events.
-        watched: whether anybody watches the driver.
-        content: whether who watches looks at what was said.
+        traced: whether the driver is traced.
+        content: whether who traces it looks at what was said.
     """
 
     suite: Suite
@@ -81,10 +74,11 @@ class AttemptsSpec(Value):
     skill_mode: SkillMode | None
     seed: int
     limits: SampleLimits
-    model: SharedModelSpec
+    model: str
+    simulated: bool
     work: Path | None
     events: bool
-    watched: bool
+    traced: bool
     content: bool
 
 
@@ -103,80 +97,219 @@ async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[Re
         skill_mode=plan.skill_mode,
         seed=plan.seed,
         limits=plan.sample_limits,
-        model=shared_spec(
-            run.model, settings.base_url, run.budget, settings.concurrency, executor.host
-        ),
+        model=run.model.spec,
+        simulated=run.model.simulated,
         work=run.out.absolute() / "work" if executor.shares_disk else None,
         events=run.on_event is not None,
-        watched=tracing.watched(),
+        traced=tracing.watched(),
         content=tracing.content_wanted(),
     )
     trees = {"base": Tree(plan.suite.base, plan.suite.sent)}
     if plan.skill is not None:
         trees["skill"] = Tree(plan.skill)
-    shared, retelling = CallService(run.calls, run.budget), Retelling(wanted=spec.watched)
+    contexts: dict[int, Context] = {}
 
     async def event(value: dict[str, Any]) -> None:
         if run.on_event is not None:
             run.on_event(value)
 
-    def services(worker: Channel) -> Methods:
-        told = retelling.of(worker)
-        relay = relay_service(run.model, told.context)
-        return {**relay, **shared.methods(worker), **told.methods(), "event": event}
+    async def warned(value: dict[str, Any]) -> None:
+        logging.getLogger(value["logger"]).log(value["level"], "%s", value["message"])
 
+    services = {"complete": answer_calls(run.model, contexts), "event": event, "warned": warned}
     work = Work(ENTRY, spec.model_dump(mode="json"), trees)
     async with open_fleet(executor, work, services) as fleet:
-        budget = run.budget
-        budget.changed = lambda: fleet.tell_all("budget", budget_terms(budget))
-        yield RemoteAttempts(fleet, plan, run.model, retelling)
+        yield RemoteAttempts(fleet, run, contexts)
+
+
+def answer_calls(model: Model, contexts: Mapping[int, Context]) -> Handler:
+    """What the driver does for a worker's model calls: its own model answers them.
+
+    Args:
+        model: of the driver, with the cache and the budget of the run.
+        contexts: of the attempts under way, by number; a call is traced within its attempt.
+    """
+
+    async def complete(value: dict[str, Any]) -> dict[str, Any]:
+        sampling, context = value["sampling"], contexts.get(value["attempt"])
+        call = model.complete(
+            value["messages"],
+            tools=value["tools"],
+            sampling=sampling and Sampling.model_validate(sampling),
+            response_format=value["response_format"],
+        )
+        # A copy: calls that overlap would leave each other's variables in a shared one.
+        reply = await asyncio.create_task(call, context=context and context.copy())
+        return reply.model_dump(mode="json")
+
+    return complete
 
 
 class RemoteAttempts:
-    """Makes attempts as :class:`harness.evals.attempts.Attempts` does, in a fleet.
+    """Makes attempts as :class:`harness.evals.Attempts` does, in a fleet.
 
     Attributes:
         limits: of every attempt, in every worker.
     """
 
-    def __init__(
-        self, fleet: Fleet, plan: EvalPlan, model: ChatModel, retelling: Retelling
-    ) -> None:
-        self._fleet, self._agent, self._model = fleet, plan.agent.spec, model
-        self._retelling = retelling
+    def __init__(self, fleet: Fleet, run: RemoteRun, contexts: dict[int, Context]) -> None:
+        self._fleet, self._agent, self._model = fleet, run.plan.agent.spec, run.model
+        self._contexts, self._numbers = contexts, count(1)
+        self.resize = run.model.resize
         self.limits = LiveLimits(
-            plan.limits, lambda now: fleet.tell_all("limits", now.model_dump(mode="json"))
+            run.plan.limits, lambda now: fleet.tell_all("limits", now.model_dump(mode="json"))
         )
-
-    def resize(self, concurrency: int) -> None:
-        """Let so many model calls be in flight, at most: of each worker, and of the driver."""
-        self._model.resize(concurrency)
-        self._fleet.tell_all("resize", concurrency)
 
     async def run(self, task: Task, epoch: int) -> Finished:
         """One attempt, in the worker that has the least to do."""
-        name = attempt_id(task, epoch)
+        name, number, started_ns = attempt_id(task, epoch), next(self._numbers), time.time_ns()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with tracing.operation("invoke_agent", self._agent, **facts) as watched:
-            value = {"task": task.model_dump(mode="json"), "epoch": epoch}
+        with tracing.operation("invoke_agent", self._agent, **facts) as operation:
+            value = {"task": task.model_dump(mode="json"), "epoch": epoch, "number": number}
+            self._contexts[number] = copy_context()
             try:
-                with self._retelling.part() as number:
-                    found = await self._fleet.call("attempt", {**value, "part": number})
+                reply = await self._fleet.call("attempt", value)
             except WorkersLost as error:
-                watched.add(outcome="invalid", score=0.0)
+                operation.add(outcome="invalid", score=0.0)
                 return unfinished((task, epoch), str(error)), None
-            item = ItemRecord.model_validate(found["item"])
-            watched.add(outcome=item.outcome, score=item.value)
+            finally:
+                del self._contexts[number]
+            for row in reply["tools"]:
+                trace_tool(row, started_ns)
+            item = ItemRecord.model_validate(reply["item"])
+            operation.add(outcome=item.outcome, score=item.value)
         return item, AgentRun(
-            answer=found["answer"],
-            trajectory=Trajectory.model_validate(found["trajectory"]),
-            usage=Usage.model_validate(found["usage"]),
-            invalid=found["invalid"],
+            answer=reply["answer"],
+            trajectory=Trajectory.model_validate(reply["trajectory"]),
+            usage=Usage.model_validate(reply["usage"]),
+            invalid=reply["invalid"],
         )
 
 
+class WorkerError(Exception):
+    """What an operation of a worker ended with; only the name of its class is known here."""
+
+
+def trace_tool(row: dict[str, Any], started_ns: int) -> None:
+    """Trace a tool call of a worker, as :class:`ToolCalls` kept it, in the attempt under way.
+
+    Its times are by the worker's clock, which may be another machine's: they are moved into the
+    attempt, which began at `started_ns`, and not into the future.
+    """
+    if not tracing.watched():
+        return
+    began, ended = (min(max(row[key], started_ns), time.time_ns()) for key in ("began", "ended"))
+    call = tracing.Operation(
+        "execute_tool", row["name"], row["facts"], tracing.current(), began_ns=began
+    )
+    with suppress(WorkerError), call:
+        call.say(**row["content"])
+        call.seconds, call.ended_ns = row["seconds"], ended
+        if row["error"] is not None:
+            error = row["error"]
+            raise type(error.rpartition(".")[2], (WorkerError,), {"__qualname__": error})
+
+
+class RemoteModel:
+    """A worker's way to the driver's model.
+
+    Args:
+        channel: to the driver.
+        spec: of the model.
+        simulated: whether a simulated model answers.
+    """
+
+    def __init__(self, channel: Channel, spec: str, simulated: bool) -> None:
+        self.spec, self.simulated = spec, simulated
+        self._channel = channel
+
+    async def complete(
+        self,
+        messages: list[Message],
+        *,
+        tools: list[dict[str, JsonValue]] | None = None,
+        sampling: Sampling | None = None,
+        response_format: dict[str, JsonValue] | None = None,
+    ) -> Reply:
+        """As :meth:`harness.models.Model.complete`."""
+        request = {
+            "messages": messages,
+            "tools": tools,
+            "sampling": sampling and sampling.model_dump(mode="json"),
+            "response_format": response_format,
+            "attempt": _ATTEMPT.get(),
+        }
+        return Reply.model_validate(await self._channel.ask("complete", request))
+
+
+class ToolCalls(tracing.Watcher):
+    """Keeps the tool calls of a worker's attempts, for the driver's traces.
+
+    Args:
+        content: whether arguments and results are kept, too.
+    """
+
+    def __init__(self, *, content: bool) -> None:
+        self.content = content
+        self._calls: defaultdict[int | None, list[dict[str, Any]]] = defaultdict(list)
+        self._began: dict[int, int] = {}
+
+    def began(self, operation: tracing.Operation) -> None:
+        """See :class:`harness.core.tracing.Watcher`."""
+        if operation.kind == "execute_tool":
+            self._began[operation.number] = time.time_ns()
+
+    def ended(self, operation: tracing.Operation) -> None:
+        """See :class:`harness.core.tracing.Watcher`."""
+        if (began := self._began.pop(operation.number, None)) is None:
+            return
+        error = operation.error
+        content = {
+            key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+            for key, value in (operation.content if self.content else {}).items()
+        }
+        self._calls[_ATTEMPT.get()].append(
+            {
+                "name": operation.name,
+                "facts": operation.facts,
+                "content": content,
+                "began": began,
+                "ended": time.time_ns(),
+                "seconds": operation.seconds,
+                "error": None if error is None else type(error).__qualname__,
+            }
+        )
+
+    def of(self, attempt: int | None) -> list[dict[str, Any]]:
+        """Those of an attempt, which are then forgotten."""
+        return self._calls.pop(attempt, [])
+
+
+@contextmanager
+def _send_warnings(channel: Channel) -> Generator[None]:
+    """Send the warnings of our modules to the driver, until the block ends; from threads, too."""
+    loop = asyncio.get_running_loop()
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            message = {
+                "logger": record.name,
+                "level": record.levelno,
+                "message": record.getMessage(),
+            }
+            with suppress(RuntimeError):  # the event loop has ended
+                loop.call_soon_threadsafe(channel.tell, "warned", message)
+
+    logger, handler = logging.getLogger("harness"), Handler(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
 @asynccontextmanager
-async def attempts_here(
+async def make_attempts(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
     """What a worker of a fleet does for an eval run."""
@@ -184,43 +317,45 @@ async def attempts_here(
     from harness.sandbox import select
     from harness.tasks import family
 
-    told = AttemptsSpec.model_validate(spec)
-    base = trees.get("base", told.base)
-    suite = LoadedSuite(suite=told.suite, split=None, tasks=(), base=base, root=base)
+    settings = AttemptsSpec.model_validate(spec)
+    base = trees.get("base", settings.base)
     plan = EvalPlan(
-        suite=suite,
-        agent=open_agent(told.agent, base=told.agent_base, trusted=told.agent_trusted),
+        suite=LoadedSuite(suite=settings.suite, split=None, tasks=(), base=base, root=base),
+        agent=open_agent(settings.agent, base=settings.agent_base, trusted=settings.agent_trusted),
         skill=trees.get("skill"),
-        skill_mode=told.skill_mode,
-        seed=told.seed,
-        sample_limits=told.limits,
+        skill_mode=settings.skill_mode,
+        seed=settings.seed,
+        sample_limits=settings.limits,
     )
-    sandbox = select(told.sandbox)
-    model, told_of_model = open_shared_model(channel, told.model)
+    sandbox = select(settings.sandbox)
+    model = RemoteModel(channel, settings.model, settings.simulated)
 
     def on_event(event: dict[str, Any]) -> None:
         channel.tell("event", json.loads(json.dumps(event, default=str)))
 
-    if told.work is not None:
-        told.work.mkdir(parents=True, exist_ok=True)
-    # Of this worker alone: an attempt that is begun again elsewhere may not lose its folder here.
-    telling_it = telling(channel, content=told.content) if told.watched else nullcontext()
-    with tempfile.TemporaryDirectory(prefix="worker-", dir=told.work) as folder, telling_it:
+    if settings.work is not None:
+        settings.work.mkdir(parents=True, exist_ok=True)
+    tools = ToolCalls(content=settings.content)
+    # Of this worker alone: an attempt that begins again elsewhere may not lose its folder here.
+    with (
+        tempfile.TemporaryDirectory(prefix="worker-", dir=settings.work) as folder,
+        tracing.watching(tools) if settings.traced else nullcontext(),
+        _send_warnings(channel),
+    ):
         async with gateway_of(plan, model) as gateway:
             attempts = Attempts(
                 plan, Path(folder), model, sandbox,
-                lambda task: family(task, sandbox=None if told.trust else sandbox),
-                on_event if told.events else None, gateway,
+                lambda task: family(task, sandbox=None if settings.trust else sandbox),
+                on_event if settings.events else None, gateway,
             )  # fmt: skip
-
             turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
             async def attempt(value: dict[str, Any]) -> dict[str, Any]:
-                task = Task.model_validate(value["task"])
+                task, number = Task.model_validate(value["task"]), value["number"]
+                _ATTEMPT.set(number)
                 turn = turns.setdefault(attempt_id(task, value["epoch"]), asyncio.Lock())
                 async with turn:  # one that was cancelled clears its folder first
-                    with part(value["part"]):
-                        item, run = await attempts.run(task, value["epoch"])
+                    item, run = await attempts.run(task, value["epoch"])
                 assert run is not None  # only cancelled attempts have none, and those raise
                 return {
                     "item": item.model_dump(mode="json"),
@@ -228,12 +363,10 @@ async def attempts_here(
                     "trajectory": run.trajectory.model_dump(mode="json", exclude_none=True),
                     "usage": run.usage.model_dump(mode="json"),
                     "invalid": run.invalid,
+                    "tools": tools.of(number),
                 }
 
             async def limits(value: dict[str, Any]) -> None:
                 attempts.limits.now = SampleLimits.model_validate(value)
 
-            try:
-                yield {"attempt": attempt, "limits": limits, **told_of_model}
-            finally:
-                await model.aclose()
+            yield {"attempt": attempt, "limits": limits}

@@ -26,10 +26,10 @@ from harness.core import HarnessError, Unreachable
 from harness.fleet.actors import RayExecutor
 from harness.fleet.channel import Channel, Methods
 from harness.fleet.driver import DEATHS, WorkersLost, open_fleet
-from harness.fleet.files import pack, unpack
+from harness.fleet.trees import pack, unpack
 from harness.fleet.types import Executor, Tree, Work
 
-ENTRY = "harness.fleet.bulk:batches_here"
+ENTRY = "harness.fleet.bulk:serve_batches"
 LOST = f"{DEATHS} workers died while they worked on the same batch (out of memory, perhaps)"
 Answer = tuple[int, bytes]
 """Number of a batch, and what the function gave for it."""
@@ -70,27 +70,31 @@ class Bulk:
             yield from self._by_ray(self.executor, batches)
             return
         with asyncio.Runner() as runner:
-            found = self._by_fleet(batches)
+            answers = self._by_fleet(batches)
+
+            async def following() -> Answer | None:
+                return await anext(answers, None)
+
             try:
-                while (one := runner.run(_next(found))) is not None:
-                    yield one
+                while (answer := runner.run(following())) is not None:
+                    yield answer
             finally:
-                runner.run(found.aclose())
+                runner.run(answers.aclose())
 
     async def _by_fleet(self, batches: Sequence[Any]) -> AsyncGenerator[Answer]:
         spec = {"entry": self.entry, "argument": self.argument}
         work = Work(ENTRY, spec, dict(self.trees))
         turns = asyncio.Semaphore(self.executor.workers)  # one each: a death costs one batch
-        async with open_fleet(self.executor, work, lambda _: {}) as fleet:
+        async with open_fleet(self.executor, work, {}) as fleet:
 
-            async def asked(number: int, batch: Any) -> Answer:
+            async def ask(number: int, batch: Any) -> Answer:
                 async with turns:
                     try:
                         return number, await fleet.call("batch", batch)
                     except WorkersLost as error:
                         raise WorkersLost(LOST) from error
 
-            tasks = [asyncio.create_task(asked(*one)) for one in enumerate(batches)]
+            tasks = [asyncio.create_task(ask(*batch)) for batch in enumerate(batches)]
             try:
                 for ready in asyncio.as_completed(tasks):
                     yield await ready
@@ -109,14 +113,17 @@ class Bulk:
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # what it raises says it all
         context.enable_progress_bars = False
         context.execution_options.preserve_order = False
-        rows = [{"number": n, "batch": ormsgpack.packb(one)} for n, one in enumerate(batches)]
+        rows = [
+            {"number": number, "batch": ormsgpack.packb(batch)}
+            for number, batch in enumerate(batches)
+        ]
         files = library.put(pack(self.trees)) if self.trees else None
         dataset = library.data.from_items(rows, override_num_blocks=len(rows))
         with warnings.catch_warnings():
             # Without a bound Ray Data would try a batch that kills its worker for ever, and the
             # only way to name one is an option that is deprecated without another in its place.
             warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
-            found = dataset.map_batches(
+            answers = dataset.map_batches(
                 _Actor,
                 fn_constructor_args=(self.entry, ormsgpack.packb(self.argument), files),
                 batch_size=1,
@@ -125,16 +132,12 @@ class Bulk:
                 **executor.options,
             )
         try:
-            for row in found.iter_rows():
+            for row in answers.iter_rows():
                 if row["unable"]:
                     raise Unreachable(f"a worker cannot begin: {row['unable']}")
                 yield int(row["number"]), bytes(row["answer"])
         except RayActorError as error:
             raise WorkersLost(f"{LOST}: {error}") from error
-
-
-async def _next(found: AsyncGenerator[Answer]) -> Answer | None:
-    return await anext(found, None)
 
 
 def _made(entry: str, argument: Any, trees: Mapping[str, Path]) -> Callable[[Any], bytes]:
@@ -143,7 +146,7 @@ def _made(entry: str, argument: Any, trees: Mapping[str, Path]) -> Callable[[Any
 
 
 @asynccontextmanager
-async def batches_here(
+async def serve_batches(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
     """What a worker of a fleet does for a :class:`Bulk`."""
@@ -165,7 +168,8 @@ class _Actor:
         library: Any = ray
         self._folder = tempfile.TemporaryDirectory(prefix="harness-worker-")
         trees = {} if files is None else unpack(library.get(files), Path(self._folder.name))
-        self._function, self._unable = _unable, ""
+        self._function: Callable[[Any], bytes] = lambda _: b""
+        self._unable = ""
         try:
             self._function = _made(entry, ormsgpack.unpackb(argument), trees)
         except HarnessError as error:  # raised here, Ray would begin it again and again
@@ -175,10 +179,6 @@ class _Actor:
         self._folder.cleanup()
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
-        answers = [self._function(ormsgpack.unpackb(bytes(one))) for one in rows["batch"]]
-        told = [self._unable] * len(answers)
-        return {"number": rows["number"], "answer": answers, "unable": told}
-
-
-def _unable(_: Any) -> bytes:
-    return b""
+        answers = [self._function(ormsgpack.unpackb(bytes(batch))) for batch in rows["batch"]]
+        unable = [self._unable] * len(answers)
+        return {"number": rows["number"], "answer": answers, "unable": unable}

@@ -65,7 +65,7 @@ class Channel(asyncio.Protocol):
         self._numbers = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._working: dict[int, asyncio.Task[None]] = {}
-        self._told: set[asyncio.Future[Any]] = set()
+        self._notices: set[asyncio.Future[Any]] = set()
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -152,9 +152,9 @@ class Channel(asyncio.Protocol):
             self._working[number] = work
             work.add_done_callback(lambda _: self._working.pop(number, None))
         elif kind == _TELL:
-            heard = asyncio.ensure_future(self.methods[name](value))
-            self._told.add(heard)
-            heard.add_done_callback(self._told.discard)
+            work = asyncio.ensure_future(self.methods[name](value))
+            self._notices.add(work)
+            work.add_done_callback(self._notices.discard)
         elif kind == _CANCEL:
             if number in self._working:
                 self._working[number].cancel()
@@ -201,7 +201,11 @@ def _notice_loss(connection: socket.socket | None) -> None:
         (socket.IPPROTO_TCP, "TCP_KEEPIDLE", IDLE_S),
         (socket.IPPROTO_TCP, "TCP_KEEPINTVL", PROBE_S),
         (socket.IPPROTO_TCP, "TCP_KEEPCNT", PROBES),
-        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 0 if _here(connection) else 1000 * UNREAD_S),
+        (
+            socket.IPPROTO_TCP,
+            "TCP_USER_TIMEOUT",
+            0 if _on_this_machine(connection) else 1000 * UNREAD_S,
+        ),
     )
     for level, name, value in options:
         if (option := getattr(socket, name, None)) is not None:  # not every system has all
@@ -209,7 +213,7 @@ def _notice_loss(connection: socket.socket | None) -> None:
                 connection.setsockopt(level, option, value)
 
 
-def _here(connection: socket.socket) -> bool:
+def _on_this_machine(connection: socket.socket) -> bool:
     """Whether the other end is a process of this machine: that may be stopped, and go on."""
     try:
         return ip_address(connection.getpeername()[0]).is_loopback

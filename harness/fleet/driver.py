@@ -1,6 +1,6 @@
-"""The driver's side of a fleet: workers dial in, parts of a job go to them, deaths are made up for.
+"""The driver's side of a fleet: workers dial in, get parts of a job, and may die.
 
-Whoever started the workers (:mod:`harness.fleet.processes`, :mod:`harness.fleet.actors`), they
+Whoever started the workers (:mod:`harness.fleet.types`, :mod:`harness.fleet.actors`), they
 connect here and show the token; everything else goes over that connection, so a worker that dies
 is noticed at once, by its connection.
 """
@@ -26,9 +26,6 @@ ARRIVAL_S = 120.0
 """Seconds without any worker after which a fleet is given up."""
 GREETING_S = 10.0
 
-Services = Callable[[Channel], Methods]
-"""What a worker may ask the driver for; called for every worker that arrives."""
-
 
 class WorkersLost(HarnessError):
     """Worker after worker died while it worked on this part."""
@@ -44,41 +41,36 @@ class _Reception(Channel):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        asyncio.get_running_loop().call_later(GREETING_S, self._too_late)
+        asyncio.get_running_loop().call_later(GREETING_S, self._hang_up)
 
     def data_received(self, data: bytes) -> None:
         if not self._admitted:
             self._shown += data
             if len(self._shown) < TOKEN_BYTES:
                 return
-            shown, data = self._shown[:TOKEN_BYTES], self._shown[TOKEN_BYTES:]
-            if not hmac.compare_digest(shown, self._token.encode()):
-                self._abort()
+            token, data = self._shown[:TOKEN_BYTES], self._shown[TOKEN_BYTES:]
+            if not hmac.compare_digest(token, self._token.encode()):
+                self._hang_up()
                 return
             self._admitted = True
             self._arrived(self)
         super().data_received(data)
 
-    def _too_late(self) -> None:
-        if not self._admitted:
-            self._abort()
-
-    def _abort(self) -> None:
-        if self._transport is not None:
+    def _hang_up(self) -> None:
+        if not self._admitted and self._transport is not None:
             self._transport.abort()
 
 
 class Fleet:
-    """Workers that are there. Made by :func:`open_fleet`."""
+    """The workers that are connected. Made by :func:`open_fleet`."""
 
-    def __init__(self, work: Work, services: Services) -> None:
+    def __init__(self, work: Work, services: Methods) -> None:
         self._work, self._services = work, services
         self._loads: dict[Channel, int] = {}
         self._pids: dict[Channel, int] = {}
         self._channels: set[Channel] = set()
         self._standing: dict[str, Any] = {}
         self._changed = asyncio.Condition()
-        self._tasks: set[asyncio.Future[None]] = set()
         self._broken: Exception | None = None
         self.arrivals, self.deaths = 0, 0
 
@@ -88,7 +80,7 @@ class Fleet:
         return list(self._pids.values())
 
     async def call(self, method: str, value: Any) -> Any:
-        """Ask the worker that has the least to do; another one if it dies before it answers.
+        """Ask the least busy worker; another one if it dies before it answers.
 
         Raises:
             WorkersLost: if :data:`DEATHS` workers died over it.
@@ -110,7 +102,7 @@ class Fleet:
         )
 
     def tell_all(self, method: str, value: Any) -> None:
-        """Tell every worker that is there, and each that comes later what was told last."""
+        """Tell every worker, and each that comes later the last value of each method."""
         self._standing[method] = value
         for worker in self._loads:
             worker.tell(method, value)
@@ -138,7 +130,7 @@ class Fleet:
                     f"a worker has version {value['version']!r} of the harness, the driver "
                     f"{harness.__version__!r}: install the same on every node"
                 )
-                self._keep(self._break(error))
+                await self._break(error)
                 raise error
             return {"entry": self._work.entry, "spec": self._work.spec}
 
@@ -147,21 +139,17 @@ class Fleet:
                 self.arrivals += 1
                 if not worker.closed.done():
                     self._loads[worker], self._pids[worker] = 0, value["pid"]
-                    for method, told in self._standing.items():
-                        worker.tell(method, told)
+                    for method, last in self._standing.items():
+                        worker.tell(method, last)
                     self._changed.notify_all()
 
         async def unable(value: dict[str, Any]) -> None:
             await self._break(Unreachable(f"a worker cannot begin: {value['message']}"))
 
         own: Methods = {"hello": hello, "ready": ready, "unable": unable}
-        worker.methods = {**own, **self._services(worker)}
+        worker.methods = {**own, **self._services}
         self._channels.add(worker)
-        self._keep(self._watch(worker))
-
-    async def _watch(self, worker: Channel) -> None:
-        await worker.closed
-        self._forget(worker)
+        worker.closed.add_done_callback(lambda _: self._forget(worker))
 
     def _forget(self, worker: Channel) -> None:
         self.deaths += worker in self._loads
@@ -171,13 +159,8 @@ class Fleet:
 
     async def _break(self, error: Exception) -> None:
         async with self._changed:
-            self._broken = self._broken or error  # what follows from the first says less
+            self._broken = self._broken or error  # what follows from the first error says less
             self._changed.notify_all()
-
-    def _keep(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def placing(self, executor: Executor, invitation: Invitation) -> None:
         """Keep the workers placed; what goes wrong there breaks the fleet."""
@@ -193,12 +176,10 @@ class Fleet:
             worker.close()
         if channels:
             await asyncio.wait([worker.closed for worker in channels], timeout=GREETING_S)
-        for task in self._tasks:
-            task.cancel()
 
 
 @asynccontextmanager
-async def open_fleet(executor: Executor, work: Work, services: Services) -> AsyncGenerator[Fleet]:
+async def open_fleet(executor: Executor, work: Work, services: Methods) -> AsyncGenerator[Fleet]:
     """A fleet for as long as a block runs.
 
     Args:

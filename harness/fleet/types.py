@@ -1,15 +1,32 @@
-"""What a fleet runs, and who starts its workers."""
+"""What a fleet runs, and who starts its workers: processes of this machine, or a subclass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.core import BadInput, Unreachable
+
 if TYPE_CHECKING:
     from harness.evals import Attempter, Judge, JudgingSpec, LoadedSuite, RemoteRun
+
+
+HOST = "127.0.0.1"
+GRACE_S = 5.0
+"""Seconds that a worker has to end by itself."""
+MOST_STARTS = 5
+"""No other worker is started after so many in a row that ended before any has become ready.
+
+Those that became ready do not count: what kills them is a part of the job, which the driver gives
+up by itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -97,3 +114,88 @@ class Executor:
         from harness.fleet.judging import remote_judge
 
         return remote_judge(self, suite, spec)
+
+
+@dataclass(frozen=True)
+class LocalExecutor(Executor):
+    """So many worker processes on this machine, which read the driver's files where they lie."""
+
+    workers: int
+    host: str = HOST
+    shares_disk: bool = True
+
+    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
+        """Keep the workers running until it is cancelled; then they end."""
+        trees = {name: str(tree.root.absolute()) for name, tree in work.trees.items()}
+        line = json.dumps({**asdict(invitation), "trees": trees}) + "\n"
+        keepers = [asyncio.create_task(_keep(line.encode(), arrivals)) for _ in range(self.workers)]
+        await first_failure(keepers)
+
+
+async def first_failure(keepers: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until a keeper fails, then cancel the others; or cancel all when this is cancelled.
+
+    Each is cancelled once: a second time would interrupt it while its worker is ending.
+    """
+    try:
+        finished, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_EXCEPTION)
+        for keeper in finished:
+            keeper.result()
+    finally:
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.wait(keepers)
+
+
+async def _keep(line: bytes, arrivals: Arrivals) -> None:
+    """Start a worker, and another in its place whenever it dies.
+
+    Raises:
+        Unreachable: if workers end before they have become ready, again and again.
+    """
+    failures = 0
+    while failures < MOST_STARTS:
+        before = arrivals()
+        starting = asyncio.create_task(
+            asyncio.create_subprocess_exec(
+                sys.executable, "-m", "harness.fleet.worker",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is the driver's: it ends them
+            )
+        )  # fmt: skip
+        try:
+            worker = await asyncio.shield(starting)
+            assert worker.stdin is not None
+            with suppress(ConnectionError):
+                worker.stdin.write(line)
+                worker.stdin.close()
+            await worker.wait()
+        finally:
+            await _end(await starting)  # cancelling its start would leave it behind
+        failures = 0 if arrivals() > before else failures + 1
+    raise Unreachable(f"{MOST_STARTS} workers in a row ended before they could begin")
+
+
+async def _end(worker: asyncio.subprocess.Process) -> None:
+    if worker.stdin is not None:
+        worker.stdin.close()
+    try:
+        async with asyncio.timeout(GRACE_S):
+            await worker.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            worker.kill()
+        await worker.wait()
+
+
+def local(workers: int, resources: dict[str, float]) -> LocalExecutor:
+    """Worker processes on this machine (`--executor local`); 0 is one for every core.
+
+    Raises:
+        BadInput: for a negative number, or resources, which only Ray knows.
+    """
+    if workers < 0:
+        raise BadInput(f"workers: expected 0 or more, got {workers!r}")
+    if resources:
+        raise BadInput("resources of a worker need --executor ray")
+    return LocalExecutor(workers or os.cpu_count() or 1)

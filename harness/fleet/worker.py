@@ -43,10 +43,10 @@ async def serve(invitation: Invitation, trees: dict[str, Path]) -> None:
     transport.write(invitation.token.encode())
     with suppress(Gone):
         try:
-            told = await channel.ask("hello", {"version": harness.__version__})
-            module, _, name = str(told["entry"]).partition(":")
+            work = await channel.ask("hello", {"version": harness.__version__})
+            module, _, name = str(work["entry"]).partition(":")
             entry = cast("Entry", getattr(import_module(module), name))
-            async with entry(channel, told["spec"], trees) as methods:
+            async with entry(channel, work["spec"], trees) as methods:
                 channel.methods = methods
                 channel.tell("ready", {"pid": os.getpid()})
                 await channel.closed
@@ -61,9 +61,9 @@ def main() -> None:
     line = sys.stdin.readline()
     if not line:
         return  # the driver ended before it could invite
-    told = json.loads(line)
-    trees = {name: Path(root) for name, root in told.pop("trees").items()}
-    loops.run(serve(Invitation(**told), trees))
+    invitation = json.loads(line)
+    trees = {name: Path(root) for name, root in invitation.pop("trees").items()}
+    loops.run(serve(Invitation(**invitation), trees))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The request cache and the budget that all workers share."""
+"""Workers ask the driver's model: they share its request cache and its budget."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from harness.core import LimitReached, Unreachable
-from harness.fleet import CallService, Channel, SharedModelSpec, budget_terms, open_shared_model
-from harness.fleet.relay import RelayedModel
-from harness.models import Budget, CallStore, ChatModel, Model, Spend
-from tests.models.http_server import Answer, Served, completion, error, serve
+from harness.fleet import Channel
+from harness.fleet.attempts import RemoteModel, answer_calls
+from harness.models import Budget, CallStore, Model, Sampling, Spend, open_model
+from tests.models.http_server import Answer, Served, completion, serve
 
 ASKED = [{"role": "user", "content": "once"}]
 
@@ -40,40 +40,24 @@ async def workers(
     store: CallStore, budget: Budget, served: Served, count: int
 ) -> AsyncGenerator[list[tuple[Model, Slow]]]:
     """Models of so many workers of one driver, each over a connection of its own."""
-    loop, service, ends = asyncio.get_running_loop(), CallService(store, budget), list[Channel]()
+    loop = asyncio.get_running_loop()
+    shared = open_model("openai/m", base_url=served.url, calls=store, budget=budget)
 
     def accepted() -> Channel:
-        channel = Channel()
-        channel.methods = service.methods(channel)
-        ends.append(channel)
-        return channel
-
-    def changed() -> None:
-        for end in ends:
-            end.tell("budget", budget_terms(budget))
+        return Channel({"complete": answer_calls(shared, {})})
 
     server = await loop.create_server(accepted, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    spec = SharedModelSpec(
-        spec="openai/m", simulated=False, urls=served.url, concurrency=4,
-        limited=budget.calls is not None, bounds_tokens=budget.bounds_tokens,
-    )  # fmt: skip
     channels = [(await loop.create_connection(Slow, "127.0.0.1", port))[1] for _ in range(count)]
-    models = list[ChatModel | RelayedModel]()
-    for channel in channels:
-        model, channel.methods = open_shared_model(channel, spec)
-        models.append(model)
-    budget.changed = changed
     try:
-        yield list(zip(models, channels, strict=True))
+        yield [(RemoteModel(channel, shared.spec, False), channel) for channel in channels]
     finally:
-        for model in models:
-            await model.aclose()
         for channel in channels:
             channel.close()
             await channel.closed
         server.close()
         await asyncio.sleep(0.05)
+        await shared.aclose()
 
 
 def answered(_: dict[str, Any]) -> Answer:
@@ -119,17 +103,17 @@ def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> N
 
 
 def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
-    answers = iter([error(400, "not this time"), completion("at last")])
+    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
+        (first, _), (second, _there) = found
+        asked = asyncio.create_task(first.complete(ASKED))
+        while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
+            await asyncio.sleep(0.01)
+        waits = asyncio.create_task(second.complete(ASKED))
+        await asyncio.sleep(0.02)
+        asked.cancel()
+        assert (await waits).text == "ok"
 
-    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        both = await asyncio.gather(
-            *(model.complete(ASKED) for model, _ in found), return_exceptions=True
-        )
-        texts = [getattr(one, "text", str(one)) for one in both]
-        assert "at last" in texts
-        assert any("not this time" in text for text in texts)
-
-    assert len(with_workers(lambda _body: next(answers), 2, ask).bodies) == 2
+    assert len(with_workers(answered, 2, ask).bodies) == 2
 
 
 def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
@@ -215,3 +199,29 @@ def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:
         (await budget.reserve(Spend(calls=2))).release()
 
     with_workers(answered, 2, ask, budget)
+
+
+def test_a_simulated_model_answers_workers_as_it_answers_the_driver() -> None:
+    asked = [{"role": "user", "content": "What is the total?"}]
+
+    async def main() -> None:
+        loop, budget = asyncio.get_running_loop(), Budget(calls=1)
+        with CallStore() as store:
+            model = open_model("simulated/ledger", calls=store, budget=budget)
+            service = {"complete": answer_calls(model, {})}
+            server = await loop.create_server(lambda: Channel(service), "127.0.0.1", 0)
+            port = server.sockets[0].getsockname()[1]
+            _, channel = await loop.create_connection(Channel, "127.0.0.1", port)
+            worker = RemoteModel(channel, model.spec, model.simulated)
+            assert worker.simulated
+            there = await worker.complete(asked, sampling=Sampling(seed=3))
+            here = await model.complete(asked, sampling=Sampling(seed=3))
+            assert here == there.model_copy(update={"cached": True})
+            with pytest.raises(LimitReached, match="budget of 1 calls"):
+                await worker.complete(asked, sampling=Sampling(seed=4))
+            channel.close()
+            await channel.closed
+            server.close()
+            await model.aclose()
+
+    asyncio.run(main())

@@ -164,7 +164,7 @@ def test_a_machine_that_falls_silent_is_noticed(
 ) -> None:
     """A process of this machine that is stopped may go on: its reading has no limit."""
     if not here:
-        monkeypatch.setattr("harness.fleet.channel._here", not_here)
+        monkeypatch.setattr("harness.fleet.channel._on_this_machine", not_here)
 
     async def main() -> dict[str, int]:
         server = await asyncio.get_running_loop().create_server(Channel, "127.0.0.1", 0)

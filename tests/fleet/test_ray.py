@@ -19,8 +19,7 @@ import pytest
 
 from harness.core import BadInput, LimitReached, digest_tree
 from harness.evals import Tally, records, regrade_folder
-from harness.fleet import Tree, Work, open_fleet
-from harness.fleet.actors import open_ray
+from harness.fleet import Tree, Work, open_fleet, open_ray
 from harness.rag.retrieve import create_index, open_encoder, parse_paths
 from harness.rag.retrieve.spread import spread
 from tests.fleet.conftest import TwoNodes
@@ -109,7 +108,7 @@ def test_a_worker_that_is_sent_home_removes_its_files(tmp_path: Path, two_nodes:
         for number in range(4000):  # removing them takes a moment
             (tmp_path / f"{number}.txt").touch()
         work = Work("tests.fleet.deadly:deadly", {}, {"base": Tree(tmp_path)})
-        async with open_fleet(executor, work, lambda _: {}) as fleet:
+        async with open_fleet(executor, work, {}) as fleet:
             assert await fleet.call("work", "alive") == "alive"
             return unpacked()
 

@@ -9,8 +9,17 @@ import pytest
 
 import harness
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.fleet import Channel, Gone, LocalExecutor, Work, WorkersLost, open_fleet
-from harness.fleet.types import Arrivals, Executor, Invitation
+from harness.fleet import (
+    Channel,
+    Executor,
+    Gone,
+    Invitation,
+    LocalExecutor,
+    Work,
+    WorkersLost,
+    open_fleet,
+)
+from harness.fleet.types import Arrivals
 from tests.fleet.running import (
     doubled,
     evaluated,
@@ -63,7 +72,7 @@ def test_a_budget_holds_over_all_workers(tmp_path: Path, mark: str) -> None:
 def test_what_kills_every_worker_is_given_up_and_the_rest_goes_on() -> None:
     async def main() -> tuple[str, int]:
         work = Work("tests.fleet.deadly:deadly", {})
-        async with open_fleet(LocalExecutor(1), work, lambda _: {}) as fleet:
+        async with open_fleet(LocalExecutor(1), work, {}) as fleet:
             fleet.tell_all("hear", "before anyone is there")
             fleet.tell_all("hear", "now")
             with pytest.raises(WorkersLost, match="3 workers died"):
@@ -81,7 +90,7 @@ def test_what_kills_every_worker_is_given_up_and_the_rest_goes_on() -> None:
 def test_a_worker_that_cannot_begin_says_why() -> None:
     async def main() -> None:
         work = Work("tests.fleet.deadly:deadly", {"unable": True})
-        async with open_fleet(LocalExecutor(1), work, lambda _: {}) as fleet:
+        async with open_fleet(LocalExecutor(1), work, {}) as fleet:
             await fleet.call("work", "alive")
 
     with pytest.raises(Exception, match="cannot begin: there is no such sandbox"):
@@ -113,7 +122,7 @@ async def dialled(invitation: Invitation, token: str) -> Channel:
 def test_who_does_not_show_the_token_gets_no_answer() -> None:
     async def main() -> None:
         idle, question = Idle(), {"version": harness.__version__}
-        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), lambda _: {}) as fleet:
+        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), {}) as fleet:
             invitation = await idle.invitation
             token = invitation.token
             known = await dialled(invitation, token)
@@ -133,7 +142,7 @@ def test_who_does_not_show_the_token_gets_no_answer() -> None:
 def test_another_version_is_what_is_told_whatever_follows_from_it() -> None:
     async def main() -> None:
         idle = Idle()
-        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), lambda _: {}) as fleet:
+        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), {}) as fleet:
             invitation = await idle.invitation
             worker = await dialled(invitation, invitation.token)
             with pytest.raises(BadInput) as refused:

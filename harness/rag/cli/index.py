@@ -124,7 +124,7 @@ def build(
     parsed = parse_paths(paths, reading(**options)) if paths else None
     opened = open_encoder(encoder, base_url)
     if executor == "ray":
-        from harness.fleet.actors import open_ray
+        from harness.fleet import open_ray
         from harness.rag.retrieve.spread import spread
 
         opened = spread(opened, base_url, open_ray(workers, worker_resources))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from harness.fleet.actors import RayExecutor
+    from harness.fleet import RayExecutor
 
     Vectors = NDArray[np.float32]
 
@@ -26,7 +26,7 @@ def spread(encoder: Encoder, base_url: str | None, executor: RayExecutor) -> Enc
         base_url: endpoint of `openai/` and `vllm/` encoders.
         executor: the cluster.
     """
-    from harness.fleet.bulk import Bulk
+    from harness.fleet import Bulk
 
     bulk = Bulk(executor, "harness.rag.retrieve.spread:encoding", [encoder.spec, base_url])
 

@@ -26,7 +26,14 @@ def pack(trees: Mapping[str, Tree]) -> bytes:
     for name, tree in sorted(trees.items()):
         root = tree.root.absolute()
         files = dict[str, tuple[int, bytes]]()
-        for path in _files(tree, root):
+        if tree.only is None:
+            paths = sorted(path for path in root.rglob("*") if path.is_file())
+        else:
+            names = [Path(name) for name in tree.only]
+            paths = [
+                root / name for name in names if not (name.is_absolute() or ".." in name.parts)
+            ]
+        for path in paths:
             try:
                 content, mode = path.read_bytes(), path.stat().st_mode & 0o777
             except OSError as error:
@@ -44,9 +51,9 @@ def pack(trees: Mapping[str, Tree]) -> bytes:
 
 def unpack(packed: bytes, into: Path) -> dict[str, Path]:
     """Write trees below a fresh folder; the root of each, by its name."""
-    found: dict[str, Any] = ormsgpack.unpackb(zstandard.decompress(packed))
+    trees: dict[str, Any] = ormsgpack.unpackb(zstandard.decompress(packed))
     roots = dict[str, Path]()
-    for name, tree in found.items():
+    for name, tree in trees.items():
         root = into / digest(name)[:8] / str(tree["folder"])
         root.mkdir(parents=True)
         for relative, (mode, content) in tree["files"].items():
@@ -56,10 +63,3 @@ def unpack(packed: bytes, into: Path) -> dict[str, Path]:
             path.chmod(mode)
         roots[str(name)] = root
     return roots
-
-
-def _files(tree: Tree, root: Path) -> list[Path]:
-    if tree.only is not None:
-        named = [Path(name) for name in tree.only]
-        return [root / name for name in named if not name.is_absolute() and ".." not in name.parts]
-    return sorted(path for path in root.rglob("*") if path.is_file())

@@ -1,0 +1,15 @@
+from .actors import RayExecutor as RayExecutor
+from .actors import open_ray as open_ray
+from .bulk import Bulk as Bulk
+from .channel import Channel as Channel
+from .channel import Gone as Gone
+from .channel import Methods as Methods
+from .driver import Fleet as Fleet
+from .driver import WorkersLost as WorkersLost
+from .driver import open_fleet as open_fleet
+from .types import Executor as Executor
+from .types import Invitation as Invitation
+from .types import LocalExecutor as LocalExecutor
+from .types import Tree as Tree
+from .types import Work as Work
+from .types import local as local
