@@ -184,21 +184,21 @@ def _fact(chance: random.Random, kind: str | None = None) -> Fact:
     }
 
 
-def _others(chance: random.Random, asked: str, number: int) -> list[str]:
+def _others(chance: random.Random, field: str, number: int) -> list[str]:
     """The asked property and `number` further ones, in random order."""
-    chosen = [asked, *chance.sample([name for name in QUESTIONS if name != asked], number)]
+    chosen = [field, *chance.sample([name for name in QUESTIONS if name != field], number)]
     chance.shuffle(chosen)
     return chosen
 
 
-def _sentences(chance: random.Random, asked: str) -> tuple[str, Fact]:
+def _sentences(chance: random.Random, field: str) -> tuple[str, Fact]:
     """Two or three plain sentences about one thing."""
     fact = _fact(chance)
-    chosen = _others(chance, asked, chance.randint(1, 2))
+    chosen = _others(chance, field, chance.randint(1, 2))
     return " ".join(SENTENCES[name].format(**fact) for name in chosen), fact
 
 
-def _passage(chance: random.Random, asked: str) -> tuple[str, Fact]:
+def _passage(chance: random.Random, field: str) -> tuple[str, Fact]:
     """40 to 60 words; a second name and a second year lead astray."""
     fact = _fact(chance)
     later = int(fact["when"]) + chance.randint(5, 60)
@@ -214,22 +214,22 @@ def _passage(chance: random.Random, asked: str) -> tuple[str, Fact]:
     return " ".join([opening, *body, repaired]), fact
 
 
-def _record(chance: random.Random, asked: str) -> tuple[str, Fact]:
+def _record(chance: random.Random, field: str) -> tuple[str, Fact]:
     """A name and three lines of label and value."""
     fact = _fact(chance)
     lines = [f"name: {fact['name']}"]
-    lines += [f"{LABELS[name].format(**fact)}: {fact[name]}" for name in _others(chance, asked, 2)]
+    lines += [f"{LABELS[name].format(**fact)}: {fact[name]}" for name in _others(chance, field, 2)]
     return "\n".join(lines), fact
 
 
-def _table(chance: random.Random, asked: str, rows: int, columns: int) -> tuple[str, Fact]:
+def _table(chance: random.Random, field: str, rows: int, columns: int) -> tuple[str, Fact]:
     """A Markdown table of things of one kind; one of them is asked for."""
     kind = chance.choice(list(KINDS))
     facts: dict[str, Fact] = {}
     while len(facts) < rows:
         fact = _fact(chance, kind)
         facts[fact["name"]] = fact
-    chosen = _others(chance, asked, columns - 1)
+    chosen = _others(chance, field, columns - 1)
     fact = chance.choice(list(facts.values()))
     head = ["name", *(LABELS[name].format(**fact) for name in chosen)]
     body = [[row["name"], *(row[name] for name in chosen)] for row in facts.values()]
@@ -241,8 +241,8 @@ STRATA: dict[str, Callable[[random.Random, str], tuple[str, Fact]]] = {
     "sentences": _sentences,
     "passage": _passage,
     "record": _record,
-    "table-small": lambda chance, asked: _table(chance, asked, 2, 1),
-    "table-large": lambda chance, asked: _table(chance, asked, chance.randint(3, 6), 2),
+    "table-small": lambda chance, field: _table(chance, field, 2, 1),
+    "table-large": lambda chance, field: _table(chance, field, chance.randint(3, 6), 2),
 }
 
 
@@ -250,15 +250,15 @@ def tasks(split: str) -> Iterator[dict[str, Any]]:
     """Rows of a split: strata and types of question take turns, so every prefix is balanced."""
     for number in range(SIZES[split]):
         stratum = list(STRATA)[number % len(STRATA)]
-        asked = list(QUESTIONS)[number // len(STRATA) % len(QUESTIONS)]
+        field = list(QUESTIONS)[number // len(STRATA) % len(QUESTIONS)]
         chance = random.Random(f"almanac:{SEED}:{split}:{number}")
-        text, fact = STRATA[stratum](chance, asked)
+        text, fact = STRATA[stratum](chance, field)
         yield {
             "id": f"almanac-{split}-{number:03d}",
-            "prompt": f"Text: {text}\nQuestion: {QUESTIONS[asked].format(**fact)}\nAnswer:",
-            "answer": fact[asked],
+            "prompt": f"Text: {text}\nQuestion: {QUESTIONS[field].format(**fact)}\nAnswer:",
+            "answer": fact[field],
             "check": "em",
-            "meta": {"stratum": stratum, "asked": asked},
+            "meta": {"stratum": stratum, "asked": field},
         }
 
 

@@ -81,16 +81,18 @@ def _readings(kind: str, number: int, split: str, seed: int) -> list[Reading]:
     source = Source(id=doc, text=text)
     name = f"dossier-{split}-{kind}-{number}"
     return [
-        _reading(f"{name}-{at:02}", one, source, places, kind)
-        for at, one in enumerate(_chosen(page.questions, chance))
+        _reading(f"{name}-{number:02}", question, source, places, kind)
+        for number, question in enumerate(_chosen(page.questions, chance))
     ]
 
 
 def _chosen(questions: list[Question], chance: Random) -> list[Question]:
     """As many of one place as of two, in turn."""
-    by_places = [[one for one in questions if len(one.facts) == places] for places in (1, 2)]
-    ones, twos = (chance.sample(found, QUESTIONS // 2) for found in by_places)
-    return [one for pair in zip(ones, twos, strict=True) for one in pair]
+    by_places = [
+        [question for question in questions if len(question.facts) == places] for places in (1, 2)
+    ]
+    ones, twos = (chance.sample(pool, QUESTIONS // 2) for pool in by_places)
+    return [question for pair in zip(ones, twos, strict=True) for question in pair]
 
 
 def _reading(

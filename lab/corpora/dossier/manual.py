@@ -136,7 +136,7 @@ def _questions(
     """One question of one place and one of two, about one part."""
     kinds = wording.chance.sample([kind for kind in ASKED if kind != "hours"], 2)
     single, double = kinds
-    one = Question(
+    single_question = Question(
         wording.draw(ASKED[single], x=f"the {part}"), (facts[part][single],), (f"{part}/{single}",)
     )
     if wording.chance.random() < 0.5:
@@ -147,4 +147,4 @@ def _questions(
     two = Question(
         wording.draw(ASKED[double], x=x), (facts[part][double],), (first, f"{part}/{double}")
     )
-    return [one, two]
+    return [single_question, two]

@@ -71,7 +71,9 @@ class Wording:
 def pad(page: Page, tokens: int, sentence: Callable[[], str], chance: Random) -> None:
     """Put small talk between the facts until the document has so many tokens."""
     rooms = [section for section in page.sections if not section.lines]
-    used = sum(count_tokens(one.text) for section in page.sections for one in section.body)
+    used = sum(
+        count_tokens(sentence.text) for section in page.sections for sentence in section.body
+    )
     while used < tokens:
         text = sentence()
         used += count_tokens(text)
@@ -104,4 +106,4 @@ def _append(
 def _joints(count: int, lines: bool, chance: Random) -> Iterable[str]:
     if lines:
         return ["\n"] * count
-    return ["\n\n" if at == 0 or chance.random() < 0.2 else " " for at in range(count)]
+    return ["\n\n" if position == 0 or chance.random() < 0.2 else " " for position in range(count)]

@@ -81,19 +81,21 @@ def watch(wording: Wording, number: int) -> Page:
     days = [f"{day} {month} {year}" for month in ("March", "April") for day in range(5, 25)]
     sections = {day: Section(day, [], f"day/{day}") for day in days}
     page.sections += sections.values()
-    for (event, other), day in zip(EVENTS, chance.sample(days, len(EVENTS)), strict=True):
+    for (event, alternative), day in zip(EVENTS, chance.sample(days, len(EVENTS)), strict=True):
         name = chance.choice(crew)
         time = _time(chance)
         text = wording.draw(_ENTRY, time=time, sign=signs[name], event=event, wind="fresh")
         sections[day].body.append(Sentence(text, event))
         ones = [
-            Question(wording.draw(_TIME, other=other), (time,), (event,)),
-            Question(wording.draw(_SIGN, other=other), (signs[name],), (event,)),
+            Question(wording.draw(_TIME, other=alternative), (time,), (event,)),
+            Question(wording.draw(_SIGN, other=alternative), (signs[name],), (event,)),
         ]
         twos = [
-            Question(wording.draw(_WHO, other=other), (name,), (event, f"crew/{name}")),
-            Question(wording.draw(_BUNK, other=other), (rooms[name],), (event, f"crew/{name}")),
-            Question(wording.draw(_DAY, other=other), (day,), (f"day/{day}", event)),
+            Question(wording.draw(_WHO, other=alternative), (name,), (event, f"crew/{name}")),
+            Question(
+                wording.draw(_BUNK, other=alternative), (rooms[name],), (event, f"crew/{name}")
+            ),
+            Question(wording.draw(_DAY, other=alternative), (day,), (f"day/{day}", event)),
         ]
         page.questions += [chance.choice(ones), chance.choice(twos)]
     return page

@@ -83,22 +83,22 @@ def folio_tasks(split: str, seed: int = SEED) -> Iterator[tuple[Task, Picture]]:
     """
     if split not in SIZES:
         raise BadInput(f"expected a split out of {', '.join(SIZES)}, got {split!r}")
-    made = 0
+    count = 0
     for picture in pictures(split, seed):
-        for number, asked in enumerate(picture.scene.questions):
-            if made == SIZES[split]:
+        for number, drawn in enumerate(picture.scene.questions):
+            if count == SIZES[split]:
                 return
-            made += 1
+            count += 1
             question = VisualQuestion(
                 id=f"{picture.id}-{number}",
-                question=asked.text,
-                answers=(asked.answer,),
-                metric=asked.metric,
+                question=drawn.text,
+                answers=(drawn.answer,),
+                metric=drawn.metric,
                 meta={
-                    "kind": asked.kind,
+                    "kind": drawn.kind,
                     "scene": picture.kind,
                     "family": picture.family,
-                    "stratum": f"{picture.kind}/{asked.kind}",
+                    "stratum": f"{picture.kind}/{drawn.kind}",
                     "facts": list(picture.scene.facts),
                     "truth": picture.scene.truth,
                 },

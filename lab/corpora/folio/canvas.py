@@ -25,7 +25,7 @@ class Canvas(Protocol):
 
     def box(
         self,
-        left: float,
+        x0: float,
         top: float,
         right: float,
         bottom: float,
@@ -101,7 +101,7 @@ class PillowCanvas:
 
     def box(
         self,
-        left: float,
+        x0: float,
         top: float,
         right: float,
         bottom: float,
@@ -109,7 +109,7 @@ class PillowCanvas:
         edge: Colour | None = None,
     ) -> None:
         """See :class:`Canvas`."""  # fmt: skip
-        corners = self._at([(left, top), (right, bottom)])
+        corners = self._at([(x0, top), (right, bottom)])
         self._pen.rectangle(corners, fill=fill, outline=edge, width=self._finer)
 
     def line(self, points: Sequence[Point], colour: Colour, width: float = 1.0) -> None:

@@ -122,24 +122,24 @@ def _axis(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
 def _columns(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.right - plot.left) / len(plan.categories)
     wide = 0.68 * slot / len(plan.values)
-    for at, category in enumerate(plan.categories):
-        begin = plot.left + (at + 0.16) * slot
+    for position, category in enumerate(plan.categories):
+        begin = plot.left + (position + 0.16) * slot
         for number, row in enumerate(plan.values.values()):
-            left = begin + number * wide
+            x0 = begin + number * wide
             y = plot.bottom - row[category] / plan.top * (plot.bottom - plot.top)
-            canvas.box(left, y, left + 0.92 * wide, plot.bottom - 1, style.colours[number])
+            canvas.box(x0, y, x0 + 0.92 * wide, plot.bottom - 1, style.colours[number])
             if plan.labelled:
-                canvas.text(left + 0.46 * wide, y - 9, f"{row[category]:,}", style.size - 2.5,
+                canvas.text(x0 + 0.46 * wide, y - 9, f"{row[category]:,}", style.size - 2.5,
                             style.ink, "middle")  # fmt: skip
-        x = plot.left + (at + 0.5) * slot
+        x = plot.left + (position + 0.5) * slot
         canvas.text(x, plot.bottom + 18, category, style.size - 1.5, style.ink, "middle")
 
 
 def _rows(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.bottom - plot.top) / len(plan.categories)
     (row,) = plan.values.values()
-    for at, category in enumerate(plan.categories):
-        middle = plot.top + (at + 0.5) * slot
+    for position, category in enumerate(plan.categories):
+        middle = plot.top + (position + 0.5) * slot
         x = plot.left + row[category] / plan.top * (plot.right - plot.left)
         top, bottom = middle - 0.32 * slot, middle + 0.32 * slot
         canvas.box(plot.left + 1, top, x, bottom, style.colours[0])
@@ -155,17 +155,17 @@ def _lines(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.right - plot.left) / len(plan.categories)
     for number, row in enumerate(plan.values.values()):
         points: list[Point] = [
-            (plot.left + (at + 0.5) * slot,
+            (plot.left + (position + 0.5) * slot,
              plot.bottom - row[category] / plan.top * (plot.bottom - plot.top))
-            for at, category in enumerate(plan.categories)
+            for position, category in enumerate(plan.categories)
         ]  # fmt: skip
         canvas.line(points, style.colours[number], 2.2)
         for (x, y), category in zip(points, plan.categories, strict=True):
             canvas.disc(x, y, 4.2, style.colours[number])
             if plan.labelled:
                 canvas.text(x, y - 13, f"{row[category]:,}", style.size - 2, style.ink, "middle")
-    for at, category in enumerate(plan.categories):
-        x = plot.left + (at + 0.5) * slot
+    for position, category in enumerate(plan.categories):
+        x = plot.left + (position + 0.5) * slot
         canvas.text(x, plot.bottom + 18, category, style.size - 1.5, style.ink, "middle")
 
 
@@ -190,14 +190,14 @@ def _questions(plan: Plan, rng: Random) -> list[Asked]:
     name = rng.choice(list(plan.values))
     row = plan.values[name]
     whose = f" of {name}" if len(plan.values) > 1 else ""
-    one, two = rng.sample(plan.categories, 2)
+    first, two = rng.sample(plan.categories, 2)
     best = max(row, key=lambda category: row[category])
     least = min(row, key=lambda category: row[category])
     superlative, extreme = rng.choice((("highest", best), ("lowest", least)))
-    total = row[one] + row[two]
+    total = row[first] + row[two]
     compare = f"Which {plan.noun} has the {superlative} value{whose}?"
     return [
-        Asked("read", f"What is the value{whose} for {one}?", str(row[one]), "relaxed"),
+        Asked("read", f"What is the value{whose} for {first}?", str(row[first]), "relaxed"),
         Asked("compare", compare, extreme),
-        Asked("add", f"What do {one} and {two}{whose} come to together?", str(total), "relaxed"),
+        Asked("add", f"What do {first} and {two}{whose} come to together?", str(total), "relaxed"),
     ]

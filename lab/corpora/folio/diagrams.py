@@ -27,20 +27,20 @@ def flow(rng: Random, style: Style) -> Scene:
     canvas = style.canvas(width, height)
     canvas.text(width / 2, 26, "Order of work", style.size + 3, style.ink, "middle", bold=True)
     places: list[Point] = []
-    for at, name in enumerate(names):
-        row, column = divmod(at, across)
+    for position, name in enumerate(names):
+        row, column = divmod(position, across)
         # Every other row runs back, so that the order must be followed along the arrows.
         column = column if row % 2 == 0 else across - 1 - column
         x, y = 115 + 205 * column, 105 + 120 * row
         places.append((x, y))
-        canvas.box(x - 62, y - 28, x + 62, y + 28, _pale(style, at), style.ink)
+        canvas.box(x - 62, y - 28, x + 62, y + 28, _pale(style, position), style.ink)
         canvas.text(x, y, name, style.size + 1, (20, 20, 20), "middle")
     for before, after in pairwise(places):
         _arrow(canvas, before, after, style.ink)
-    at = rng.randrange(1, len(names) - 1)
+    position = rng.randrange(1, len(names) - 1)
     questions = [
-        Asked("place", f"Which step comes directly after {names[at]}?", names[at + 1]),
-        Asked("place", f"Which step comes directly before {names[at]}?", names[at - 1]),
+        Asked("place", f"Which step comes directly after {names[position]}?", names[position + 1]),
+        Asked("place", f"Which step comes directly before {names[position]}?", names[position - 1]),
         Asked("count", "How many boxes are there?", str(len(names))),
     ]
     facts = tuple(f"{after} comes directly after {before}" for before, after in pairwise(names))
@@ -60,20 +60,22 @@ def shapes(rng: Random, style: Style) -> Scene:
         for column, (colour, shape) in enumerate(line):
             x, y = 20 + (column + 0.5) * cell, 20 + (row + 0.5) * cell
             _shape(canvas, x, y, rng.uniform(0.26, 0.38) * cell, shape, _COLOURS[colour])
-    counts = Counter(thing for line in cells for thing in line)
+    counts = Counter(shape for line in cells for shape in line)
     (colour, shape), count = rng.choice(sorted(counts.items()))
     row, column = rng.randrange(rows), rng.randrange(columns)
     where = f"{_ORDINALS[row]} row from the top, {_ORDINALS[column]} from the left"
-    kinds = Counter(one for line in cells for one, _ in line)
-    other = rng.choice(sorted(kinds))
+    kinds = Counter(colour for line in cells for colour, _ in line)
+    any_shape_of = rng.choice(sorted(kinds))
     questions = [
         Asked("count", f"How many {colour} {shape}s are there?", str(count)),
-        Asked("count", f"How many shapes are {other}?", str(kinds[other])),
+        Asked("count", f"How many shapes are {any_shape_of}?", str(kinds[any_shape_of])),
         Asked("place", f"Which shape lies in the {where}: circle, square or triangle?",
               cells[row][column][1]),
     ]  # fmt: skip
-    facts = tuple(f"There are {number} {one} {what}s" for (one, what), number in counts.items())
-    truth = [[f"{one} {what}" for one, what in line] for line in cells]
+    facts = tuple(
+        f"There are {number} {colour} {shape}s" for (colour, shape), number in counts.items()
+    )
+    truth = [[f"{colour} {shape}" for colour, shape in line] for line in cells]
     return Scene(canvas, questions, facts, {"shapes": [[*line] for line in truth]})
 
 
@@ -86,8 +88,8 @@ def _shape(canvas: Canvas, x: float, y: float, r: float, shape: str, fill: Colou
         canvas.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill)
 
 
-def _pale(style: Style, at: int) -> Colour:
-    red, green, blue = style.colours[at % len(style.colours)]
+def _pale(style: Style, position: int) -> Colour:
+    red, green, blue = style.colours[position % len(style.colours)]
     return (red + 2 * 255) // 3, (green + 2 * 255) // 3, (blue + 2 * 255) // 3
 
 

@@ -59,7 +59,7 @@ def receipt(rng: Random, style: Style) -> Scene:
               str(sum(count for _, count, _ in lines))),
     ]  # fmt: skip
     facts = (f"The shop is {shop}", f"The date is {date}", f"The total is {total:.2f}",
-             *(f"{one} cost {pieces * each:.2f}" for one, pieces, each in lines))  # fmt: skip
+             *(f"{name} cost {pieces * each:.2f}" for name, pieces, each in lines))  # fmt: skip
     return Scene(canvas, questions, facts, {"receipt": {**key}})
 
 
@@ -99,8 +99,8 @@ def page(rng: Random, style: Style) -> Scene:
         if style.grid:
             canvas.line([(40, y - 0.5 * step), (width - 40, y - 0.5 * step)], style.faint)
     truth: dict[str, JsonValue] = {"fields": {**fields}, "rows": [list(row) for row in table]}
-    asked, facts = _page_questions(rng, fields, table), _page_facts(fields, table)
-    return Scene(canvas, asked, facts, {"page": truth})
+    questions, facts = _page_questions(rng, fields, table), _page_facts(fields, table)
+    return Scene(canvas, questions, facts, {"page": truth})
 
 
 _Row = tuple[str, str, int, int]
@@ -126,5 +126,5 @@ def _page_questions(rng: Random, fields: dict[str, str], table: list[_Row]) -> l
 
 
 def _page_facts(fields: dict[str, str], table: list[_Row]) -> tuple[str, ...]:
-    said = (f"The {label.lower()} is {value}" for label, value in fields.items())
-    return (*said, *(f"There are {row[2]} of the {row[1]}" for row in table))
+    sentences = (f"The {label.lower()} is {value}" for label, value in fields.items())
+    return (*sentences, *(f"There are {row[2]} of the {row[1]}" for row in table))

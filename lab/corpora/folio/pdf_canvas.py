@@ -45,7 +45,7 @@ class PdfCanvas:
 
     def box(
         self,
-        left: float,
+        x0: float,
         top: float,
         right: float,
         bottom: float,
@@ -53,7 +53,7 @@ class PdfCanvas:
         edge: Colour | None = None,
     ) -> None:
         """See :class:`lab.corpora.folio.canvas.Canvas`."""  # fmt: skip
-        area = f"{left:.2f} {self._up(bottom):.2f} {right - left:.2f} {bottom - top:.2f} re"
+        area = f"{x0:.2f} {self._up(bottom):.2f} {right - x0:.2f} {bottom - top:.2f} re"
         if fill is not None:
             self._drawn.append(f"{_rgb(fill)} rg {area} f")
         if edge is not None:
@@ -72,7 +72,9 @@ class PdfCanvas:
             (x - radius, up - reach, x - reach, up - radius, x, up - radius),
             (x + reach, up - radius, x + radius, up - reach, x + radius, up),
         ]
-        curves = " ".join(" ".join(f"{value:.2f}" for value in one) + " c" for one in quarters)
+        curves = " ".join(
+            " ".join(f"{value:.2f}" for value in quarter) + " c" for quarter in quarters
+        )
         self._drawn.append(f"{_rgb(fill)} rg {x + radius:.2f} {up:.2f} m {curves} f")
 
     def polygon(self, points: Sequence[Point], fill: Colour) -> None:
@@ -92,11 +94,11 @@ class PdfCanvas:
     ) -> None:
         """See :class:`lab.corpora.folio.canvas.Canvas`."""  # fmt: skip
         share = {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor]
-        left = x - share * self._length(text, size)
+        x0 = x - share * self._length(text, size)
         base = self._up(y + 0.35 * size)
         shown = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
         font = "F2" if bold else "F1"
-        place = f"BT /{font} {size:.2f} Tf {left:.2f} {base:.2f} Td"
+        place = f"BT /{font} {size:.2f} Tf {x0:.2f} {base:.2f} Td"
         self._drawn.append(f"{_rgb(colour)} rg {place} ({shown}) Tj ET")
 
     def image(self) -> Image:
@@ -111,7 +113,7 @@ class PdfCanvas:
         if self._face == "Courier":
             return 0.6 * size * len(text)
         narrow = 0.9 if self._face == "Times" else 1.0
-        return narrow * size * sum(_WIDE.get(one, 0.54) for one in text)
+        return narrow * size * sum(_WIDE.get(character, 0.54) for character in text)
 
     def _up(self, y: float) -> float:
         """PDF counts from the bottom."""
@@ -125,8 +127,9 @@ class PdfCanvas:
         plain, bold = _NAMES[self._face]
         stream = "\n".join(self._drawn).encode("latin-1", "replace")
         fonts = " ".join(
-            f"/F{at} << /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
-            for at, name in enumerate((plain, bold), 1)
+            f"/F{number} << /Type /Font /Subtype /Type1 /BaseFont /{name} "
+            "/Encoding /WinAnsiEncoding >>"
+            for number, name in enumerate((plain, bold), 1)
         )
         objects = [
             b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -59,20 +59,24 @@ def institute_readings(split: str, seed: int = SEED) -> list[Reading]:
     chance = Random(f"institute:{seed}:{split}")
     shelf = write_shelf(split, chance)
     drawn = {stratum: _questions(stratum, shelf, chance) for stratum in STRATA}
-    found: list[Reading] = []
+    readings: list[Reading] = []
     # Names come again in another institute: no question may, though its answer would differ.
     earlier = list(SIZES)[: list(SIZES).index(split)]
-    asked = {_plain(one.question) for other in earlier for one in institute_readings(other, seed)}
-    while len(found) < SIZES[split]:
-        stratum = STRATA[len(found) % len(STRATA)]
+    seen = {
+        _plain(reading.question)
+        for earlier_split in earlier
+        for reading in institute_readings(earlier_split, seed)
+    }
+    while len(readings) < SIZES[split]:
+        stratum = STRATA[len(readings) % len(STRATA)]
         question, answer, facts = next(drawn[stratum])
-        told = answer.lower() in question.lower() and stratum != "comparison"
-        if told or _plain(question) in asked:
+        leaked = answer.lower() in question.lower() and stratum != "comparison"
+        if leaked or _plain(question) in seen:
             continue
-        asked.add(_plain(question))
-        found.append(_reading(f"institute-{split}-{len(found):03}", question, answer, facts,
+        seen.add(_plain(question))
+        readings.append(_reading(f"institute-{split}-{len(readings):03}", question, answer, facts,
                               shelf, stratum))  # fmt: skip
-    return found
+    return readings
 
 
 def _plain(question: str) -> str:
@@ -119,13 +123,15 @@ def _questions(stratum: str, shelf: Shelf, chance: Random) -> Iterator[Draft]:
 def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
     """Walk along facts from thing to thing; None where the walk comes back or ends too soon."""
     world = shelf.world
-    kinds = {thing.name: thing.kind for thing in world.things}
+    kinds = {entity.name: entity.kind for entity in world.things}
     start = chance.choice(world.things)
     name, facts, steps = start.name, list[tuple[str, str]](), list[Relation]()
     for hop in range(hops):
         last = hop == hops - 1
         open_ones = [
-            one for one in relations_of(kinds[name]) if last or one.to in world_kinds(world)
+            relation
+            for relation in relations_of(kinds[name])
+            if last or relation.to in world_kinds(world)
         ]
         if not open_ones:
             return None
@@ -133,7 +139,7 @@ def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
         facts.append((name, relation.name))
         steps.append(relation)
         name = world.facts[name, relation.name]
-        if name in {thing for thing, _ in facts} or (not last and name not in kinds):
+        if name in {entity for entity, _ in facts} or (not last and name not in kinds):
             return None
     phrase = start.name
     for relation in steps[:-1]:
@@ -143,14 +149,16 @@ def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
 
 def world_kinds(world: World) -> set[str]:
     """The kinds of things that have documents."""
-    return {thing.kind for thing in world.things}
+    return {entity.kind for entity in world.things}
 
 
 def _comparison(shelf: Shelf, chance: Random) -> Draft | None:
     name = chance.choice(list(EARLIER))
-    candidates = [thing for thing in shelf.world.things if (thing.name, name) in shelf.world.facts]
+    candidates = [
+        entity for entity in shelf.world.things if (entity.name, name) in shelf.world.facts
+    ]
     first, second = chance.sample(candidates, 2)
-    years = [int(shelf.world.facts[one.name, name]) for one in (first, second)]
+    years = [int(shelf.world.facts[entity.name, name]) for entity in (first, second)]
     if years[0] == years[1]:
         return None
     answer = _least(first, second, years)
@@ -182,6 +190,6 @@ def _reading(
             "closed": True,
             "stratum": stratum,
             "hops": len(facts),
-            "chain": [f"{thing}: {relation}" for thing, relation in facts],
+            "chain": [f"{entity}: {relation}" for entity, relation in facts],
         },
     )

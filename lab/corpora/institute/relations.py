@@ -33,9 +33,18 @@ class Relation(NamedTuple):
 
 
 def _relation(
-    name: str, of: Kind, to: Kind | Literally, told: str, there: str, phrase: str, asked: str
+    name: str,
+    of: Kind,
+    to: Kind | Literally,
+    told_by_subject: str,
+    told_by_object: str,
+    phrase: str,
+    question: str,
 ) -> Relation:
-    parts = [tuple(filter(None, text.split("|"))) for text in (told, there, phrase, asked)]
+    parts = [
+        tuple(filter(None, text.split("|")))
+        for text in (told_by_subject, told_by_object, phrase, question)
+    ]
     return Relation(name, of, to, *parts)
 
 
@@ -287,7 +296,10 @@ RELATIONS = (
         "introduced?",
     ),
 )  # fmt: skip
-BY_KIND = {kind: tuple(one for one in RELATIONS if one.of == kind) for kind in get_args(Kind)}
+BY_KIND = {
+    kind: tuple(relation for relation in RELATIONS if relation.of == kind)
+    for kind in get_args(Kind)
+}
 EARLIER = {  # relation -> questions which of two things came first
     "founded": ("Which was created first, {a} or {b}?", "Which is the older one, {a} or {b}?"),
     "opened": ("Which was opened earlier, {a} or {b}?", "Which is older, {a} or {b}?"),

@@ -217,17 +217,19 @@ def make_world(chance: Random) -> World:
     named: dict[Kind, list[str]] = {}
     for kind, count in COUNTS.items():
         named[kind] = _names(chance, kind, count, people)
-    things = tuple(Thing(kind, name) for kind, names in named.items() for name in names)
-    made: dict[str, list[str]] = {**named}
+    entities = tuple(Thing(kind, name) for kind, names in named.items() for name in names)
+    names_by_kind: dict[str, list[str]] = {**named}
     facts: dict[tuple[str, str], str] = {}
-    for thing in things:
-        for relation in BY_KIND[thing.kind]:
-            facts[thing.name, relation.name] = _value(chance, relation, thing, made, people)
-    return World(things, facts)
+    for entity in entities:
+        for relation in BY_KIND[entity.kind]:
+            facts[entity.name, relation.name] = _value(
+                chance, relation, entity, names_by_kind, people
+            )
+    return World(entities, facts)
 
 
 def _people(chance: Random) -> Iterator[str]:
-    names = [f"{given} {family}" for given, family in product(_GIVEN, _FAMILY)]
+    names = [f"{forename} {family}" for forename, family in product(_GIVEN, _FAMILY)]
     chance.shuffle(names)
     return iter(names)
 
@@ -236,21 +238,21 @@ def _names(chance: Random, kind: Kind, count: int, people: Iterator[str]) -> lis
     if kind == "person":
         return [next(people) for _ in range(count)]
     pools: dict[str, Callable[[], Sequence[str]]] = {
-        "department": lambda: [f"the Department of {one}" for one in _FIELDS],
+        "department": lambda: [f"the Department of {field}" for field in _FIELDS],
         "site": lambda: _HOUSES,
-        "project": lambda: [f"Project {one}" for one in _CODES],
-        "supplier": lambda: [f"{one} {trade}" for one, trade in product(_FAMILY, _TRADES)],
-        "vessel": lambda: [f"the {one} {bird}" for one, bird in product(_SHADES, _BIRDS)],
+        "project": lambda: [f"Project {code}" for code in _CODES],
+        "supplier": lambda: [f"{family} {trade}" for family, trade in product(_FAMILY, _TRADES)],
+        "vessel": lambda: [f"the {shade} {bird}" for shade, bird in product(_SHADES, _BIRDS)],
         "incident": lambda: [
-            f"the {what} at {where}" for what, where in product(_MISHAPS, _WATERS)
+            f"the {mishap} at {where}" for mishap, where in product(_MISHAPS, _WATERS)
         ],
-        "policy": lambda: [f"the {one} Policy" for one in _RULES],
+        "policy": lambda: [f"the {rule} Policy" for rule in _RULES],
     }
     return chance.sample(list(pools[kind]()), min(count, len(pools[kind]())))
 
 
 def _value(
-    chance: Random, relation: Relation, thing: Thing, made: dict[str, list[str]],
+    chance: Random, relation: Relation, entity: Thing, names_by_kind: dict[str, list[str]],
     people: Iterator[str],
 ) -> str:  # fmt: skip
     literals: dict[str, Callable[[], str]] = {
@@ -265,5 +267,5 @@ def _value(
     }
     if relation.to in literals:
         return literals[relation.to]()
-    others = [name for name in made[relation.to] if name != thing.name]
-    return chance.choice(others)
+    candidates = [name for name in names_by_kind[relation.to] if name != entity.name]
+    return chance.choice(candidates)

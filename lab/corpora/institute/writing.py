@@ -72,24 +72,24 @@ def write_documents(
         chance: where all choices come from.
         phrasings: which of the ways to tell a fact may be used (some are kept for other splits).
     """
-    lines: dict[str, list[Line]] = {thing.name: [] for thing in world.things}
-    kinds = {thing.name: thing for thing in world.things}
-    for thing in world.things:
-        for relation in BY_KIND[thing.kind]:
-            value = world.facts[thing.name, relation.name]
+    lines: dict[str, list[Line]] = {entity.name: [] for entity in world.things}
+    kinds = {entity.name: entity for entity in world.things}
+    for entity in world.things:
+        for relation in BY_KIND[entity.kind]:
+            value = world.facts[entity.name, relation.name]
             # A part of the facts stands in the document of the other thing only.
-            there = relation.told_there and value in kinds and chance.random() < 0.35
-            host = kinds[value] if there else thing
-            forms = relation.told_there if there else relation.told
+            elsewhere = relation.told_there and value in kinds and chance.random() < 0.35
+            host = kinds[value] if elsewhere else entity
+            forms = relation.told_there if elsewhere else relation.told
             form = chance.choice(_allowed(forms, phrasings))
-            text = form.format(it=_named(host, chance), value=value, name=thing.name)
-            lines[host.name].append(Line(_capital(text), (thing.name, relation.name)))
+            text = form.format(it=_named(host, chance), value=value, name=entity.name)
+            lines[host.name].append(Line(_capital(text), (entity.name, relation.name)))
     sources: list[Source] = []
     places: dict[tuple[str, str], Evidence] = {}
-    for thing in world.things:
-        text, found = _document(thing, lines[thing.name], chance)
-        sources.append(Source(id=slug(thing.name), title=_capital(thing.name), text=text))
-        places |= found
+    for entity in world.things:
+        text, evidence = _document(entity, lines[entity.name], chance)
+        sources.append(Source(id=slug(entity.name), title=_capital(entity.name), text=text))
+        places |= evidence
     return sources, places
 
 
@@ -99,27 +99,27 @@ def slug(name: str) -> str:
 
 
 def _document(
-    thing: Thing, told: Sequence[Line], chance: Random
+    entity: Thing, lines: Sequence[Line], chance: Random
 ) -> tuple[str, dict[tuple[str, str], Evidence]]:
-    opening = chance.choice(OPENINGS[thing.kind]).format(name=thing.name)
-    body = [*told]
-    asides = chance.sample(ASIDES[thing.kind], min(2, len(ASIDES[thing.kind])))
-    body += [Line(_capital(one.format(it=_named(thing, chance))), None) for one in asides]
+    opening = chance.choice(OPENINGS[entity.kind]).format(name=entity.name)
+    body = [*lines]
+    asides = chance.sample(ASIDES[entity.kind], min(2, len(ASIDES[entity.kind])))
+    body += [Line(_capital(aside.format(it=_named(entity, chance))), None) for aside in asides]
     chance.shuffle(body)
     text, places = _capital(opening), dict[tuple[str, str], Evidence]()
     for line in body:
         start = len(text) + 1
         text += f" {line.text}"
         if line.fact is not None:
-            places[line.fact] = Evidence(doc=slug(thing.name), start=start, end=len(text))
+            places[line.fact] = Evidence(doc=slug(entity.name), start=start, end=len(text))
     return text, places
 
 
-def _named(thing: Thing, chance: Random) -> str:
+def _named(entity: Thing, chance: Random) -> str:
     """A pronoun, or the name: sentences do not all repeat the title."""
     if chance.random() < 0.2:
-        return thing.name
-    return chance.choice(PRONOUNS[thing.kind]).format(last=thing.name.split()[-1])
+        return entity.name
+    return chance.choice(PRONOUNS[entity.kind]).format(last=entity.name.split()[-1])
 
 
 def _allowed(forms: Sequence[str], phrasings: slice) -> Sequence[str]:

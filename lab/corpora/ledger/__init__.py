@@ -60,8 +60,8 @@ def write_split(split: Split, out: Path, limit: int | None = None, seed: int = S
 def _strata(split: Split) -> Iterator[tuple[str, Difficulty]]:
     """One (kind, difficulty) per task. The difficulty shifts from kind to kind."""
     for turn in range(PER_STRATUM[split] * len(DIFFICULTIES)):
-        for at, kind in enumerate(KINDS):
-            yield kind, DIFFICULTIES[(turn + at) % len(DIFFICULTIES)]
+        for position, kind in enumerate(KINDS):
+            yield kind, DIFFICULTIES[(turn + position) % len(DIFFICULTIES)]
 
 
 def _write_task(

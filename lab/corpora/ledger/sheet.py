@@ -102,18 +102,20 @@ class Draft:
         from openpyxl.styles import Font
 
         sheet: Worksheet = self.book.create_sheet(name)
-        top, left = {"easy": (1, 1), "medium": (3, 1), "hard": (4, 2)}[self.difficulty]
+        top, first_column = {"easy": (1, 1), "medium": (3, 1), "hard": (4, 2)}[self.difficulty]
         if top > 1:
-            sheet.merge_cells(start_row=1, start_column=left, end_row=1, end_column=left + 2)
-            sheet.cell(1, left, f"{self.company}: {name.lower()}")
+            sheet.merge_cells(
+                start_row=1, start_column=first_column, end_row=1, end_column=first_column + 2
+            )
+            sheet.cell(1, first_column, f"{self.company}: {name.lower()}")
         for column, title in enumerate(header):
-            sheet.cell(top, left + column, title).font = Font(bold=True)
-        made = Table(sheet, top, left, len(rows), len(header))
+            sheet.cell(top, first_column + column, title).font = Font(bold=True)
+        table = Table(sheet, top, first_column, len(rows), len(header))
         for number, row in enumerate(rows):
             for column, value in enumerate(row):
                 if value is not None:
-                    made.write(number, column, value)
-        return made
+                    table.write(number, column, value)
+        return table
 
     def plain_sheet(self, name: str, rows: Sequence[Sequence[Cell]]) -> Worksheet:
         """Add a sheet with values from A1 on."""

@@ -32,25 +32,25 @@ def deduplicate(draft: Draft) -> Built:
     seen = [row[1] for row in people]
     while len(rows) < draft.rows:
         name, mail, _ = rng.choice(people)
-        at = rng.randint(seen.index(mail) + 1, len(rows))
+        position = rng.randint(seen.index(mail) + 1, len(rows))
         shown = mail
         if draft.dirty:
             shown = world.spaced(rng, mail)
         if draft.hard and rng.random() < 0.5:
             shown = shown.upper()
-        rows.insert(at, [name, shown, rng.choice(world.CITIES)])
-        seen.insert(at, mail)
+        rows.insert(position, [name, shown, rng.choice(world.CITIES)])
+        seen.insert(position, mail)
     header = ("Name", "E-mail", "City")
     table = draft.table("Contacts", header, rows)
     draft.overview(table)
-    kept = [row for at, row in enumerate(rows) if seen[at] not in seen[:at]]
+    unique = [row for position, row in enumerate(rows) if seen[position] not in seen[:position]]
     prompt = (
         "Make a new sheet 'Unique' with the header of the table in the sheet 'Contacts' in row 1, "
         "starting at A1, and below it the first row of every e-mail address, in the order of the "
         "table. Two addresses are the same if they differ only in spaces around them or in "
         "capital letters. Copy the rows as they are."
     )
-    return _new_sheet(draft, "Unique", [header, *kept], prompt)
+    return _new_sheet(draft, "Unique", [header, *unique], prompt)
 
 
 def aggregate(draft: Draft) -> Built:
@@ -116,26 +116,28 @@ def unmerge(draft: Draft) -> Built:
     """Undo merged group cells and repeat the group in every row."""
     rng = draft.rng
     groups: list[tuple[str, int]] = []
-    left = draft.rows
-    while left:
-        size = min(left, 3 if not groups else rng.randint(1, 5))
+    remaining = draft.rows
+    while remaining:
+        size = min(remaining, 3 if not groups else rng.randint(1, 5))
         groups.append((rng.choice(world.DEPARTMENTS), size))
-        left -= size
+        remaining -= size
     rows: list[list[Cell]] = []
     gold: list[str] = []
     for name, size in groups:
-        for at in range(size):
-            rows.append([name if at == 0 else None, rng.choice(world.PRODUCTS), world.money(rng)])
+        for offset in range(size):
+            rows.append(
+                [name if offset == 0 else None, rng.choice(world.PRODUCTS), world.money(rng)]
+            )
             gold.append(name)
     table = draft.table("Stock", ("Department", "Item", "Cost"), rows)
     draft.overview(table)
     ranges: list[tuple[int, int]] = []
-    at = table.top + 1
+    offset = table.top + 1
     for _, size in groups:
         # Hard tables merge some groups and leave blanks below the name in others.
         if size > 1 and not (draft.hard and rng.random() < 0.4):
-            ranges.append((at, at + size - 1))
-        at += size
+            ranges.append((offset, offset + size - 1))
+        offset += size
     column = table.left
     for start, end in ranges:
         table.sheet.merge_cells(

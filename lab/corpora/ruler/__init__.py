@@ -60,8 +60,8 @@ def ruler_reading(
             f"got {task!r} and {length!r}"
         )
     name = f"ruler-{length}-{split}-{task}-{number:03}"
-    found = TASKS[task](length, Random(f"{seed}:{name}"), name)
-    return found.model_copy(update={"meta": {**found.meta, "stratum": task, "length": length}})
+    reading = TASKS[task](length, Random(f"{seed}:{name}"), name)
+    return reading.model_copy(update={"meta": {**reading.meta, "stratum": task, "length": length}})
 
 
 def ruler_readings(
@@ -112,9 +112,9 @@ def boundary_readings(
     for token in range(boundary - radius, boundary + radius + 1, step):
         name = f"ruler-boundary-{length}-{token}"
         chance = Random(f"{seed}:{name}")
-        found = niah.needles_reading("niah_single_2", length, chance, name, token=token)
-        meta = {**found.meta, "stratum": "boundary", "token": token}
-        yield found.model_copy(update={"meta": meta})
+        reading = niah.needles_reading("niah_single_2", length, chance, name, token=token)
+        meta = {**reading.meta, "stratum": "boundary", "token": token}
+        yield reading.model_copy(update={"meta": meta})
 
 
 def split_size(split: str, length: int) -> int:

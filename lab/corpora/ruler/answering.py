@@ -33,18 +33,18 @@ def answering(hops: int, length: int, chance: Random, name: str) -> Reading:
     spots = [shelf.places[fact] for fact in facts]
     gold = {spot.doc for spot in spots}
     room = length - REPLY - count_tokens(question)
-    named = [thing for thing, _ in facts]
-    others = _others(shelf.sources, gold, named, chance)
-    kept = [source for source in shelf.sources if source.id in gold]
-    room -= sum(count_each([_shown(len(shelf.sources), one) for one in kept]))
-    for source in others:
+    named = [entity for entity, _ in facts]
+    distractors = _others(shelf.sources, gold, named, chance)
+    gold_sources = [source for source in shelf.sources if source.id in gold]
+    room -= sum(count_each([_shown(len(shelf.sources), source) for source in gold_sources]))
+    for source in distractors:
         room -= count_tokens(_shown(99_999, source))
         if room < 0:
             break
-        kept.append(source)
-    chance.shuffle(kept)
+        gold_sources.append(source)
+    chance.shuffle(gold_sources)
     text, begins = "", dict[str, int]()
-    for number, source in enumerate(kept, 1):
+    for number, source in enumerate(gold_sources, 1):
         text += "\n\n" if text else ""
         shown = _shown(number, source)
         if source.id in gold:
@@ -58,14 +58,16 @@ def answering(hops: int, length: int, chance: Random, name: str) -> Reading:
         metric="part",
         sources=(Source(id=DOCUMENT, text=text),),
         evidence=tuple(
-            Evidence(doc=DOCUMENT, start=begins[one.doc] + one.start, end=begins[one.doc] + one.end)
-            for one in spots
+            Evidence(
+                doc=DOCUMENT, start=begins[span.doc] + span.start, end=begins[span.doc] + span.end
+            )
+            for span in spots
         ),
         meta={
             "task": f"qa_{hops}",
             "unhinted": UNHINTED,
             "hinted": UNHINTED,
-            "documents": len(kept),
+            "documents": len(gold_sources),
         },
     )
 
@@ -79,8 +81,8 @@ def _others(
 ) -> Iterator[Source]:
     """The rest of the institute, then others; none that says something else of the same things."""
     yield from (source for source in own if source.id not in gold)
-    known = {source.id for source in own}
+    own_ids = {source.id for source in own}
     while True:
         for source in write_shelf("test", chance).sources:
-            if source.id not in known and not any(one in source.text for one in named):
+            if source.id not in own_ids and not any(name in source.text for name in named):
                 yield source

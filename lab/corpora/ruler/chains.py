@@ -49,7 +49,7 @@ def chain_reading(
     names = _names(chance, chains * (hops + 1))
     values = chance.sample(range(10_000, 100_000), chains)
     size = hops + 1
-    groups = [names[at : at + size] for at in range(0, len(names), size)]
+    groups = [names[start : start + size] for start in range(0, len(names), size)]
     lines = [_lines(style, *pair) for pair in zip(groups, values, strict=True)]
     needles = [line for group in lines for line in group]
     question = chance.choice(_QUESTIONS).format(value=values[0], count=size)
@@ -81,12 +81,12 @@ def _lines(style: tuple[str, str], group: list[str], value: int) -> list[str]:
 
 def _names(chance: Random, count: int) -> list[str]:
     """Five capitals each, as in the public generator; no one lies in another."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=5))] = None
-    return list(found)
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names["".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=5))] = None
+    return list(names)
 
 
 def _hint(style: tuple[str, str]) -> str:
-    first, further = (one.format(to="XXXXX", of="YYYYY", value="12345") for one in style)
+    first, further = (form.format(to="XXXXX", of="YYYYY", value="12345") for form in style)
     return f'{UNHINTED} Assignments have the forms "{first}" and "{further}"'

@@ -69,7 +69,9 @@ def _fitting(common: Sequence[str], rare: Sequence[str], room: int) -> int:
     spent = sum(count_each(common)) * COMMON_TIMES
     words = accumulate((cost * RARE_TIMES for cost in count_each(rare)), initial=spent)
     fitting = (
-        at for at, cost in enumerate(words) if cost + numbers[base + at * RARE_TIMES - 1] <= room
+        index
+        for index, cost in enumerate(words)
+        if cost + numbers[base + index * RARE_TIMES - 1] <= room
     )
     return max(fitting, default=0)
 

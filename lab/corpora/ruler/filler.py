@@ -161,15 +161,15 @@ def sentences_of(essay: str) -> Iterator[str]:
 
 def fill(sentences: Iterator[str], tokens: int) -> list[str]:
     """As many sentences as fit into so many tokens of the packaged tokenizer."""
-    found: list[str] = []
-    left = tokens
+    filled: list[str] = []
+    remaining = tokens
     while block := list(islice(sentences, 256)):
         for sentence, cost in zip(block, count_each(block), strict=True):
-            if cost > left:
-                return found
-            found.append(sentence)
-            left -= cost
-    return found
+            if cost > remaining:
+                return filled
+            filled.append(sentence)
+            remaining -= cost
+    return filled
 
 
 def _sentence(chance: Random) -> str:

@@ -38,8 +38,8 @@ def number_string(length: int, chance: Random, name: str) -> Reading:
     """Ten digits, half of them repeats of a neighbour, so that they are easy to miscopy."""
     digits = chance.choices("0123456789", k=5)
     for more in range(5):
-        at = chance.randrange(5 + more)
-        digits.insert(at, digits[at])
+        position = chance.randrange(5 + more)
+        digits.insert(position, digits[position])
     return _in_noise(length, chance, name, "number", chance.choice(_NUMBER), "".join(digits))
 
 

@@ -82,11 +82,11 @@ def needles_reading(
     settings = TASKS[task]
     label = chance.choice(LABELS)
     keys, values = distinct(chance, settings.key), distinct(chance, settings.value)
-    asked = list(islice(keys, settings.queries))
-    pairs = [(key, next(values)) for key in asked for _ in range(settings.values)]
-    others = islice(zip(keys, values, strict=False), settings.keys - settings.queries)
-    needles = [_needle(chance, label, *pair) for pair in (*pairs, *others)]
-    question = _question(chance, label, asked, len(pairs))
+    queried = list(islice(keys, settings.queries))
+    pairs = [(key, next(values)) for key in queried for _ in range(settings.values)]
+    distractors = islice(zip(keys, values, strict=False), settings.keys - settings.queries)
+    needles = [_needle(chance, label, *pair) for pair in (*pairs, *distractors)]
+    question = _question(chance, label, queried, len(pairs))
     room = length - REPLY - count_tokens(question) - sum(count_each(needles))
     if settings.haystack == "needle":
         more = zip(keys, values, strict=False)
@@ -112,8 +112,8 @@ def needles_reading(
     )
 
 
-def _question(chance: Random, label: str, asked: list[str], count: int) -> str:
-    keys = asked[0] if len(asked) == 1 else ", ".join(asked[:-1]) + f" and {asked[-1]}"
+def _question(chance: Random, label: str, queried: list[str], count: int) -> str:
+    keys = queried[0] if len(queried) == 1 else ", ".join(queried[:-1]) + f" and {queried[-1]}"
     form = chance.choice(_ONE if count == 1 else _MANY)
     return form.format(label=label, keys=keys, count=count)
 
@@ -124,5 +124,5 @@ def _needle(chance: Random, label: str, key: str, value: str) -> str:
 
 def _hint(label: str) -> str:
     """What the published evaluation of CPRS tells its compressor: the templates of the needles."""
-    forms = " or ".join(f'"{one.replace("{label}", label)}"' for one in TEMPLATES)
+    forms = " or ".join(f'"{template.replace("{label}", label)}"' for template in TEMPLATES)
     return f"{UNHINTED} It stands in sentences of the form {forms}"

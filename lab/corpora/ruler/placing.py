@@ -31,17 +31,17 @@ def interleave(
     parts: list[str] = []
     begins: dict[int, int] = {}
     length = 0
-    for at in range(len(sentences) + 1):
-        items = [(one, needles[one]) for one in waiting.get(at, [])]
-        items += [(-1, sentences[at])] if at < len(sentences) else []
+    for position in range(len(sentences) + 1):
+        items = [(index, needles[index]) for index in waiting.get(position, [])]
+        items += [(-1, sentences[position])] if position < len(sentences) else []
         for name, text in items:
             joint = "" if not parts else _joint(len(parts), lines)
             begins[name] = length + len(joint)
             parts.append(joint + text)
             length += len(joint) + len(text)
     spots = tuple(
-        Evidence(doc=DOCUMENT, start=begins[one], end=begins[one] + len(needle))
-        for one, needle in enumerate(needles)
+        Evidence(doc=DOCUMENT, start=begins[index], end=begins[index] + len(needle))
+        for index, needle in enumerate(needles)
     )
     return "".join(parts), spots
 
@@ -62,24 +62,28 @@ def at_token(sentences: Sequence[str], token: int) -> tuple[list[str], int]:
         The sentences, the cut one in two parts, and the place.
     """
     costs = count_each(sentences)
-    for at, before in enumerate(accumulate(costs, initial=0)):
-        if at == len(sentences) or before + costs[at] > token:
-            if at == len(sentences) or before == token:
-                return list(sentences), at
-            head, tail = _split(sentences[at], token - before)
+    for position, before in enumerate(accumulate(costs, initial=0)):
+        if position == len(sentences) or before + costs[position] > token:
+            if position == len(sentences) or before == token:
+                return list(sentences), position
+            head, tail = _split(sentences[position], token - before)
             parts = [part for part in (head, tail) if part]
-            return [*sentences[:at], *parts, *sentences[at + 1 :]], at + bool(head)
+            return [*sentences[:position], *parts, *sentences[position + 1 :]], position + bool(
+                head
+            )
     raise AssertionError
 
 
 def _split(sentence: str, tokens: int) -> tuple[str, str]:
     """Head of so many tokens, filled with "and" where a word of several tokens is in the way."""
     words = sentence.split(" ")
-    taken = 0
-    for at, cost in enumerate(count_each(words)):
-        if taken + cost > tokens:
-            return " ".join([*words[:at], *["and"] * (tokens - taken)]), " ".join(words[at:])
-        taken += cost
+    used = 0
+    for position, cost in enumerate(count_each(words)):
+        if used + cost > tokens:
+            return " ".join([*words[:position], *["and"] * (tokens - used)]), " ".join(
+                words[position:]
+            )
+        used += cost
     return sentence, ""
 
 

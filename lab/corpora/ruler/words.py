@@ -227,18 +227,18 @@ def distinct(chance: Random, kind: Kind) -> Iterator[str]:
 
 def invented(chance: Random, count: int) -> list[str]:
     """So many different invented words of two or three syllables."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(_syllable(chance) for _ in range(chance.choice((2, 2, 3))))] = None
-    return list(found)
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(_syllable(chance) for _ in range(chance.choice((2, 2, 3))))] = None
+    return list(words)
 
 
 def coded(chance: Random, count: int, length: int = 6) -> list[str]:
     """So many different strings of random letters (frequent words extraction)."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=length))] = None
-    return list(found)
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=length))] = None
+    return list(words)
 
 
 def _syllable(chance: Random) -> str:
