@@ -58,13 +58,13 @@ class Gathered(Value):
     @property
     def outcomes(self) -> dict[str, int]:
         """How many sessions passed, failed and are unknown."""
-        counts = Counter(one.outcome.verdict for one in self.sessions)
+        counts = Counter(session.outcome.verdict for session in self.sessions)
         return {"pass": counts["pass"], "fail": counts["fail"], "unknown": counts["unknown"]}
 
     @property
     def teaching(self) -> tuple[Session, ...]:
         """The sessions that an analyst will read."""
-        return tuple(one for one in self.sessions if one.teaches)
+        return tuple(session for session in self.sessions if session.teaches)
 
 
 class Read(Value):
@@ -89,29 +89,29 @@ def read_sessions(
     """
     since = since_time(settings.since) if settings.since else None
     files = session_files(settings.paths, settings.client, environment)
-    found: dict[str, Read] = {}
+    reads: dict[str, Read] = {}
     for number, file in enumerate(files, start=1):
-        if len(found) >= settings.limit:
-            rest = f"the first {settings.limit} sessions were taken (--limit): {len(files)} logs"
-            progress(Event(stage="read", message=rest))
+        if len(reads) >= settings.limit:
+            message = f"the first {settings.limit} sessions were taken (--limit): {len(files)} logs"
+            progress(Event(stage="read", message=message))
             break
         if since is not None and file.stat().st_mtime < since.timestamp():
             continue
         for read in _of_file(file, settings, since, skipped):
             key = _same(read)
-            other = found.get(key)
-            if other is None and len(found) >= settings.limit:
+            earlier = reads.get(key)
+            if earlier is None and len(reads) >= settings.limit:
                 skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
                 break
-            longer = other is None or len(other.trajectory.steps) < len(read.trajectory.steps)
+            longer = earlier is None or len(earlier.trajectory.steps) < len(read.trajectory.steps)
             if longer:
-                found[key] = read
-            if other is not None:
+                reads[key] = read
+            if earlier is not None:
                 reason = "another log holds the same session, gone on with"
-                left = other if longer else read
-                skipped.append(Skipped(file=str(left.file), reason=reason))
+                shorter = earlier if longer else read
+                skipped.append(Skipped(file=str(shorter.file), reason=reason))
         progress(Event(stage="read", done=number, total=len(files)))
-    return list(found.values())
+    return list(reads.values())
 
 
 def _same(read: Read) -> str:
@@ -120,8 +120,8 @@ def _same(read: Read) -> str:
     if own.harness.get("source") != "claude-code":
         return f"{read.file}\n{own.trajectory_id}"
     calls = [call.tool_call_id for step in own.steps for call in step.tool_calls or ()]
-    said = [content_text(step.message) for step in own.steps if step.source == "agent"]
-    return digest([own.steps[0].timestamp, read.task, (calls or said)[0]])
+    replies = [content_text(step.message) for step in own.steps if step.source == "agent"]
+    return digest([own.steps[0].timestamp, read.task, (calls or replies)[0]])
 
 
 def _of_file(
@@ -153,8 +153,8 @@ def _unwanted(
 ) -> str | None:
     """Why a session is left out: "" where a filter says so, None where it is wanted."""
     source = string(trajectory.harness.get("source"))
-    others = {name for client, name in _CLIENTS.items() if client != settings.client}
-    if settings.client != "all" and source in others:
+    unwanted = {name for client, name in _CLIENTS.items() if client != settings.client}
+    if settings.client != "all" and source in unwanted:
         return ""
     if settings.project is not None:
         cwd = string(trajectory.harness.get("cwd"))
@@ -174,9 +174,9 @@ def _unwanted(
 def _task(trajectory: Trajectory) -> str:
     """A name for the task: sessions of one project that were asked the same share it."""
     cwd = string(trajectory.harness.get("cwd"))
-    asked = " ".join(prompts(trajectory)[0].split()).casefold()
-    stem = "".join(one if one.isalnum() else "-" for one in Path(cwd).name.casefold())
-    return f"{stem[:40].strip('-') or 'task'}-{digest([cwd, asked])[:8]}"
+    request = " ".join(prompts(trajectory)[0].split()).casefold()
+    stem = "".join(char if char.isalnum() else "-" for char in Path(cwd).name.casefold())
+    return f"{stem[:40].strip('-') or 'task'}-{digest([cwd, request])[:8]}"
 
 
 def write_sessions(
@@ -194,9 +194,9 @@ def write_sessions(
     for name in (SESSIONS, SENT):
         shutil.rmtree(out / name, ignore_errors=True)
     rows: list[Session] = []
-    taken: set[str] = set()
+    ids: set[str] = set()
     for read in reads:
-        row, clean = _session(read, held_out, redactor, taken)
+        row, clean = _session(read, held_out, redactor, ids)
         rows.append(row)
         if not row.teaches:
             continue
@@ -215,10 +215,10 @@ def write_sessions(
 
 
 def _session(
-    read: Read, held_out: set[str], redactor: Redactor, taken: set[str]
+    read: Read, held_out: set[str], redactor: Redactor, ids: set[str]
 ) -> tuple[Session, Trajectory]:
     before = redactor.counts.copy()
-    clean = Trajectory.model_validate(redactor.clean(dump(_stamped(read, taken))))
+    clean = Trajectory.model_validate(redactor.clean(dump(_stamped(read, ids))))
     prompt = prompts(clean)
     why_not = ""
     if read.outcome.verdict == "unknown":
@@ -242,17 +242,17 @@ def _session(
     return row, clean
 
 
-def _stamped(read: Read, taken: set[str]) -> Trajectory:
+def _stamped(read: Read, ids: set[str]) -> Trajectory:
     """The session with its outcome, its task and an id of its own, and no helpers' sessions.
 
     Analysts read the session itself; what its helpers did stands in the results of its calls.
     """
     own = read.trajectory.trajectory_id or read.file.stem
     name, number = own, 1
-    while name in taken:
+    while name in ids:
         number += 1
         name = f"{own}#{number}"
-    taken.add(name)
+    ids.add(name)
     facts: dict[str, JsonValue] = {
         "source": string(read.trajectory.harness.get("source")) or "atif",
         "digest": digest_file(read.file),

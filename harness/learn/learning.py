@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,9 @@ def recipients(
     if merges:
         lines.append(f"the merger's model {where['merger']}: the analysts' rules and their quotes")
     if gathered.gate:
-        held = len({one.task for one in gathered.tasks if one.held_out})
-        what = f"prompts and repository files of the {held} tasks that the gate runs"
-        lines.append(f"the agent's model {where['agent']}: {what}")
+        held = len({task.task for task in gathered.tasks if task.held_out})
+        content = f"prompts and repository files of the {held} tasks that the gate runs"
+        lines.append(f"the agent's model {where['agent']}: {content}")
         if (settings.agent or "").startswith(("cmd:", "graph:")):
             lines.append(f"the agent {settings.agent}, wherever it sends them: the same")
     return lines
@@ -107,27 +108,36 @@ def gather(
         BadInput: if there is nothing to read, or `out` holds something else.
     """
     out = settings.out
-    if (known := _gathered(out)) is not None and known.key == settings.gathering:
+    earlier: Gathered | None = None
+    try:
+        earlier = Gathered.model_validate_json((out / GATHERED).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except ValueError as error:
+        raise BadInput(f"{str(out / GATHERED)!r} is damaged: give another --out") from error
+    if earlier is not None and earlier.key == settings.gathering:
         progress(Event(stage="resume", message=f"sessions gathered before: {out / GATHERED}"))
-        return known
-    if out.is_file() or (out.is_dir() and known is None and _foreign(out)):
+        return earlier
+    ours = {"sessions", "sent", SUITE, "writer.lock"}
+    foreign = out.is_dir() and any(path.name not in ours for path in out.iterdir())
+    if out.is_file() or (earlier is None and foreign):
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
-    if known is not None and (out / "evolved").exists():
+    if earlier is not None and (out / "evolved").exists():
         raise BadInput(f"{str(out)!r} was made with other settings: give another --out")
     skipped: list[Skipped] = []
     with only_writer(out):
         reads = read_sessions(settings, environment, skipped, progress)
         home = Path(environment.get("HOME") or Path.home())
         redactor = Redactor(thorough=True, home=home)
-        tasks, made = _tasks(settings, reads, redactor, progress)
-        gate, no_gate = _hold_out(settings, made, out / SUITE)
-        held_out = {one.task.id for one in gate}
-        found = write_sessions(reads, held_out, out, redactor, settings.gathering)
+        tasks, rebuilt = _tasks(settings, reads, redactor, progress)
+        gate, no_gate = _hold_out(settings, rebuilt, out / SUITE)
+        held_out = {task.task.id for task in gate}
+        gathered = write_sessions(reads, held_out, out, redactor, settings.gathering)
         marked = tuple(
             row.model_copy(update={"held_out": row.task in held_out}) if row.task else row
             for row in tasks
         )
-        found = found.model_copy(
+        gathered = gathered.model_copy(
             update={
                 "skipped": tuple(skipped),
                 "tasks": marked,
@@ -135,9 +145,9 @@ def gather(
                 "no_gate": no_gate,
             }
         )
-        text = json.dumps(found.model_dump(mode="json"), ensure_ascii=False, indent=1)
+        text = json.dumps(gathered.model_dump(mode="json"), ensure_ascii=False, indent=1)
         write_atomic(out / GATHERED, text + "\n")
-    return found
+    return gathered
 
 
 def learn(
@@ -152,36 +162,9 @@ def learn(
         counts = ", ".join(f"{count} {name}" for name, count in gathered.outcomes.items())
         return LearnResult(gathered=gathered, reason=f"no session teaches anything ({counts})")
     gate = Path(gathered.gate) if gathered.gate else None
-    evolved = run_evolution(
-        settings.evolution(Path(gathered.folder), gate), progress=progress
-    )  # fmt: skip
+    evolved = run_evolution(settings.evolution(Path(gathered.folder), gate), progress=progress)
     staged = evolved.gate.verdict == "not gated"
     return LearnResult(gathered=gathered, evolved=evolved, staged=staged)
-
-
-def _gathered(out: Path) -> Gathered | None:
-    """What was gathered into a folder before; None if nothing was."""
-    try:
-        return Gathered.model_validate_json((out / GATHERED).read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise BadInput(f"{str(out / GATHERED)!r} is damaged: give another --out") from error
-
-
-def _foreign(out: Path) -> bool:
-    """Whether a folder holds anything that no learning wrote."""
-    ours = {"sessions", "sent", SUITE, "writer.lock"}
-    return any(one.name not in ours for one in out.iterdir())
-
-
-def _sandbox(settings: LearnSettings) -> Sandbox | None:
-    if settings.sandbox == "none":
-        return None
-    try:
-        return select(settings.sandbox)
-    except SandboxUnavailable:
-        return None
 
 
 def _tasks(
@@ -191,14 +174,17 @@ def _tasks(
     folder = settings.out / SUITE
     shutil.rmtree(folder, ignore_errors=True)
     rows: list[Rebuilt] = []
-    made: dict[str, Made] = {}
+    rebuilt: dict[str, Made] = {}
     if not settings.rebuild:
         return rows, []
-    sandbox = _sandbox(settings)
+    sandbox: Sandbox | None = None
+    if settings.sandbox != "none":
+        with suppress(SandboxUnavailable):
+            sandbox = select(settings.sandbox)
     for number, read in enumerate(reads, start=1):
         name = read.trajectory.trajectory_id or read.file.stem
         try:
-            task = made.get(read.task) or rebuild(
+            task = rebuilt.get(read.task) or rebuild(
                 read.trajectory, read.task, folder, sandbox, redactor
             )
         except NotRebuilt as error:
@@ -207,7 +193,7 @@ def _tasks(
             # What a log names may be anything: one that is odd must not end the others.
             rows.append(Rebuilt(session=name, why_not=f"cannot be made again: {error!s:.200}"))
         else:
-            made[read.task] = task
+            rebuilt[read.task] = task
             rows.append(
                 Rebuilt(
                     session=name,
@@ -218,28 +204,28 @@ def _tasks(
                 )
             )
         progress(Event(stage="tasks", done=number, total=len(reads)))
-    if made:
-        _write_suite(folder, "suite", "tasks", list(made.values()))
-    return rows, list(made.values())
+    if rebuilt:
+        _write_suite(folder, "suite", "tasks", list(rebuilt.values()))
+    return rows, list(rebuilt.values())
 
 
 def _hold_out(
-    settings: LearnSettings, made: Sequence[Made], folder: Path
+    settings: LearnSettings, rebuilt: Sequence[Made], folder: Path
 ) -> tuple[list[Made], str]:
     """The half of the tasks that the gate runs, or why there is no gate."""
     if settings.gate == "none":
         return [], "no gate was asked for"
-    if len(made) < LEAST_TASKS:
-        return [], f"{len(made)} tasks could be made again, a gate needs {LEAST_TASKS}"
-    ordered = sorted(made, key=lambda one: digest([settings.seed, one.task.id]))
+    if len(rebuilt) < LEAST_TASKS:
+        return [], f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
+    ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.task.id]))
     chosen = ordered[: len(ordered) // 2]
     _write_suite(folder, "gate", "gate", chosen)
     return chosen, ""
 
 
-def _write_suite(folder: Path, name: str, tasks: str, made: Sequence[Made]) -> None:
+def _write_suite(folder: Path, name: str, tasks: str, rebuilt: Sequence[Made]) -> None:
     """A suite that `harness eval` runs."""
-    rows = [one.task.model_dump_json(exclude_none=True) for one in made]
+    rows = [task.task.model_dump_json(exclude_none=True) for task in rebuilt]
     write_atomic(folder / f"{tasks}.jsonl", "\n".join(rows) + "\n")
     suite: dict[str, Any] = {
         "name": f"learned-{name}",

@@ -51,7 +51,7 @@ def git(folder: Path, *words: str) -> str:
         NotRebuilt: if git is missing, the command fails or takes too long.
     """
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", *_ASIDE, "-C", str(folder), *words],
             capture_output=True, text=True, errors="replace", timeout=GIT_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
@@ -60,10 +60,10 @@ def git(folder: Path, *words: str) -> str:
         raise NotRebuilt("git is not installed") from error
     except subprocess.TimeoutExpired as error:
         raise NotRebuilt(f"git {words[0]} took more than {GIT_SECONDS} s") from error
-    if done.returncode:
-        tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
+    if process.returncode:
+        tail = process.stderr.strip().splitlines()[-1:] or ["no message"]
         raise NotRebuilt(f"git {words[0]}: {tail[0][:200]}")
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def root_of(cwd: str) -> Path:
@@ -76,10 +76,10 @@ def root_of(cwd: str) -> Path:
     if folder is None:
         raise NotRebuilt("the log does not say in which folder it worked")
     try:
-        there = folder.is_dir()
+        exists = folder.is_dir()
     except OSError as error:  # of another user, as in a container's log
         raise NotRebuilt(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
-    if not there:
+    if not exists:
         raise NotRebuilt(f"its folder is gone: {cwd!r}")
     try:
         return Path(git(folder, "rev-parse", "--show-toplevel"))
@@ -105,9 +105,9 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
         raise NotRebuilt("the log names neither a commit nor a time")
     for reference in (branch, "HEAD"):
         if reference and _exists(root, reference):
-            found = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
-            if found:
-                return found
+            commit = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
+            if commit:
+                return commit
     raise NotRebuilt(f"no commit is older than the session ({started})")
 
 
@@ -117,8 +117,8 @@ def commit_after(root: Path, base: str, files: Sequence[str]) -> str:
     if not named:
         return ""
     range_ = f"{base}..HEAD"
-    found = git(root, "rev-list", "--reverse", "--ancestry-path", range_, "--", *named)
-    return found.partition("\n")[0]
+    commits = git(root, "rev-list", "--reverse", "--ancestry-path", range_, "--", *named)
+    return commits.partition("\n")[0]
 
 
 def changed_files(root: Path, base: str, later: str) -> list[str]:
@@ -181,8 +181,8 @@ def rebuild(
     Raises:
         NotRebuilt: with the reason.
     """
-    asked = prompts(trajectory)
-    if not asked:
+    requests = prompts(trajectory)
+    if not requests:
         raise NotRebuilt("the log has no prompt of the user")
     command, inner = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
@@ -203,8 +203,8 @@ def rebuild(
     check = _check(command, within, hidden)
     verified = _verify(check, tree, folder, root, later, sandbox)
     # From the whole session without secrets: one that is bare here may be named elsewhere.
-    whole = Redactor(thorough=True, home=redactor.home).clean(dump(trajectory))
-    prompt = prompts(Trajectory.model_validate(whole))[0]
+    clean = Redactor(thorough=True, home=redactor.home).clean(dump(trajectory))
+    prompt = prompts(Trajectory.model_validate(clean))[0]
     if within.parts:
         prompt += f"\n\n(Work in the folder `{within.as_posix()}`.)"
     files = {
@@ -248,37 +248,37 @@ def _went(line: str, command: str) -> Path:
     Raises:
         NotRebuilt: if only a shell of that time could tell.
     """
-    inner, rest = Path(), line
-    while found := _CD.match(rest):
-        name = found[1].strip("\"'")
+    inner, remainder = Path(), line
+    while match := _CD.match(remainder):
+        name = match[1].strip("\"'")
         if _UNTOLD.search(name):
             break
-        inner, rest = inner / name, rest[found.end() :]
-    if _LATER_CD.search(rest.partition(command)[0]):
+        inner, remainder = inner / name, remainder[match.end() :]
+    if _LATER_CD.search(remainder.partition(command)[0]):
         raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line[:80]!r}")
     return inner
 
 
 def _inside(root: Path, cwd: Path, trajectory: Trajectory) -> list[str]:
     """Files that the session edited, relative to the repository."""
-    found: list[str] = []
+    files: list[str] = []
     for act in acts(trajectory):
         for path in act.paths if act.kind == "edit" else ():
             full = (cwd / path).resolve()
             if path and full.is_relative_to(root.resolve()):
-                found.append(full.relative_to(root.resolve()).as_posix())
-    return list(dict.fromkeys(found))
+                files.append(full.relative_to(root.resolve()).as_posix())
+    return list(dict.fromkeys(files))
 
 
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
     """The files of the commit, without secrets: an agent will read them."""
-    whole = tree.with_name(f".{tree.name}")  # in its place once no secret is left
+    draft = tree.with_name(f".{tree.name}")  # in its place once no secret is left
     try:
-        check_out(root, commit, whole)
-        _clean(whole, redactor)
-        whole.rename(tree)
+        check_out(root, commit, draft)
+        _clean(draft, redactor)
+        draft.rename(tree)
     finally:
-        shutil.rmtree(whole, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _clean(tree: Path, redactor: Redactor) -> None:
@@ -302,21 +302,21 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     names = [name for name in changed_files(root, commit, later) if _TEST_FILE.search(name)]
     if not names:
         return ""
-    whole = into.parent / f".{into.name}"
+    checkout = into.parent / f".{into.name}"
     shutil.rmtree(into, ignore_errors=True)
     try:
-        check_out(root, later, whole)
+        check_out(root, later, checkout)
         for name in names:
             # A link may lead to any file of this machine, and the sandbox reads what is copied.
-            source = whole / name
-            within = source.resolve().is_relative_to(whole.resolve())
+            source = checkout / name
+            within = source.resolve().is_relative_to(checkout.resolve())
             if source.is_symlink() or not source.is_file() or not within:
                 continue
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
     finally:
-        shutil.rmtree(whole, ignore_errors=True)
+        shutil.rmtree(checkout, ignore_errors=True)
     return f"tests/{into.name}" if into.is_dir() else ""
 
 
@@ -347,14 +347,14 @@ def _verify(
         raise NotRebuilt(f"its tests cannot be run here: {reason}")
     if not later:
         return False
-    done = folder / "repositories" / f".later-{later[:12]}"
+    finished = folder / "repositories" / f".later-{later[:12]}"
     try:
-        check_out(root, later, done)
-        if not _run(check, done, folder, sandbox).ok:
+        check_out(root, later, finished)
+        if not _run(check, finished, folder, sandbox).ok:
             raise NotRebuilt("its tests fail on the finished work too")
         return True
     finally:
-        shutil.rmtree(done, ignore_errors=True)
+        shutil.rmtree(finished, ignore_errors=True)
 
 
 def _run(check: str, tree: Path, folder: Path, sandbox: Sandbox) -> Result:

@@ -107,33 +107,37 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     from harness.learn import recipients
 
     counts = gathered.outcomes
-    clients = sorted({one.client for one in gathered.sessions})
+    clients = sorted({session.client for session in gathered.sessions})
     lines = [
         f"{len(gathered.sessions)} sessions ({', '.join(clients) or 'none'}): "
         f"{counts['pass']} pass, {counts['fail']} fail, {counts['unknown']} unknown",
     ]
-    decided = [one for one in gathered.sessions if one.outcome.claims and one.teaches]
-    lines += [f"  {one.outcome.claims[-1]}" for one in decided[:SHOWN]]
+    decided = [
+        session for session in gathered.sessions if session.outcome.claims and session.teaches
+    ]
+    lines += [f"  {session.outcome.claims[-1]}" for session in decided[:SHOWN]]
     if len(decided) > SHOWN:
         lines.append(f"  and {len(decided) - SHOWN} more: {settings.out / 'learn.json'}")
-    lines += [f"skipped {one}" for one in gathered.skipped if one.line]
-    whole = Counter(one.reason for one in gathered.skipped if not one.line)
-    lines += [f"skipped {count} x {reason}" for reason, count in whole.items()]
+    lines += [f"skipped {skip}" for skip in gathered.skipped if skip.line]
+    unread = Counter(skip.reason for skip in gathered.skipped if not skip.line)
+    lines += [f"skipped {count} x {reason}" for reason, count in unread.items()]
     lines += _tasks(gathered)
-    found = sum(gathered.redactions.values())
+    secrets = sum(gathered.redactions.values())
     kinds = ", ".join(f"{count} x {kind}" for kind, count in gathered.redactions.items())
-    lines.append(f"redacted: {found} secrets{f' ({kinds})' if kinds else ''}")
-    lines += [f"would be sent to {one}" for one in recipients(settings, gathered)]
+    lines.append(f"redacted: {secrets} secrets{f' ({kinds})' if kinds else ''}")
+    lines += [f"would be sent to {recipient}" for recipient in recipients(settings, gathered)]
     lines.append(f"read it before: {gathered.sent}")
     return "\n".join(lines)
 
 
 def _tasks(gathered: Gathered) -> list[str]:
-    made = {one.task: one for one in gathered.tasks if one.task}
-    reasons = Counter(one.why_not for one in gathered.tasks if one.why_not)
-    verified = sum(one.verified for one in made.values())
-    held = sum(one.held_out for one in made.values())
-    lines = [f"tasks made again: {len(made)} ({verified} verified, {held} held out for the gate)"]
+    rebuilt = {task.task: task for task in gathered.tasks if task.task}
+    reasons = Counter(task.why_not for task in gathered.tasks if task.why_not)
+    verified = sum(task.verified for task in rebuilt.values())
+    held = sum(task.held_out for task in rebuilt.values())
+    lines = [
+        f"tasks made again: {len(rebuilt)} ({verified} verified, {held} held out for the gate)"
+    ]
     lines += [f"  not made: {count} x {reason}" for reason, count in sorted(reasons.items())]
     if gathered.no_gate:
         lines.append(f"gate: none, {gathered.no_gate}; the skill will be staged for review")
