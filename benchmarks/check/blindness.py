@@ -65,21 +65,25 @@ def messages(arm: str, group: Group, case: Case) -> list[Message]:
 
 def claims_of(case: Case) -> list[tuple[Claim, bool]]:
     """The claims at the values that are known to be right or wrong."""
-    found: list[tuple[Claim, bool]] = []
-    claims = [one for one in extract(case.answer) if one.type in KINDS]
+    labelled: list[tuple[Claim, bool]] = []
+    claims = [claim for claim in extract(case.answer) if claim.type in KINDS]
     for stated in case.stated:
-        at = [one for one in claims if one.start < stated.end and stated.start < one.end]
-        if at:
-            found.append((min(at, key=lambda one: one.end - one.start), stated.true))
-    return found
+        overlapping = [
+            claim for claim in claims if claim.start < stated.end and stated.start < claim.end
+        ]
+        if overlapping:
+            labelled.append(
+                (min(overlapping, key=lambda claim: claim.end - claim.start), stated.true)
+            )
+    return labelled
 
 
 async def judged(case: Case, model: ChatModel, slots: asyncio.Semaphore) -> list[Judged]:
     """Every claim of a case in every arm; questions that cannot be asked blindly are in none."""
-    known = claims_of(case)
-    groups = blinded([claim for claim, _ in known], case.answer).groups
-    places = {id(claim): at for at, (claim, _) in enumerate(known)}
-    found: list[Judged] = []
+    labelled = claims_of(case)
+    groups = blinded([claim for claim, _ in labelled], case.answer).groups
+    places = {id(claim): number for number, (claim, _) in enumerate(labelled)}
+    judgements: list[Judged] = []
     for group in groups:
         for arm in ARMS:
             sampling = Sampling(temperature=0.0, seed=0, max_tokens=120 * len(group.questions) + 60)
@@ -91,37 +95,49 @@ async def judged(case: Case, model: ChatModel, slots: asyncio.Semaphore) -> list
                 )
             answers = read_answers(reply.text, len(group.questions))
             for claim, answer in zip(group.claims, answers, strict=True):
-                at = places[id(claim)]
+                number = places[id(claim)]
                 verdict = compare(claim, answer, [case.document]).verdict
-                found.append(Judged(case.document.id, at, known[at][1], arm, verdict))
-    return found
+                judgements.append(
+                    Judged(case.document.id, number, labelled[number][1], arm, verdict)
+                )
+    return judgements
 
 
-def summary(found: Sequence[Judged]) -> dict[str, Any]:
+def summary(judgements: Sequence[Judged]) -> dict[str, Any]:
     """Rates of each arm, paired differences to the blind one, and what they allow to say."""
     arms: dict[str, Any] = {}
     for arm in ARMS:
-        mine = [one for one in found if one.arm == arm]
+        mine = [judgement for judgement in judgements if judgement.arm == arm]
         shares = {
-            name: [one.verdict is Verdict.SUPPORTED for one in mine if one.true is true]
+            name: [
+                judgement.verdict is Verdict.SUPPORTED
+                for judgement in mine
+                if judgement.true is true
+            ]
             for name, true in (("false_accepted", False), ("true_accepted", True))
         }
         rates = {name: round(sum(held) / len(held), 4) for name, held in shares.items() if held}
         if len(rates) == 2:
             right = rates["true_accepted"] + 1 - rates["false_accepted"]
             rates["balanced_accuracy"] = round(right / 2, 4)
-        verdicts = Counter(one.verdict.value for one in mine)
+        verdicts = Counter(judgement.verdict.value for judgement in mine)
         arms[arm] = {**rates, "verdicts": dict(verdicts)}
     return {
-        "documents": len({one.document for one in found}),
+        "documents": len({judgement.document for judgement in judgements}),
         "claims": {
-            name: len({(one.document, one.claim) for one in found if one.true is true})
+            name: len(
+                {
+                    (judgement.document, judgement.claim)
+                    for judgement in judgements
+                    if judgement.true is true
+                }
+            )
             for name, true in (("false", False), ("true", True))
         },
         "arms": arms,
         "seeing_minus_blind": {
             arm: {
-                name: difference(found, arm, true)
+                name: difference(judgements, arm, true)
                 for name, true in (("false_accepted", False), ("true_accepted", True))
             }
             for arm in ARMS[1:]
@@ -129,14 +145,14 @@ def summary(found: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def difference(found: Sequence[Judged], arm: str, true: bool) -> dict[str, Any]:
+def difference(judgements: Sequence[Judged], arm: str, true: bool) -> dict[str, Any]:
     """Acceptance in an arm minus acceptance when blind, over true or false claims."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for one in found:
-        if one.true is true and one.arm in (arm, "blind"):
-            sign = 1 if one.arm == arm else -1
-            sums[one.document][0] += sign * (one.verdict is Verdict.SUPPORTED)
-            sums[one.document][1] += one.arm == "blind"
+    for judgement in judgements:
+        if judgement.true is true and judgement.arm in (arm, "blind"):
+            sign = 1 if judgement.arm == arm else -1
+            sums[judgement.document][0] += sign * (judgement.verdict is Verdict.SUPPORTED)
+            sums[judgement.document][1] += judgement.arm == "blind"
     pairs = [(held[0], held[1]) for held in sums.values()]
     total = sum(count for _, count in pairs)
     if not total:
@@ -147,44 +163,44 @@ def difference(found: Sequence[Judged], arm: str, true: bool) -> dict[str, Any]:
         shown = "seeing accepts more" if interval[0] > 0 else "seeing accepts fewer"
     return {
         "difference": round(sum(value for value, _ in pairs) / total, 4),
-        "ci95": [round(one, 4) for one in interval] if interval else None,
+        "ci95": [round(end, 4) for end in interval] if interval else None,
         "shown": shown,
     }
 
 
-async def run(given: argparse.Namespace) -> dict[str, Any]:
+async def run(options: argparse.Namespace) -> dict[str, Any]:
     """All cases, a few at a time."""
-    if given.cases == "tatqa":
-        path = given.shared / "data" / "dev" / "tatqa.jsonl"
-        cases = list(tatqa(path, given.documents, given.seed))
+    if options.cases == "tatqa":
+        path = options.shared / "data" / "dev" / "tatqa.jsonl"
+        cases = list(tatqa(path, options.documents, options.seed))
     else:
-        cases = list(generated(given.documents, given.seed, given.facts))
-    slots = asyncio.Semaphore(given.concurrency)
+        cases = list(generated(options.documents, options.seed, options.facts))
+    slots = asyncio.Semaphore(options.concurrency)
     async with AsyncExitStack() as stack:
-        spec, base_url = given.model, given.base_url
-        if given.simulated is not None:
-            app = simulated(given.simulated, given.careless)
+        spec, base_url = options.model, options.base_url
+        if options.simulated is not None:
+            app = simulated(options.simulated, options.careless)
             spec = "openai/simulated-checker"
             base_url = await stack.enter_async_context(serving(app)) + "/v1"
-        model = open_model(spec, base_url=base_url, calls=CallStore(given.calls))
+        model = open_model(spec, base_url=base_url, calls=CallStore(options.calls))
         stack.push_async_callback(model.aclose)
         results = await asyncio.gather(*(judged(case, model, slots) for case in cases))
-    label = given.model
-    if given.simulated is not None:
-        label = f"SIMULATED (suggestible {given.simulated:g}, careless {given.careless:g})"
+    label = options.model
+    if options.simulated is not None:
+        label = f"SIMULATED (suggestible {options.simulated:g}, careless {options.careless:g})"
     return {
         "model": label,
-        "cases": given.cases,
-        "facts": given.facts,
-        "seed": given.seed,
+        "cases": options.cases,
+        "facts": options.facts,
+        "seed": options.seed,
         "prompt": prompt_digest("march_check"),
-        **summary([one for found in results for one in found]),
+        **summary([judgement for judgements in results for judgement in judgements]),
     }
 
 
 def main() -> None:
     """Run one model over one set of cases and add the result to the file."""
-    given = read_options(
+    options = read_options(
         __doc__,
         model="local/smollm2-135m",
         base_url=option(),
@@ -199,10 +215,10 @@ def main() -> None:
         calls=option(type=Path, help="keeps answered calls"),
         out=Path("evals/results/check_blindness.json"),
     )
-    found = asyncio.run(run(given))
+    result = asyncio.run(run(options))
     command = "python -m benchmarks.check.blindness"
-    add_run(found, given.out, "model", "cases", "facts", command=command)
-    print(json.dumps(found, indent=1))
+    add_run(result, options.out, "model", "cases", "facts", command=command)
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

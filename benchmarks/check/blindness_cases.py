@@ -76,10 +76,10 @@ def generated(count: int, seed: int, facts: int = STATED) -> Iterator[Case]:
         ]
         parts: list[str] = []
         stated: list[Stated] = []
-        for at in sorted(draw.sample(range(len(FACTS)), facts)):
-            frame, kind = FACTS[at]
+        for fact in sorted(draw.sample(range(len(FACTS)), facts)):
+            frame, kind = FACTS[fact]
             true = draw.random() < 0.5
-            value = values[at] if true else _wrong(draw, values, at, kind)
+            value = values[fact] if true else _wrong(draw, values, fact, kind)
             before = sum(len(part) + 1 for part in parts) + len(
                 frame.format(place=place, value="\0").partition("\0")[0]
             )
@@ -90,29 +90,31 @@ def generated(count: int, seed: int, facts: int = STATED) -> Iterator[Case]:
 
 
 def _values(draw: random.Random) -> list[str]:
-    found: list[str] = []
+    values: list[str] = []
     people = draw.sample(PEOPLE, len(PEOPLE))
     for _, kind in FACTS:
         while True:
-            made = {
+            choices = {
                 "year": str(draw.randint(1800, 1999)),
                 "number": str(draw.randint(12, 980)),
-                "person": people[len(found) % len(people)],
+                "person": people[len(values) % len(people)],
             }[kind]
-            if made not in found:
-                found.append(made)
+            if choices not in values:
+                values.append(choices)
                 break
-    return found
+    return values
 
 
-def _wrong(draw: random.Random, values: list[str], at: int, kind: str) -> str:
+def _wrong(draw: random.Random, values: list[str], fact: int, kind: str) -> str:
     """Another value of its kind in the note, or a number or year with one digit changed."""
-    others = [one for place, one in enumerate(values) if place != at and FACTS[place][1] == kind]
+    alternatives = [
+        value for place, value in enumerate(values) if place != fact and FACTS[place][1] == kind
+    ]
     if kind == "person" or draw.random() < 0.5:
-        return draw.choice(others)
-    digits = list(values[at])
+        return draw.choice(alternatives)
+    digits = list(values[fact])
     place = draw.randrange(1, len(digits))
-    digits[place] = draw.choice([one for one in "123456789" if one != digits[place]])
+    digits[place] = draw.choice([digit for digit in "123456789" if digit != digits[place]])
     return "".join(digits)
 
 
@@ -126,26 +128,32 @@ def tatqa(path: Path, count: int, seed: int, longest: int = 4000) -> Iterator[Ca
     for line in path.read_text(encoding="utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
         uid = str(row["table"]["uid"])
-        made = list(statements(row))
-        if int(hashlib.sha256(uid.encode()).hexdigest(), 16) % 10 < 3 or not made:
+        statements_of_row = list(statements(row))
+        if int(hashlib.sha256(uid.encode()).hexdigest(), 16) % 10 < 3 or not statements_of_row:
             continue
-        document = made[0][0]
+        document = statements_of_row[0][0]
         by_truth = {
-            true: [one for _, one in made if (one.kind == "paraphrase") == true]
+            true: [
+                statement
+                for _, statement in statements_of_row
+                if (statement.kind == "paraphrase") == true
+            ]
             for true in (True, False)
         }
         if len(document.text) > longest or min(map(len, by_truth.values())) < STATED // 2:
             continue
         chosen = [
-            (one, true) for true, pool in by_truth.items() for one in draw.sample(pool, STATED // 2)
+            (statement, true)
+            for true, pool in by_truth.items()
+            for statement in draw.sample(pool, STATED // 2)
         ]
         draw.shuffle(chosen)
         parts: list[str] = []
         stated: list[Stated] = []
-        for one, true in chosen:
-            at = sum(len(part) + 1 for part in parts) + one.sentence.index(one.value)
-            stated.append(Stated(at, at + len(one.value), true))
-            parts.append(one.sentence)
+        for statement, true in chosen:
+            start = sum(len(part) + 1 for part in parts) + statement.sentence.index(statement.value)
+            stated.append(Stated(start, start + len(statement.value), true))
+            parts.append(statement.sentence)
         yield Case(document, " ".join(parts), tuple(stated))
         count -= 1
         if count == 0:
@@ -175,20 +183,23 @@ def simulated(
         question: str, claimed: str, text: str, response: str, sample: object
     ) -> dict[str, str]:
         words = set(_WORD.findall(question.lower()))
-        said = re.split(r"(?<=[.\n])\s+", text)
+        sentences = re.split(r"(?<=[.\n])\s+", text)
         chance = random.Random(f"{seed}|{question}")
         led, slips = chance.random() < suggestible, chance.random() < careless
         of_sample = random.Random(f"{seed}|{question}|{sample}")
         if wavering and of_sample.random() < wavering:
             chance, slips = of_sample, True
-        nearest = max(said, key=lambda one: len(words & set(_WORD.findall(one.lower()))))
+        nearest = max(
+            sentences, key=lambda sentence: len(words & set(_WORD.findall(sentence.lower())))
+        )
         if response and not claimed:
             near = re.split(r"(?<=[.\n])\s+", response)
             claimed = _value(
-                max(near, key=lambda one: len(words & set(_WORD.findall(one.lower())))), question
+                max(near, key=lambda sentence: len(words & set(_WORD.findall(sentence.lower())))),
+                question,
             )
-        found = _value(chance.choice(said) if slips else nearest, question)
-        answer = claimed if claimed and led else found
+        value = _value(chance.choice(sentences) if slips else nearest, question)
+        answer = claimed if claimed and led else value
         return {"evidence": nearest.strip(), "answer": answer or "Cannot answer"}
 
     def reply(raw: bytes) -> str:
@@ -196,10 +207,10 @@ def simulated(
         prompt = str(body["messages"][-1]["content"])
         text = prompt.partition("<document>")[2].partition("</document>")[0]
         response = prompt.partition("<answer>")[2].partition("</answer>")[0]
-        asked = prompt.partition("<questions>")[2].partition("</questions>")[0]
+        questions = prompt.partition("<questions>")[2].partition("</questions>")[0]
         replies = [
             answered(q, claimed, text, response, body.get("seed"))
-            for q, claimed in _CLAIMED.findall(asked)
+            for q, claimed in _CLAIMED.findall(questions)
         ]
         return json.dumps(replies)
 
@@ -209,7 +220,7 @@ def simulated(
 def _value(sentence: str, question: str) -> str:
     """The last value of a sentence that fits what a question asks for."""
     if "name" in question.split(":")[0]:
-        names = [one for one in PEOPLE if one in sentence]
+        names = [person for person in PEOPLE if person in sentence]
         return names[-1] if names else ""
-    found = re.findall(r"\$?\d[\d,.]*\d|\d", sentence)
-    return str(found[-1]) if found else ""
+    numbers = re.findall(r"\$?\d[\d,.]*\d|\d", sentence)
+    return str(numbers[-1]) if numbers else ""

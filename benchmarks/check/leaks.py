@@ -61,7 +61,9 @@ def answers(folder: Path) -> dict[str, list[Answer]]:
         ],
         "qags": [
             Answer(
-                " ".join(one["sentence"] for one in row["summary_sentences"]), "", (row["article"],)
+                " ".join(sentence["sentence"] for sentence in row["summary_sentences"]),
+                "",
+                (row["article"],),
             )
             for row in rows_of(folder / "qags.jsonl")
         ],
@@ -77,9 +79,9 @@ def answers(folder: Path) -> dict[str, list[Answer]]:
             for row in rows_of(folder / "halueval_general.jsonl")
         ],
         "rgb_counterfactual": [
-            Answer(str(said), row["query"], (*row["positive"], *row["positive_wrong"]))
+            Answer(str(answer), row["query"], (*row["positive"], *row["positive_wrong"]))
             for row in rows_of(folder / "rgb_counterfactual.jsonl")
-            for said in (row["answer"], row["fakeanswer"])
+            for answer in (row["answer"], row["fakeanswer"])
         ],
         "tatqa": list(_tatqa(rows_of(folder / "tatqa.jsonl"))),
         "hotpotqa_agent": list(_hotpot(rows_of(folder / "hotpotqa_agent.jsonl"))),
@@ -89,34 +91,36 @@ def answers(folder: Path) -> dict[str, list[Answer]]:
 def _tatqa(rows: list[dict[str, Any]]) -> Iterator[Answer]:
     for row in rows:
         table = "\n".join(" | ".join(line) for line in row["table"]["table"])
-        documents = (table, *(one["text"] for one in row["paragraphs"]))
-        for one in row["questions"]:
-            given = one["answer"]
-            parts = cast(list[Any], given if isinstance(given, list) else [given])
-            said = f"{', '.join(map(str, parts))} {one.get('scale', '')}".strip()
-            yield Answer(said, one["question"], documents)
+        documents = (table, *(paragraph["text"] for paragraph in row["paragraphs"]))
+        for question in row["questions"]:
+            gold = question["answer"]
+            parts = cast(list[Any], gold if isinstance(gold, list) else [gold])
+            text = f"{', '.join(map(str, parts))} {question.get('scale', '')}".strip()
+            yield Answer(text, question["question"], documents)
 
 
 def _hotpot(rows: list[dict[str, Any]]) -> Iterator[Answer]:
     for row in rows:
-        documents = tuple(f"{one['title']}. {one['text']}" for one in row["paragraphs"])
+        documents = tuple(
+            f"{paragraph['title']}. {paragraph['text']}" for paragraph in row["paragraphs"]
+        )
         for reply in row["_recorded"].values():
-            said = str(reply.get("prediction") or "").strip()
-            if said:
-                yield Answer(said, row["question"], documents)
+            prediction = str(reply.get("prediction") or "").strip()
+            if prediction:
+                yield Answer(prediction, row["question"], documents)
 
 
 def hostile(claims: list[Claim]) -> list[Claim]:
     """The claims with questions that give them away."""
     return [
-        one.model_copy(
+        claim.model_copy(
             update={
-                "question": HOSTILE[at % len(HOSTILE)].format(
-                    value=one.value, sentence=one.sentence
+                "question": HOSTILE[number % len(HOSTILE)].format(
+                    value=claim.value, sentence=claim.sentence
                 )
             }
         )
-        for at, one in enumerate(claims)
+        for number, claim in enumerate(claims)
     ]
 
 
@@ -128,54 +132,56 @@ def plainly_in(question: str, claim: Claim) -> bool:
     """
     digits = re.sub(r"\D", "", claim.value)
     if len(digits) > 1 and claim.type != "entity":
-        runs = [re.sub(r"\D", "", one) for one in re.findall(r"\d[\d.,]*", question)]
+        runs = [re.sub(r"\D", "", run) for run in re.findall(r"\d[\d.,]*", question)]
         if digits in runs:
             return True
-    wanted = claim.value.lower().strip(" .,;:!?")
-    if len(wanted) < 3:
+    value = claim.value.lower().strip(" .,;:!?")
+    if len(value) < 3:
         return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", question.lower()) is not None
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", question.lower()) is not None
 
 
-def checked(one: Answer, claims: list[Claim]) -> dict[str, int]:
+def checked(answer: Answer, claims: list[Claim]) -> dict[str, int]:
     """Requests, leaks and calls for one answer."""
-    found = blinded(claims, one.text)
-    texts = [Document(f"d{at}", text) for at, text in enumerate(one.documents)]
+    blind = blinded(claims, answer.text)
+    texts = [Document(f"d{number}", text) for number, text in enumerate(answer.documents)]
     views = windows(texts) or [()]
     vault = Vault()
-    vault.seal(one.text, [group.values for group in found.groups])
+    vault.seal(answer.text, [group.values for group in blind.groups])
     leaks = 0
-    for at, group in enumerate(found.groups):
+    for number, group in enumerate(blind.groups):
         for passages in views:
             sent = BlindRequest(group.questions, passages).messages()
-            leaks += len(vault.leaks(sent, passages, at))
+            leaks += len(vault.leaks(sent, passages, number))
         claimed = [claim for claim in group.claims if claim.type in VALUES]
-        leaks += sum(plainly_in(asked, claim) for asked in group.questions for claim in claimed)
+        leaks += sum(
+            plainly_in(question, claim) for question in group.questions for claim in claimed
+        )
     return {
         "leaks": leaks,
-        "requests": len(found.groups) * len(views),
-        "questions": sum(len(group.questions) for group in found.groups),
-        "unaskable": len(found.unaskable),
-        "calls": 1 + len(found.groups) * len(views),
+        "requests": len(blind.groups) * len(views),
+        "questions": sum(len(group.questions) for group in blind.groups),
+        "unaskable": len(blind.unaskable),
+        "calls": 1 + len(blind.groups) * len(views),
     }
 
 
-def rows_for(one: Answer) -> dict[str, dict[str, int]]:
+def rows_for(answer: Answer) -> dict[str, dict[str, int]]:
     """Counts for one answer, with the rules' questions and with hostile ones."""
-    claims = extract(one.text, one.asked)
-    return {"rules": checked(one, claims), "hostile": checked(one, hostile(claims))}
+    claims = extract(answer.text, answer.asked)
+    return {"rules": checked(answer, claims), "hostile": checked(answer, hostile(claims))}
 
 
-def measured(given: list[Answer]) -> dict[str, Any]:
+def measured(sample: list[Answer]) -> dict[str, Any]:
     """One set, with the rules' questions and with hostile ones."""
-    return summed([rows_for(one) for one in given])
+    return summed([rows_for(answer) for answer in sample])
 
 
-def summed(found: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
+def summed(counts: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
     """Sums over answers, and the calls that one takes."""
-    result: dict[str, Any] = {"answers": len(found)}
+    result: dict[str, Any] = {"answers": len(counts)}
     for name in ("rules", "hostile"):
-        rows = [one[name] for one in found]
+        rows = [count[name] for count in counts]
         asking = [row["calls"] for row in rows if row["questions"]]
         result[name] = {
             key: sum(row[key] for row in rows)
@@ -189,20 +195,20 @@ def summed(found: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
 
 def kept_rows(part: Path) -> dict[str, list[dict[str, dict[str, int]]]]:
     """What a run that was stopped has counted; its unfinished last line is left out."""
-    found: dict[str, list[dict[str, dict[str, int]]]] = {}
+    rows_by_set: dict[str, list[dict[str, dict[str, int]]]] = {}
     if part.is_file():
-        *lines, rest = part.read_text(encoding="utf-8").split("\n")
-        if rest:
+        *lines, tail = part.read_text(encoding="utf-8").split("\n")
+        if tail:
             part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         for line in lines:
             name, rows = json.loads(line)
-            found.setdefault(name, []).append(rows)
-    return found
+            rows_by_set.setdefault(name, []).append(rows)
+    return rows_by_set
 
 
 def main() -> None:
     """Measure every set and write the result."""
-    given = read_options(
+    options = read_options(
         __doc__,
         shared=Path("../shared"),
         limit=option(type=int, help="answers of each set"),
@@ -210,33 +216,33 @@ def main() -> None:
         counted=option(action="store_true", help="write what is counted so far"),
         out=Path("evals/results/check_leaks.json"),
     )
-    part = given.out.with_suffix(".part.jsonl")
-    known = kept_rows(part)
+    part = options.out.with_suffix(".part.jsonl")
+    earlier = kept_rows(part)
     sets: dict[str, Any] = {}
-    for name, found in answers(given.shared / "data" / "dev").items():
-        if given.sets and name not in given.sets:
+    for name, sample in answers(options.shared / "data" / "dev").items():
+        if options.sets and name not in options.sets:
             continue
-        rows = known.get(name, [])[: given.limit]
-        with part.open("a", encoding="utf-8") as kept:
-            for one in [] if given.counted else found[len(rows) : given.limit]:
-                rows.append(rows_for(one))
-                kept.write(json.dumps([name, rows[-1]]) + "\n")
-        sets[name] = {"recorded": len(found), **summed(rows)}
+        rows = earlier.get(name, [])[: options.limit]
+        with part.open("a", encoding="utf-8") as journal:
+            for answer in [] if options.counted else sample[len(rows) : options.limit]:
+                rows.append(rows_for(answer))
+                journal.write(json.dumps([name, rows[-1]]) + "\n")
+        sets[name] = {"recorded": len(sample), **summed(rows)}
         print(name, json.dumps(sets[name]), flush=True)
-    if given.sets:
+    if options.sets:
         return
-    ways = [one[way] for one in sets.values() for way in ("rules", "hostile")]
-    whole = {
+    ways = [figures[way] for figures in sets.values() for way in ("rules", "hostile")]
+    total = {
         "command": "python -m benchmarks.check.leaks --shared ../shared"
-        + (f" --limit {given.limit}" if given.limit else ""),
-        "recorded": sum(one["recorded"] for one in sets.values()),
-        "answers": sum(one["answers"] for one in sets.values()),
-        "questions": sum(one["questions"] for one in ways),
-        "leaks": sum(one["leaks"] for one in ways),
+        + (f" --limit {options.limit}" if options.limit else ""),
+        "recorded": sum(figures["recorded"] for figures in sets.values()),
+        "answers": sum(figures["answers"] for figures in sets.values()),
+        "questions": sum(figures["questions"] for figures in ways),
+        "leaks": sum(figures["leaks"] for figures in ways),
         "sets": sets,
     }
-    write_atomic(given.out, json.dumps(whole, indent=1) + "\n")
-    if not given.counted:
+    write_atomic(options.out, json.dumps(total, indent=1) + "\n")
+    if not options.counted:
         part.unlink()
 
 

@@ -59,7 +59,7 @@ class Statement:
 def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
     """Paraphrases and perturbations of every usable cell of one TAT-QA context."""
     table = "\n".join(" | ".join(line) for line in row["table"]["table"])
-    text = "\n\n".join([table, *(one["text"] for one in row["paragraphs"])])
+    text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
     uid = row["table"]["uid"]
     document = Document(uid, text)
     usable = [cell for cell in cells(table) if words(cell.row) and _year(cell)]
@@ -77,8 +77,8 @@ def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
 
 
 def _year(cell: Cell) -> str:
-    found = [one for one in read(cell.column) if isinstance(one, Period) and one.year]
-    return str(found[-1].year) if found else ""
+    periods = [period for period in read(cell.column) if isinstance(period, Period) and period.year]
+    return str(periods[-1].year) if periods else ""
 
 
 def _of_cell(uid: str, cell: Cell, group: list[Cell]) -> Iterator[Statement]:
@@ -115,7 +115,7 @@ def _written(value: Quantity, form: int) -> str:
         return f"{sign}{percent}" + ("%", " percent", " %", " per cent")[form]
     symbol = {"USD": "$", "EUR": "€", "GBP": "£"}.get(value.unit, "")
     code = f"{value.unit} " if value.unit and not symbol else symbol
-    fitting = [one for one in SCALES if amount >= one[0]]
+    fitting = [bound for bound in SCALES if amount >= bound[0]]
     if not fitting or form == 2 or (form == 0 and value.step <= 1):
         return f"{sign}{code}{_decimal(amount, value.step)}"
     scale, name = fitting[0] if form != 0 else fitting[-1]
@@ -136,8 +136,8 @@ def _perturbed(
 ) -> tuple[str, str] | None:
     value, year = cell.value, _year(cell)
     if kind == "period":
-        others = [one for one in group if not equal(one.value, value)]
-        return (_written(value, 0), _year(draw.choice(others))) if others else None
+        different = [candidate for candidate in group if not equal(candidate.value, value)]
+        return (_written(value, 0), _year(draw.choice(different))) if different else None
     if kind == "sign" and LOSS.search(cell.row):
         return None  # a loss of 5 and a loss of -5 are written for the same
     changed = {"digit": _digit, "unit": _unit, "scale": _scale, "sign": _sign}[kind](value, draw)
@@ -147,10 +147,10 @@ def _perturbed(
 def _digit(value: Quantity, draw: random.Random) -> str:
     """One of the first three significant digits becomes another."""
     written = _written(value, 0)
-    places = [at for at, one in enumerate(written) if one.isdigit()]
-    at = draw.choice(places[:3])
-    other = draw.choice([one for one in "123456789" if one != written[at]])
-    return written[:at] + other + written[at + 1 :]
+    places = [place for place, character in enumerate(written) if character.isdigit()]
+    place = draw.choice(places[:3])
+    digit = draw.choice([digit for digit in "123456789" if digit != written[place]])
+    return written[:place] + digit + written[place + 1 :]
 
 
 def _unit(value: Quantity, draw: random.Random) -> str | None:
@@ -187,21 +187,21 @@ def verdict(document: Document, statement: Statement) -> Verdict:
         text=statement.value, type="cell", start=start, end=start + len(statement.value),
         sentence=statement.sentence,
     )  # fmt: skip
-    found = judge(claim, open_sources([document]))
-    return found.verdict if found else Verdict.NOT_FOUND
+    finding = judge(claim, open_sources([document]))
+    return finding.verdict if finding else Verdict.NOT_FOUND
 
 
 def occurs(document: Document, statement: Statement) -> bool:
     """Baseline: the digits of the value stand somewhere in the document."""
     digits = re.findall(r"\d[\d,.]*", statement.value)
-    return all(one.rstrip(".,") in document.text for one in digits)
+    return all(number.rstrip(".,") in document.text for number in digits)
 
 
 def interval(rates: dict[str, list[bool]]) -> tuple[float, float]:
     """95 % interval of a share, sources resampled."""
-    found = ratio_interval([(sum(flags), len(flags)) for flags in rates.values()])
-    assert found is not None  # or there is one source
-    return found
+    ends = ratio_interval([(sum(flags), len(flags)) for flags in rates.values()])
+    assert ends is not None  # or there is one source
+    return ends
 
 
 def main() -> None:
@@ -212,7 +212,7 @@ def main() -> None:
         show=option(type=int, default=0, help="print this many errors"),
     )
     rows = [json.loads(line) for line in DATA.read_text().splitlines()]
-    kept = [
+    chosen = [
         row
         for row in rows
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
@@ -220,25 +220,25 @@ def main() -> None:
     ours: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     base: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     shown = 0
-    for row in kept:
-        for document, one in statements(row):
-            found = verdict(document, one)
-            wrong = (found in GOOD) != (one.kind == "paraphrase")
+    for row in chosen:
+        for document, statement in statements(row):
+            outcome = verdict(document, statement)
+            wrong = (outcome in GOOD) != (statement.kind == "paraphrase")
             if wrong and shown < options.show:
                 shown += 1
-                print(f"{one.kind}: {found}: {one.sentence}")
-            ours[one.kind][one.source].append(found not in GOOD)
-            base[one.kind][one.source].append(not occurs(document, one))
+                print(f"{statement.kind}: {outcome}: {statement.sentence}")
+            ours[statement.kind][statement.source].append(outcome not in GOOD)
+            base[statement.kind][statement.source].append(not occurs(document, statement))
     perturbed: dict[str, dict[str, list[bool]]] = {"ours": defaultdict(list)}
     for kind in KINDS:
         for source, flags in ours[kind].items():
             perturbed["ours"][source] += flags
     ours["all perturbed"] = perturbed["ours"]
-    print(f"part {options.part}: {len(kept)} sources; share flagged [95 % interval]")
+    print(f"part {options.part}: {len(chosen)} sources; share flagged [95 % interval]")
     for kind in (*KINDS, "all perturbed", "paraphrase"):
-        flags = [one for group in ours[kind].values() for one in group]
+        flags = [flag for group in ours[kind].values() for flag in group]
         low, high = interval(ours[kind])
-        simple = [one for group in base[kind].values() for one in group]
+        simple = [flag for group in base[kind].values() for flag in group]
         beside = f"  digits occur: {sum(simple) / len(simple):6.1%}" if simple else ""
         rate = sum(flags) / len(flags)
         print(f"{kind:14} n={len(flags):5} {rate:6.1%} [{low:.1%}, {high:.1%}]{beside}")

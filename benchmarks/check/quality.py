@@ -72,7 +72,7 @@ VARIANTS = ("global", "own", "both")
 
 def main() -> None:
     """Score every set and write the result."""
-    given = read_options(
+    options = read_options(
         __doc__,
         shared=Path,
         out=Path,
@@ -80,24 +80,24 @@ def main() -> None:
         wordnet=option(type=Path, required=True, help="its database files"),
     )
     sets = {
-        name: featured(claims, given.cache)
-        for name, claims in evaluation_sets(given.shared / "data").items()
+        name: featured(claims, options.cache)
+        for name, claims in evaluation_sets(options.shared / "data").items()
     }
-    trained = train(given.shared / "data", given.wordnet, given.cache)
-    each = {name: scored(found, trained) for name, found in sets.items()}
+    trained = train(options.shared / "data", options.wordnet, options.cache)
+    each = {name: scored(rows, trained) for name, rows in sets.items()}
     chosen, areas = choose_variant(each)
     result: dict[str, Any] = {
         "command": "python -m benchmarks.check.quality --shared ../shared --wordnet DICT "
         "--out evals/results/check_quality.json",
         "variant": {"chosen": chosen, "mean_auc_tuning": areas},
-        "sets": {name: score_set(one, chosen) for name, one in each.items()},
+        "sets": {name: score_set(scores, chosen) for name, scores in each.items()},
         "numeric_layer": numeric_layer(sets["summedits"]),
-        "wice_support": support_recall([one for one in sets["wice"] if not one.claim.tuning]),
+        "wice_support": support_recall([row for row in sets["wice"] if not row.claim.tuning]),
         "training": trained.report,
     }
-    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
-    for name, one in result["sets"].items():
-        print(name, json.dumps({key: one[key] for key in ("baselines", "variants", "chosen")}))
+    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
+    for name, figures in result["sets"].items():
+        print(name, json.dumps({key: figures[key] for key in ("baselines", "variants", "chosen")}))
     print(result["numeric_layer"], result["wice_support"])
 
 
@@ -120,12 +120,12 @@ class Scored:
     baselines: Mapping[str, Flags]
 
 
-def scored(found: Sequence[Featured], trained: Trained) -> Scored:
+def scored(sample: Sequence[Featured], trained: Trained) -> Scored:
     """Scores of one set."""
     names = trained.classifier.names
-    tuning = as_rows([one for one in found if one.claim.tuning], names)
-    kept = [one for one in found if not one.claim.tuning]
-    rest = as_rows(kept, names)
+    tuning = as_rows([row for row in sample if row.claim.tuning], names)
+    held_out = [row for row in sample if not row.claim.tuning]
+    test = as_rows(held_out, names)
     name = str(tuning.sets[0])
     strength, _ = choose_strength(tuning)
     own = fit(tuning, strength)
@@ -134,64 +134,68 @@ def scored(found: Sequence[Featured], trained: Trained) -> Scored:
         "own": _odds(cross_fitted(tuning, strength)),
     }
     outside = {
-        "global": _odds(as_probabilities(trained.classifier, [one.features for one in kept])),
-        "own": _odds(own.predict_proba(rest.features)[:, 1]),
+        "global": _odds(as_probabilities(trained.classifier, [row.features for row in held_out])),
+        "own": _odds(own.predict_proba(test.features)[:, 1]),
     }
-    at = names.index(LAYER)
+    column = names.index(LAYER)
     return Scored(
         tuning,
-        rest,
-        _with_both(inside, tuning.features[:, at]),
-        _with_both(outside, rest.features[:, at]),
-        _simple(found),
+        test,
+        _with_both(inside, tuning.features[:, column]),
+        _with_both(outside, test.features[:, column]),
+        _simple(sample),
     )
 
 
 def _with_both(scores: Mapping[str, Floats], missing: Floats) -> dict[str, Floats]:
     every = {**scores, "both": (scores["global"] + scores["own"]) / 2}
-    return {name: _layered(one, missing) for name, one in every.items()}
+    return {name: _layered(odds, missing) for name, odds in every.items()}
 
 
 def choose_variant(sets: Mapping[str, Scored]) -> tuple[str, dict[str, float]]:
     """The variant with the best mean area under the curve on the tuning parts; all areas."""
-    found = {
+    means = {
         name: _rounded(
-            float(np.mean([auc(one.inside[name], one.tuning.supported) for one in sets.values()]))
+            float(
+                np.mean(
+                    [auc(scores.inside[name], scores.tuning.supported) for scores in sets.values()]
+                )
+            )
         )
         for name in VARIANTS
     }
-    return max(found, key=lambda name: found[name]), found
+    return max(means, key=lambda name: means[name]), means
 
 
-def score_set(one: Scored, chosen: str) -> dict[str, Any]:
+def score_set(scores: Scored, chosen: str) -> dict[str, Any]:
     """Baselines and variants of one set, on the rows that are not for tuning."""
-    rest, tuning = one.rest, one.tuning
+    test, tuning = scores.rest, scores.tuning
     variants: dict[str, dict[str, Any]] = {}
-    said: dict[str, Flags] = {}
+    flags: dict[str, Flags] = {}
     for name in VARIANTS:
-        inside, outside = one.inside[name], one.outside[name]
-        said[name] = outside >= middle_threshold(inside, tuning.supported)
+        inside, outside = scores.inside[name], scores.outside[name]
+        flags[name] = outside >= middle_threshold(inside, tuning.supported)
         inside, outside = np.clip(inside, -8, 8), np.clip(outside, -8, 8)
         variants[name] = {
-            "balanced_accuracy": _rounded(balanced_accuracy(said[name], rest.supported)),
-            "auc": _rounded(auc(outside, rest.supported)),
+            "balanced_accuracy": _rounded(balanced_accuracy(flags[name], test.supported)),
+            "auc": _rounded(auc(outside, test.supported)),
             "auc_tuning": _rounded(auc(inside, tuning.supported)),
             "calibration_error": _rounded(
-                calibration_error(calibrated(inside, tuning.supported, outside), rest.supported)
+                calibration_error(calibrated(inside, tuning.supported, outside), test.supported)
             ),
         }
     figures = {
-        name: _rounded(balanced_accuracy(flags, rest.supported))
-        for name, flags in one.baselines.items()
+        name: _rounded(balanced_accuracy(flags, test.supported))
+        for name, flags in scores.baselines.items()
     }
     best = max(figures, key=lambda name: figures[name])
-    low, high = interval(said[chosen], one.baselines[best], rest)
+    low, high = interval(flags[chosen], scores.baselines[best], test)
     difference = variants[chosen]["balanced_accuracy"] - figures[best]
     return {
-        "claims": len(rest.supported),
+        "claims": len(test.supported),
         "claims_tuning": len(tuning.supported),
-        "sources": len(np.unique(rest.sources)),
-        "supported": _rounded(float(rest.supported.mean())),
+        "sources": len(np.unique(test.sources)),
+        "supported": _rounded(float(test.supported.mean())),
         "baselines": figures,
         "variants": variants,
         "chosen": {
@@ -210,48 +214,50 @@ def _layered(scores: Floats, missing: Floats) -> Floats:
 
 
 def _odds(probability: Floats) -> Floats:
-    kept = np.clip(probability, 1e-6, 1 - 1e-6)
-    return np.log(kept / (1 - kept))
+    clipped = np.clip(probability, 1e-6, 1 - 1e-6)
+    return np.log(clipped / (1 - clipped))
 
 
-def _simple(found: Sequence[Featured]) -> dict[str, Flags]:
+def _simple(sample: Sequence[Featured]) -> dict[str, Flags]:
     """What the baselines say to the rest."""
-    tuning = as_rows([one for one in found if one.claim.tuning], SIMPLE)
-    rest = as_rows([one for one in found if not one.claim.tuning], SIMPLE)
-    said: dict[str, Flags] = {"majority": np.ones(len(rest.supported), bool)}
+    tuning = as_rows([row for row in sample if row.claim.tuning], SIMPLE)
+    test = as_rows([row for row in sample if not row.claim.tuning], SIMPLE)
+    flags: dict[str, Flags] = {"majority": np.ones(len(test.supported), bool)}
     for name, feature in BASELINES.items():
-        at = SIMPLE.index(feature)
-        inside = tuning.features[:, at]
+        column = SIMPLE.index(feature)
+        inside = tuning.features[:, column]
         tried = [
-            rest.features[:, at] >= rule(inside, tuning.supported)
+            test.features[:, column] >= rule(inside, tuning.supported)
             for rule in (best_threshold, middle_threshold)
         ]
-        said[name] = max(tried, key=lambda one: balanced_accuracy(one, rest.supported))
-    said["number flag"] = rest.features[:, SIMPLE.index(SIMPLE[2])] == 0
-    said["logistic on the three, cross-validated in the rest"] = cross_fitted(rest, 1.0) >= 0.5
-    return said
+        flags[name] = max(tried, key=lambda candidate: balanced_accuracy(candidate, test.supported))
+    flags["number flag"] = test.features[:, SIMPLE.index(SIMPLE[2])] == 0
+    flags["logistic on the three, cross-validated in the rest"] = cross_fitted(test, 1.0) >= 0.5
+    return flags
 
 
-def interval(said: Flags, other: Flags, rows: Rows) -> tuple[float, float]:
+def interval(flags: Flags, baseline: Flags, rows: Rows) -> tuple[float, float]:
     """95 % interval of the difference in balanced accuracy, drawn by documents."""
 
     def difference(chosen: NDArray[np.int64]) -> float | None:
         labels = rows.supported[chosen]
         if labels.all() or not labels.any():
             return None
-        return balanced_accuracy(said[chosen], labels) - balanced_accuracy(other[chosen], labels)
+        return balanced_accuracy(flags[chosen], labels) - balanced_accuracy(
+            baseline[chosen], labels
+        )
 
     return cluster_interval(difference, rows.sources)
 
 
-def numeric_layer(found: Sequence[Featured]) -> dict[str, dict[str, Any]]:
+def numeric_layer(sample: Sequence[Featured]) -> dict[str, dict[str, Any]]:
     """Precision and recall of "a value in digits that the document has not" for an edit."""
     result: dict[str, dict[str, Any]] = {}
     for part in (True, False):
-        rows = [one for one in found if one.claim.tuning == part]
-        flagged = [one for one in rows if one.features["values_missing.most"] > 0]
-        right = sum(not one.claim.supported for one in flagged)
-        wrong = sum(not one.claim.supported for one in rows)
+        rows = [row for row in sample if row.claim.tuning == part]
+        flagged = [row for row in rows if row.features["values_missing.most"] > 0]
+        right = sum(not row.claim.supported for row in flagged)
+        wrong = sum(not row.claim.supported for row in rows)
         result["tuning" if part else "rest"] = {
             "flagged": len(flagged),
             "precision": _rounded(right / max(1, len(flagged))),
@@ -260,17 +266,17 @@ def numeric_layer(found: Sequence[Featured]) -> dict[str, dict[str, Any]]:
     return result
 
 
-def support_recall(found: Sequence[Featured], k: int = 5) -> dict[str, Any]:
+def support_recall(sample: Sequence[Featured], k: int = 5) -> dict[str, Any]:
     """Share of the best set of supporting sentences among the k nearest, beside BM25 alone."""
     ours: list[float] = []
     lexical: list[float] = []
-    for one in found:
-        if any(one.claim.supporting):
-            ours.append(_recall(one.claim, one.nearest[:k]))
-            source = Source(one.claim.document)
-            reading = read(one.claim.claim)
-            nearest = [source.sentences[at] for at in source.candidates(reading)[:k]]
-            lexical.append(_recall(one.claim, [(each.start, each.end) for each in nearest]))
+    for row in sample:
+        if any(row.claim.supporting):
+            ours.append(_recall(row.claim, row.nearest[:k]))
+            source = Source(row.claim.document)
+            reading = read(row.claim.claim)
+            nearest = [source.sentences[number] for number in source.candidates(reading)[:k]]
+            lexical.append(_recall(row.claim, [(each.start, each.end) for each in nearest]))
     return {
         "claims": len(ours),
         f"recall@{k}": _rounded(float(np.mean(ours))),

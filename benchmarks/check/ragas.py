@@ -46,22 +46,25 @@ class Said(NamedTuple):
 def rows_of(cases: Sequence[Case]) -> list[Row]:
     """The answers as rows of a batch."""
     return [
-        Row(id=one.document.id, answer=one.answer, contexts=(one.document.text,), question=ASKED)
-        for one in cases
+        Row(id=case.document.id, answer=case.answer, contexts=(case.document.text,), question=ASKED)
+        for case in cases
     ]
 
 
 def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[Said]:
     """Our verdicts, blind with one sample."""
     settings = CheckSettings(base_url=url, calls=CallStore(calls))
-    found = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
-    return [_said(one.found.report.verdict, sum(one.found.report.calls.values())) for one in found]
+    results = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
+    return [
+        _said(result.found.report.verdict, sum(result.found.report.calls.values()))
+        for result in results
+    ]
 
 
 def without_model(rows: Sequence[Row]) -> list[Said]:
     """Our verdicts by rule."""
-    found = check_batch(list(rows), "zero-tolerance", "rules")
-    return [_said(one.report.verdict, 0) for one in found]
+    results = check_batch(list(rows), "zero-tolerance", "rules")
+    return [_said(result.report.verdict, 0) for result in results]
 
 
 def _said(verdict: Outcome, calls: int) -> Said:
@@ -72,64 +75,69 @@ def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]
     """Verdicts of RAGAS."""
     lines = [
         json.dumps(
-            {"id": one.id, "question": one.question, "answer": one.answer, "contexts": one.contexts}
+            {"id": row.id, "question": row.question, "answer": row.answer, "contexts": row.contexts}
         )
-        for one in rows
+        for row in rows
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [str(python), str(PEER), url, model],
         input="\n".join(lines),
         capture_output=True,
         text=True,
         check=True,
     )
-    found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    for one in found[:3]:
-        print("ragas", one, flush=True)
+    replies: list[dict[str, Any]] = [json.loads(line) for line in process.stdout.splitlines()]
+    for reply in replies[:3]:
+        print("ragas", reply, flush=True)
     return [
-        Said(None if one["score"] is None else one["score"] == 1.0, one["calls"]) for one in found
+        Said(None if reply["score"] is None else reply["score"] == 1.0, reply["calls"])
+        for reply in replies
     ]
 
 
-def summary(said: Sequence[Said], truth: Sequence[bool]) -> dict[str, Any]:
+def summary(judgements: Sequence[Said], truth: Sequence[bool]) -> dict[str, Any]:
     """Accuracy, invalid rate and calls."""
-    right = [one.faithful is true for one, true in zip(said, truth, strict=True)]
-    judged = [good for good, one in zip(right, said, strict=True) if one.faithful is not None]
+    right = [judgement.faithful is true for judgement, true in zip(judgements, truth, strict=True)]
+    judged = [
+        good
+        for good, judgement in zip(right, judgements, strict=True)
+        if judgement.faithful is not None
+    ]
     interval = ratio_interval([(float(good), 1.0) for good in right])
     return {
         "accuracy": round(mean(right), 4),
-        "accuracy_ci95": [round(one, 4) for one in interval] if interval else None,
+        "accuracy_ci95": [round(end, 4) for end in interval] if interval else None,
         "accuracy_of_judged": round(mean(judged), 4) if judged else None,
-        "invalid": round(mean(one.faithful is None for one in said), 4),
-        "calls_median": median(one.calls for one in said),
-        "calls_mean": round(mean(one.calls for one in said), 2),
+        "invalid": round(mean(judgement.faithful is None for judgement in judgements), 4),
+        "calls_median": median(judgement.calls for judgement in judgements),
+        "calls_mean": round(mean(judgement.calls for judgement in judgements), 2),
     }
 
 
-async def run(given: argparse.Namespace) -> dict[str, Any]:
+async def run(options: argparse.Namespace) -> dict[str, Any]:
     """All three over the same answers."""
-    cases = list(generated(given.documents, given.seed, 1))
-    truth = [all(one.true for one in case.stated) for case in cases]
+    cases = list(generated(options.documents, options.seed, 1))
+    truth = [all(statement.true for statement in case.stated) for case in cases]
     rows = rows_of(cases)
     async with AsyncExitStack() as stack:
-        url, model = given.base_url, given.model
-        if given.simulated is not None:
-            url = await stack.enter_async_context(serving(app(given.simulated))) + "/v1"
+        url, model = options.base_url, options.model
+        if options.simulated is not None:
+            url = await stack.enter_async_context(serving(app(options.simulated))) + "/v1"
             model = "simulated"
         elif url is None:
-            served = await stack.enter_async_context(serving(served_app(given.model)))
-            url, model = f"{served}/v1", given.model.partition("/")[2]
-        mine = await asyncio.to_thread(ours, rows, url, model, given.calls)
-        theirs = await asyncio.to_thread(ragas, rows, url, model, given.ragas_python)
+            served = await stack.enter_async_context(serving(served_app(options.model)))
+            url, model = f"{served}/v1", options.model.partition("/")[2]
+        mine = await asyncio.to_thread(ours, rows, url, model, options.calls)
+        theirs = await asyncio.to_thread(ragas, rows, url, model, options.ragas_python)
     plain = without_model(rows)
     pairs = [
-        (float((one.faithful is true) - (other.faithful is true)), 1.0)
-        for one, other, true in zip(mine, theirs, truth, strict=True)
+        (float((judgement.faithful is true) - (peer_judgement.faithful is true)), 1.0)
+        for judgement, peer_judgement, true in zip(mine, theirs, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
-    label = given.model
-    if given.simulated is not None:
-        label = f"SIMULATED ({given.simulated:g} of replies unreadable)"
+    label = options.model
+    if options.simulated is not None:
+        label = f"SIMULATED ({options.simulated:g} of replies unreadable)"
     return {
         "model": label,
         "answers": len(cases),

@@ -61,76 +61,76 @@ def lost(stack: Stack, asked: Sequence[Asked], critic: Critic) -> dict[str, Any]
             stopped, kept = stopped + len(gold), [a + b for a, b in zip(kept, found, strict=True)]
     shares = {f"{share:.0%}": count for share, count in zip(SHARES, kept, strict=True)}
     return {
-        "questions": len(asked), "gold": sum(len(one.gold) for one in asked),
+        "questions": len(asked), "gold": sum(len(query.gold) for query in asked),
         "stopped": stopped, "of these kept without the pre-filter": shares,
     }  # fmt: skip
 
 
-def within(stack: Stack, critic: Critic, one: Asked, *, cascade: bool) -> list[int]:
+def within(stack: Stack, critic: Critic, query: Asked, *, cascade: bool) -> list[int]:
     """Gold sentences among the best of the ranking, for each of :data:`SHARES`."""
     pool, total = stack.pool, sum(stack.pool.tokens)
-    ranked = rank(pool, Query("", one.query), critic, int(0.1 * total), cascade=cascade)
+    ranked = rank(pool, Query("", query.query), critic, int(0.1 * total), cascade=cascade)
     order = np.asarray(ranked.order)
     spent = np.cumsum(np.asarray(pool.tokens)[order])
-    kept = [set(order[spent <= share * total].tolist()) for share in SHARES]
-    return [sum(at in some for at in one.gold) for some in kept]
+    selections = [set(order[spent <= share * total].tolist()) for share in SHARES]
+    return [sum(unit in some for unit in query.gold) for some in selections]
 
 
 def ranked_rows(
-    stack: Stack, asked: Sequence[Asked], critic: Critic, path: Path, seconds: float
+    stack: Stack, queries: Sequence[Asked], critic: Critic, path: Path, seconds: float
 ) -> list[dict[str, Any]]:
     """Rows of questions ranked both ways, those of earlier runs from the file."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    known = {(row["stack"], row["query"]): row for row in map(json.loads, lines)}
+    done_before = {(row["stack"], row["query"]): row for row in map(json.loads, lines)}
     started, rows = time.monotonic(), list[dict[str, Any]]()
-    for one in asked:
-        key = (stack.name, one.query)
-        if key not in known:
+    for query in queries:
+        key = (stack.name, query.query)
+        if key not in done_before:
             if time.monotonic() - started > seconds:
                 break
-            known[key] = {
-                "stack": stack.name, "query": one.query, "gold": len(one.gold),
-                "with": within(stack, critic, one, cascade=True),
-                "without": within(stack, critic, one, cascade=False),
+            done_before[key] = {
+                "stack": stack.name, "query": query.query, "gold": len(query.gold),
+                "with": within(stack, critic, query, cascade=True),
+                "without": within(stack, critic, query, cascade=False),
             }  # fmt: skip
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(known[key]) + "\n")
-        rows.append(known[key])
+                file.write(json.dumps(done_before[key]) + "\n")
+        rows.append(done_before[key])
     return rows
 
 
 def differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Recall with and without the pre-filter, and the difference with its interval, points."""
     gold = np.asarray([row["gold"] for row in rows])
-    both = {arm: np.asarray([row[arm] for row in rows]) for arm in ("with", "without")}
-    found: dict[str, Any] = {"questions": len(rows), "gold": int(gold.sum())}
-    for at, share in enumerate(SHARES):
-        lost = (both["with"] - both["without"])[:, at]
+    by_arm = {arm: np.asarray([row[arm] for row in rows]) for arm in ("with", "without")}
+    result: dict[str, Any] = {"questions": len(rows), "gold": int(gold.sum())}
+    for column, share in enumerate(SHARES):
+        lost = (by_arm["with"] - by_arm["without"])[:, column]
         low, high = ratio_interval(list(zip(lost.tolist(), gold.tolist(), strict=True))) or (0, 0)
-        found[f"{share:.0%}"] = {
-            **{arm: round(100 * both[arm][:, at].sum() / gold.sum(), 1) for arm in both},
+        result[f"{share:.0%}"] = {
+            **{arm: round(100 * by_arm[arm][:, column].sum() / gold.sum(), 1) for arm in by_arm},
             "difference": round(100 * lost.sum() / gold.sum(), 1),
             "interval": [round(100 * low, 1), round(100 * high, 1)],
         }
-    return found
+    return result
 
 
-def timed(stack: Stack, one: Asked, critic: Critic, part: float) -> dict[str, float]:
+def timed(stack: Stack, asked_query: Asked, critic: Critic, part: float) -> dict[str, float]:
     """Seconds of CPU time of one question with the pre-filter, and of the critic without it.
 
     The critic's time is that of its windows: a part of the document, scaled, stands for all.
     """
-    query, units = Query("", one.query), stack.pool.units
+    query, units = Query("", asked_query.query), stack.pool.units
     critic.score(Query("", "a text"), units[:40])  # imports and first calls
     started = time.process_time()
     rank(stack.pool, query, critic, 1310)
-    found = {"with": time.process_time() - started}
+    seconds = {"with": time.process_time() - started}
     started = time.process_time()
     critic.score(query, units[: round(part * len(units))])
     read = sum(stack.pool.tokens[: round(part * len(units))]) / sum(stack.pool.tokens)
-    found["without"] = (time.process_time() - started) / read
-    found["ratio"] = found["with"] / found["without"]
-    return {name: round(value, 3) for name, value in found.items()} | {"measured part": part}
+    seconds["without"] = (time.process_time() - started) / read
+    seconds["ratio"] = seconds["with"] / seconds["without"]
+    return {name: round(value, 3) for name, value in seconds.items()} | {"measured part": part}
 
 
 def main() -> None:
@@ -151,30 +151,32 @@ def main() -> None:
     )
     options.cache.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
-    made = stacks(options.shared)
+    every_stack = stacks(options.shared)
     sampled = {
-        one.name: random.Random(11).sample(one.asked, len(one.asked))[: options.questions]
-        for one in made
+        stack.name: random.Random(11).sample(stack.asked, len(stack.asked))[: options.questions]
+        for stack in every_stack
     }
     if options.filtered:
-        report["gold that passes"] = {one.name: passed(one, sampled[one.name]) for one in made}
+        report["gold that passes"] = {
+            stack.name: passed(stack, sampled[stack.name]) for stack in every_stack
+        }
         write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     critic = FusedCritic(encoder=remembering(open_encoder("encoder"), options.cache))
-    chosen = [one for one in made if one.name in (options.stacks or sampled)]
+    chosen = [stack for stack in every_stack if stack.name in (options.stacks or sampled)]
     if options.lost:
-        for one in chosen:
-            report.setdefault("lost", {})[one.name] = lost(one, sampled[one.name], critic)
+        for stack in chosen:
+            report.setdefault("lost", {})[stack.name] = lost(stack, sampled[stack.name], critic)
             write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     if options.ranked:
-        for one in chosen:
-            asked = sampled[one.name][: options.ranked]
+        for stack in chosen:
+            queries = sampled[stack.name][: options.ranked]
             path = options.cache / "ranked.jsonl"
-            rows = ranked_rows(one, asked, critic, path, options.seconds)
-            report.setdefault("ranked", {})[one.name] = differences(rows)
+            rows = ranked_rows(stack, queries, critic, path, options.seconds)
+            report.setdefault("ranked", {})[stack.name] = differences(rows)
             write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     for name in options.times:
-        found = timed(made[-1], made[-1].asked[0], open_critic(name), options.part)
-        report.setdefault("CPU seconds", {})[name] = found
+        seconds = timed(every_stack[-1], every_stack[-1].asked[0], open_critic(name), options.part)
+        report.setdefault("CPU seconds", {})[name] = seconds
     write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 

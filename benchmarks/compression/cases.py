@@ -45,15 +45,17 @@ def xquad(folder: Path, seed: int) -> list[Case]:
     rng = random.Random(seed)
     rows = read_jsonl(folder / "xquad_en.jsonl")
     paragraphs = sorted({row["context"] for row in rows})
-    sentences = {text: _sentences(text, f"p{at}") for at, text in enumerate(paragraphs)}
+    sentences = {text: _sentences(text, f"p{number}") for number, text in enumerate(paragraphs)}
     cases: list[Case] = []
     for row in rows:
-        others = rng.sample([text for text in paragraphs if text != row["context"]], DISTRACTORS)
-        stack = [row["context"], *others]
+        distractors = rng.sample(
+            [text for text in paragraphs if text != row["context"]], DISTRACTORS
+        )
+        stack = [row["context"], *distractors]
         rng.shuffle(stack)
         before = sum(len(sentences[text]) for text in stack[: stack.index(row["context"])])
         gold = [
-            frozenset(before + at for at in touched(sentences[row["context"]], [span]))
+            frozenset(before + sentence for sentence in touched(sentences[row["context"]], [span]))
             for span in row["spans"]
         ]
         units = [unit for text in stack for unit in sentences[text]]
@@ -80,11 +82,11 @@ def qmsum(folder: Path) -> list[Case]:
     cases: list[Case] = []
     for row in read_jsonl(folder / "qmsum.jsonl"):
         turns = _turns(row["context"], row["id"])
-        for at, one in enumerate(row["queries"]):
-            gold = tuple(frozenset([turn]) for turn in sorted(touched(turns, one["spans"])))
+        for number, asked_query in enumerate(row["queries"]):
+            gold = tuple(frozenset([turn]) for turn in sorted(touched(turns, asked_query["spans"])))
             if gold:
-                query = Query("", one["query"])
-                cases.append(Case(f"{row['id']}/{at}", row["id"], query, tuple(turns), gold))
+                query = Query("", asked_query["query"])
+                cases.append(Case(f"{row['id']}/{number}", row["id"], query, tuple(turns), gold))
     return cases
 
 
@@ -101,11 +103,11 @@ def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
 
 def touched(units: Sequence[Unit], spans: Iterable[Sequence[int]]) -> frozenset[int]:
     """Places of the units that a span overlaps."""
-    wanted = [(int(start), int(end)) for start, end in spans]
+    gold_turns = [(int(start), int(end)) for start, end in spans]
     return frozenset(
-        at
-        for at, unit in enumerate(units)
-        if any(unit.start < end and start < unit.end for start, end in wanted)
+        number
+        for number, unit in enumerate(units)
+        if any(unit.start < end and start < unit.end for start, end in gold_turns)
     )
 
 

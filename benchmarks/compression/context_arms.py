@@ -65,8 +65,8 @@ Row = dict[str, Any]
 def messages(context: str, question: str) -> list[dict[str, str]]:
     """The rule, the examples, then the context and the question."""
     turns = [{"role": "system", "content": RULE}]
-    for passage, asked, answer in EXAMPLES:
-        turns.append({"role": "user", "content": f"Text: {passage}\nQuestion: {asked}"})
+    for passage, example_question, answer in EXAMPLES:
+        turns.append({"role": "user", "content": f"Text: {passage}\nQuestion: {example_question}"})
         turns.append({"role": "assistant", "content": answer})
     return [*turns, {"role": "user", "content": f"Text: {context}\nQuestion: {question}"}]
 
@@ -81,14 +81,14 @@ def answered(model: Engine, text: Text, context: str, question: str) -> Row:
         Job(tokens, settings, lambda p: heard.put((time.perf_counter(), time.process_time(), p)))
     )
     first, first_cpu, progress = heard.get()
-    said = list(progress.tokens)
+    generated = list(progress.tokens)
     while progress.finish is None and progress.error is None:
         _, _, progress = heard.get()
-        said += progress.tokens
+        generated += progress.tokens
     if progress.error:
         return {"error": progress.error, "prompt_tokens": len(tokens)}
     return {
-        "reply": text.decode(said),
+        "reply": text.decode(generated),
         "prompt_tokens": len(tokens),
         "first_s": first - began,
         "first_cpu": first_cpu - cpu,
@@ -96,72 +96,72 @@ def answered(model: Engine, text: Text, context: str, question: str) -> Row:
     }
 
 
-def measured(one: Case, arm: str, model: Engine, text: Text) -> Row:
+def measured(sample: Case, arm: str, model: Engine, text: Text) -> Row:
     """One question by one arm."""
-    row: Row = {"task": one.id, "suite": one.suite, "setting": one.setting, "arm": arm}
+    row: Row = {"task": sample.id, "suite": sample.suite, "setting": sample.setting, "arm": arm}
     context = "[No documents]"
     passages: Sequence[Passage] = ()
     if arm in ("retrieve", "both"):
         began = time.perf_counter()
-        index_of(one.documents, "hybrid")
+        index_of(sample.documents, "hybrid")
         row["index_s"] = time.perf_counter() - began
     began, cpu = time.perf_counter(), time.process_time()
     if arm == "gold":
-        passages = gold_passages(one)
+        passages = gold_passages(sample)
         context = GAP.join(passage.shown for passage in passages)
     if arm in STAGES:
-        budget = UNLIMITED if arm.startswith("whole") else BUDGET[one.setting]
-        chosen = ContextStage(STAGES[arm]).gather(one.question, one.documents, budget)
+        budget = UNLIMITED if arm.startswith("whole") else BUDGET[sample.setting]
+        chosen = ContextStage(STAGES[arm]).gather(sample.question, sample.documents, budget)
         context, passages = chosen.text, chosen.passages
     row |= {"stage_s": time.perf_counter() - began, "stage_cpu": time.process_time() - cpu}
-    question = OTHER_QUESTION if arm.endswith("again") else one.question
+    question = OTHER_QUESTION if arm.endswith("again") else sample.question
     row |= answered(model, text, context, question)
     if "error" in row or arm.endswith("again"):
         return row
-    said = str(row["reply"]).strip()
-    right = [official_normal(answer) for answer in one.answers]
+    reply = str(row["reply"]).strip()
+    right = [official_normal(answer) for answer in sample.answers]
     return row | {
-        "em": float(exact_match(said, one.answers)),
-        "f1": best_overlap(said, one.answers).f1,
-        "holds_answer": float(any(f" {a} " in f" {official_normal(said)} " for a in right)),
-        "evidence": float(all(kept(gold, passages) for gold in one.evidence)),
+        "em": float(exact_match(reply, sample.answers)),
+        "f1": best_overlap(reply, sample.answers).f1,
+        "holds_answer": float(any(f" {a} " in f" {official_normal(reply)} " for a in right)),
+        "evidence": float(all(kept(gold, passages) for gold in sample.evidence)),
     }
 
 
-def gold_passages(one: Case) -> list[Passage]:
+def gold_passages(sample: Case) -> list[Passage]:
     """The gold evidence as passages."""
-    texts = {document.id: document.text for document in one.documents}
-    places = [(gold.doc, gold.start, gold.end) for gold in one.evidence]
-    return [Passage(doc, at, end, texts[doc][at:end], 1.0) for doc, at, end in places]
+    texts = {document.id: document.text for document in sample.documents}
+    places = [(gold.doc, gold.start, gold.end) for gold in sample.evidence]
+    return [Passage(doc, start, end, texts[doc][start:end], 1.0) for doc, start, end in places]
 
 
 def kept(gold: Evidence, passages: Sequence[Passage]) -> bool:
     """Whether nine tenths of a piece of evidence stand in the passages."""
     places = {
-        at for one in passages if one.doc == gold.doc
-        for at in range(max(gold.start, one.start), min(gold.end, one.end))
+        character for passage in passages if passage.doc == gold.doc
+        for character in range(max(gold.start, passage.start), min(gold.end, passage.end))
     }  # fmt: skip
     return len(places) >= 0.9 * (gold.end - gold.start)
 
 
-def run(tasks: int, whole: int, settings: Sequence[str], keep: Path) -> list[Row]:
+def run(tasks: int, untruncated: int, settings: Sequence[str], keep: Path) -> list[Row]:
     """Measure what is not kept yet; arms of a question one after another, suites in turn."""
     rows = [json.loads(line) for line in keep.read_text().splitlines()] if keep.is_file() else []
-    done = {(row["task"], row["setting"], row["arm"]) for row in rows}
+    finished = {(row["task"], row["setting"], row["arm"]) for row in rows}
     model = shared_engine("smollm2-135m")
     text = model.load()
     ContextStage("both").gather("warm", case("dossier", "4k", 999).documents, 100)
     answered(model, text, "No text.", "What is this?")
     for setting in settings:
         for number in range(tasks):
-            fits = setting == "4k" and number < whole
+            fits = setting == "4k" and number < untruncated
             arms = [arm for arm in ARMS if fits or not arm.startswith("whole")]
             for suite in SUITES:
-                one = case(suite, setting, number)
+                sample = case(suite, setting, number)
                 for arm in arms:
-                    if (one.id, setting, arm) in done:
+                    if (sample.id, setting, arm) in finished:
                         continue
-                    rows.append(measured(one, arm, model, text))
+                    rows.append(measured(sample, arm, model, text))
                     with keep.open("a") as handle:
                         handle.write(json.dumps(rows[-1]) + "\n")
             print(setting, number + 1, flush=True)
@@ -194,30 +194,31 @@ def _line(setting: str, suite: str, arm: str, arms: dict[str, dict[str, Row]]) -
         values = [row[name] for row in rows if name in row]
         if values:
             line[f"{name}_median"] = round(median(values), 3)
-    for other in ("truncate", "whole"):
-        both = [
-            (row, arms[other][row["task"]]) for row in rows
-            if arm != other and "error" not in arms.get(other, {}).get(row["task"], {"error": 1})
+    for baseline in ("truncate", "whole"):
+        shared_tasks = [
+            (row, arms[baseline][row["task"]]) for row in rows
+            if arm != baseline
+            and "error" not in arms.get(baseline, {}).get(row["task"], {"error": 1})
         ]  # fmt: skip
-        if both:
-            line[f"against {other}"] = _against(both)
+        if shared_tasks:
+            line[f"against {baseline}"] = _against(shared_tasks)
     return line
 
 
 def _against(pairs: Sequence[tuple[Row, Row]]) -> Row:
-    found: Row = {"tasks": len(pairs)}
+    result: Row = {"tasks": len(pairs)}
     for name in MEASURES[:3]:
-        gaps = [one[name] - other[name] for one, other in pairs if name in one]
+        gaps = [ours[name] - baseline[name] for ours, baseline in pairs if name in ours]
         if gaps:
-            found[name] = [round(fmean(gaps), 4), *_rounded(mean_interval(gaps))]
-    found["wait_times_shorter"] = _ratio(pairs, lambda row: row["stage_s"] + row["first_s"])
-    found["cpu_times_less"] = _ratio(pairs, lambda row: row["stage_cpu"] + row["first_cpu"])
-    return found
+            result[name] = [round(fmean(gaps), 4), *_rounded(mean_interval(gaps))]
+    result["wait_times_shorter"] = _ratio(pairs, lambda row: row["stage_s"] + row["first_s"])
+    result["cpu_times_less"] = _ratio(pairs, lambda row: row["stage_cpu"] + row["first_cpu"])
+    return result
 
 
 def _ratio(pairs: Sequence[tuple[Row, Row]], of: Callable[[Row], float]) -> list[float]:
     """Geometric mean of (other / one) with its 95 % interval."""
-    logs = [math.log(of(other) / of(one)) for one, other in pairs]
+    logs = [math.log(of(baseline) / of(ours)) for ours, baseline in pairs]
     low, high = mean_interval(logs)
     return [round(math.exp(value), 3) for value in (fmean(logs), low, high)]
 

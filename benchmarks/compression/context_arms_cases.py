@@ -56,53 +56,58 @@ def case(suite: str, setting: str, number: int) -> Case:
         sources = _few(reading, chance)
     elif setting == "4k":
         sources, evidence = _shortened(reading, chance)
-    documents = tuple(Document(one.id, one.text) for one in sources)
+    documents = tuple(Document(source.id, source.text) for source in sources)
     name = f"{reading.id}@{seed}"
     return Case(name, suite, setting, reading.question, reading.answers, documents, evidence)
 
 
 def _few(reading: Reading, chance: Random) -> tuple[Source, ...]:
     """The gold documents among others drawn by chance, in their order."""
-    kept = {one.doc for one in reading.evidence}
-    sizes = {one.id: count_tokens(one.text) for one in reading.sources}
-    others = [id_ for id_ in sizes if id_ not in kept]
-    chance.shuffle(others)
-    used = sum(sizes[id_] for id_ in kept)
-    for id_ in others:
+    gold = {evidence.doc for evidence in reading.evidence}
+    sizes = {source.id: count_tokens(source.text) for source in reading.sources}
+    distractors = [id_ for id_ in sizes if id_ not in gold]
+    chance.shuffle(distractors)
+    used = sum(sizes[id_] for id_ in gold)
+    for id_ in distractors:
         if used + sizes[id_] > SHORT:
             break
-        kept.add(id_)
+        gold.add(id_)
         used += sizes[id_]
-    return tuple(one for one in reading.sources if one.id in kept)
+    return tuple(source for source in reading.sources if source.id in gold)
 
 
 def _shortened(reading: Reading, chance: Random) -> tuple[tuple[Source, ...], tuple[Evidence, ...]]:
     """The lines with the evidence among others drawn by chance, in their order."""
     [source] = reading.sources
     lines = source.text.splitlines(keepends=True)
-    starts = [sum(map(len, lines[:at])) for at in range(len(lines))]
-    kept = {
+    starts = [sum(map(len, lines[:line])) for line in range(len(lines))]
+    gold = {
         at for at, start in enumerate(starts) for one in reading.evidence
         if start < one.end and one.start < start + len(lines[at])
     }  # fmt: skip
     sizes = [count_tokens(line) for line in lines]
-    others = [at for at in range(len(lines)) if at not in kept]
-    chance.shuffle(others)
-    used = sum(sizes[at] for at in kept)
-    for at in others:
-        if used + sizes[at] <= SHORT:
-            kept.add(at)
-            used += sizes[at]
-    order = sorted(kept)
-    moved = {at: sum(len(lines[one]) for one in order if one < at) - starts[at] for at in order}
-    evidence = tuple(_moved(one, moved[_line(starts, one.start)]) for one in reading.evidence)
-    text = "".join(lines[at] for at in order)
+    distractors = [line for line in range(len(lines)) if line not in gold]
+    chance.shuffle(distractors)
+    used = sum(sizes[line] for line in gold)
+    for line in distractors:
+        if used + sizes[line] <= SHORT:
+            gold.add(line)
+            used += sizes[line]
+    order = sorted(gold)
+    moved = {
+        line: sum(len(lines[earlier]) for earlier in order if earlier < line) - starts[line]
+        for line in order
+    }
+    evidence = tuple(
+        _moved(passage, moved[_line(starts, passage.start)]) for passage in reading.evidence
+    )
+    text = "".join(lines[line] for line in order)
     return (Source(id=source.id, text=text),), evidence
 
 
-def _line(starts: list[int], at: int) -> int:
-    return max(number for number, start in enumerate(starts) if start <= at)
+def _line(starts: list[int], character: int) -> int:
+    return max(number for number, start in enumerate(starts) if start <= character)
 
 
-def _moved(one: Evidence, by: int) -> Evidence:
-    return Evidence(doc=one.doc, start=one.start + by, end=one.end + by)
+def _moved(evidence: Evidence, by: int) -> Evidence:
+    return Evidence(doc=evidence.doc, start=evidence.start + by, end=evidence.end + by)

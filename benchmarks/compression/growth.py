@@ -49,22 +49,22 @@ def one(path: Path, critic: str) -> dict[str, Any]:
     opened = open_critic(critic)
     compress("A text. " * 200, "text", budget=20, critic=opened, reversible=False)  # imports
     started = time.process_time()
-    found = compress(
+    result = compress(
         path, QUESTION, ratio=0.01, critic=opened, tokenizer="minilm", reversible=False
     )
     return {
-        "tokens": found.tokens.input,
+        "tokens": result.tokens.input,
         "CPU seconds": round(time.process_time() - started, 2),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "found": NEEDLE in found.text,
+        "found": NEEDLE in result.text,
     }
 
 
 def exponent(rows: Sequence[dict[str, Any]]) -> float:
     """Slope of log(seconds) over log(tokens)."""
-    kept = [row for row in rows if row["tokens"] >= 0.99 * FITTED_FROM]
-    tokens = [math.log(row["tokens"]) for row in kept]
-    seconds = [math.log(row["CPU seconds"]) for row in kept]
+    fitted = [row for row in rows if row["tokens"] >= 0.99 * FITTED_FROM]
+    tokens = [math.log(row["tokens"]) for row in fitted]
+    seconds = [math.log(row["CPU seconds"]) for row in fitted]
     return round(float(np.polyfit(tokens, seconds, 1)[0]), 2)
 
 
@@ -87,17 +87,17 @@ def main() -> None:
             write_text(path, tokens)
             for critic in options.critics:
                 command = [sys.executable, "-m", __spec__.name, "--one", str(path), critic]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                new: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+                process = subprocess.run(command, capture_output=True, text=True, check=True)
+                new: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
                 old: list[dict[str, Any]] = report.get(critic, {"rows": []})["rows"]
                 rows = {row["tokens"]: row for row in [*old, new]}
                 report[critic] = {"rows": [rows[size] for size in sorted(rows)]}
                 write_atomic(options.out, json.dumps(report, indent=1) + "\n")
             path.unlink()
-    for found in report.values():
-        if len(found["rows"]) > 2:
-            found["exponent"] = exponent(found["rows"])
-        found["peak MB"] = max(row["peak MB"] for row in found["rows"])
+    for figures in report.values():
+        if len(figures["rows"]) > 2:
+            figures["exponent"] = exponent(figures["rows"])
+        figures["peak MB"] = max(row["peak MB"] for row in figures["rows"])
     write_atomic(options.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 

@@ -25,19 +25,19 @@ def remembering(encoder: Encoder, folder: Path) -> Encoder:
     keys = names.read_text().split() if names.exists() else []
     stored = np.fromfile(rows, dtype=np.float32) if keys else np.zeros(0, np.float32)
     stored = stored.reshape(-1, encoder.dimension)
-    known = dict(zip(keys, stored, strict=False))
+    scores = dict(zip(keys, stored, strict=False))
 
     def encode(texts: list[str]) -> NDArray[np.float32]:
         digests = [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts]
-        new = {key: text for key, text in zip(digests, texts, strict=True) if key not in known}
+        new = {key: text for key, text in zip(digests, texts, strict=True) if key not in scores}
         if new:
             vectors = encoder.encode(list(new.values()))
-            known.update(zip(new, vectors, strict=True))
+            scores.update(zip(new, vectors, strict=True))
             with rows.open("ab") as file:
                 file.write(vectors.tobytes())
             with names.open("a") as file:
                 file.write("".join(f"{key}\n" for key in new))
-        return np.stack([known[key] for key in digests])
+        return np.stack([scores[key] for key in digests])
 
     return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
 
@@ -67,7 +67,7 @@ class Scored:
         place = f"{case.id}|{len(case.units)}|{case.units[0].doc}"
         if place not in self._known:
             started = time.perf_counter()
-            scores = [float(one) for one in critic.score(case.query, case.units)]
+            scores = [float(score) for score in critic.score(case.query, case.units)]
             self.seconds += time.perf_counter() - started
             self.units += len(scores)
             self._known[place] = scores
@@ -96,7 +96,7 @@ class Remembered:
         """Scores of the units."""
         key = digest_of(query, units)
         if key not in self._known:
-            self._known[key] = [float(one) for one in self._critic.score(query, units)]
+            self._known[key] = [float(score) for score in self._critic.score(query, units)]
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({key: self._known[key]}) + "\n")
@@ -105,5 +105,5 @@ class Remembered:
 
 def digest_of(query: Query, units: Sequence[Unit]) -> str:
     """What a critic is asked, as a name."""
-    asked = "\0".join([query.instruction, query.query, *(f"{u.doc}\1{u.text}" for u in units)])
-    return hashlib.sha256(asked.encode()).hexdigest()[:24]
+    request = "\0".join([query.instruction, query.query, *(f"{u.doc}\1{u.text}" for u in units)])
+    return hashlib.sha256(request.encode()).hexdigest()[:24]

@@ -56,17 +56,17 @@ def compactprompt(case: Case, budget: float) -> str:
 
 def remembered(arm: Arm, path: Path) -> Arm:
     """The arm with a memory on disk: a run that was stopped goes on."""
-    known: dict[str, str] = {}
+    texts: dict[str, str] = {}
     if path.exists():
-        known = {row["key"]: row["text"] for row in read_jsonl(path)}
+        texts = {row["key"]: row["text"] for row in read_jsonl(path)}
 
     def compressed(case: Case, budget: float) -> str:
         key = f"{case.id}|{len(case.units)}|{budget}"
-        if key not in known:
-            known[key] = arm(case, budget)
+        if key not in texts:
+            texts[key] = arm(case, budget)
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "text": known[key]}, ensure_ascii=False) + "\n")
-        return known[key]
+                file.write(json.dumps({"key": key, "text": texts[key]}, ensure_ascii=False) + "\n")
+        return texts[key]
 
     return compressed
 
@@ -79,20 +79,20 @@ def text_of(case: Case) -> str:
 def sentences_by(critic: Critic) -> Arm:
     """The best sentences by a critic: the best one, then what fits."""
     counts = open_tokenizer("minilm").counts
-    known: dict[str, tuple[Sequence[float], list[int]]] = {}
+    scored: dict[str, tuple[Sequence[float], list[int]]] = {}
 
     def compressed(case: Case, budget: float) -> str:
-        if case.id not in known:
+        if case.id not in scored:
             sizes = counts([unit.text for unit in case.units])
-            known[case.id] = critic.score(case.query, case.units), sizes
-        scores, sizes = known[case.id]
-        order = sorted(range(len(sizes)), key=lambda at: -scores[at])
-        room, kept = budget * sum(sizes) - sizes[order[0]], {order[0]}
-        for at in order[1:]:
-            if sizes[at] <= room:
-                kept.add(at)
-                room -= sizes[at]
-        return " ".join(case.units[at].text for at in sorted(kept))
+            scored[case.id] = critic.score(case.query, case.units), sizes
+        scores, sizes = scored[case.id]
+        order = sorted(range(len(sizes)), key=lambda unit: -scores[unit])
+        room, chosen = budget * sum(sizes) - sizes[order[0]], {order[0]}
+        for unit in order[1:]:
+            if sizes[unit] <= room:
+                chosen.add(unit)
+                room -= sizes[unit]
+        return " ".join(case.units[unit].text for unit in sorted(chosen))
 
     return compressed
 
@@ -100,7 +100,7 @@ def sentences_by(critic: Critic) -> Arm:
 def answers_of(case: Case, folder: Path, name: str) -> list[str]:
     """The texts of its answers; of a meeting, those of the gold turns."""
     if name == "qmsum":
-        return [case.units[at].text for turn in case.gold for at in turn]
+        return [case.units[unit].text for turn in case.gold for unit in turn]
     return spans_of(folder, name)[case.id]
 
 
@@ -127,12 +127,12 @@ def judged(text: str, answers: Sequence[str], *, every: bool = False) -> Judged:
     """
     words = set(re.findall(r"\w+", text.lower()))
     plain = " ".join(text.split())
-    verbatim = [" ".join(one.split()) in plain for one in answers]
-    by_words = [set(re.findall(r"\w+", one.lower())) <= words for one in answers]
+    verbatim = [" ".join(answer.split()) in plain for answer in answers]
+    by_words = [set(re.findall(r"\w+", answer.lower())) <= words for answer in answers]
     if every:
         return {
-            name: sum(found) / len(found)
-            for name, found in (("verbatim", verbatim), ("all words", by_words))
+            name: sum(flags) / len(flags)
+            for name, flags in (("verbatim", verbatim), ("all words", by_words))
         }
     return {"verbatim": float(any(verbatim)), "all words": float(any(by_words))}
 
@@ -145,12 +145,12 @@ def judge_of(folder: Path, name: str) -> Callable[[Case, str], Judged]:
 def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
     """Shares of every arm, and the gain of the default on each with its interval by document."""
     table: dict[str, Any] = {}
-    for arm, found in rows.items():
+    for arm, verdicts in rows.items():
         table[arm] = {}
-        for rule in found[0]:
-            pairs = zip(rows[DEFAULT], found, strict=True)
-            gains = [float(ours[rule]) - float(other[rule]) for ours, other in pairs]
-            table[arm][rule] = {"share": _percent([float(one[rule]) for one in found])}
+        for rule in verdicts[0]:
+            pairs = zip(rows[DEFAULT], verdicts, strict=True)
+            gains = [float(ours[rule]) - float(baseline[rule]) for ours, baseline in pairs]
+            table[arm][rule] = {"share": _percent([float(verdict[rule]) for verdict in verdicts])}
             if arm != DEFAULT:
                 table[arm][rule] |= {
                     "gain of the default": _percent(gains),
@@ -163,7 +163,7 @@ def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict
     """Question -> what LongLLMLingua leaves; kept in a file beside the other caches."""
     folder: Path = options.cache / "longllmlingua"
     folder.mkdir(parents=True, exist_ok=True)
-    asked, out = folder / "cases.jsonl", folder / "out.jsonl"
+    requests, out = folder / "cases.jsonl", folder / "out.jsonl"
     lines: list[str] = []
     for case in cases:
         documents: dict[str, list[str]] = {}
@@ -172,9 +172,9 @@ def pruned_by_tokens(cases: Sequence[Case], options: argparse.Namespace) -> dict
         contexts = [" ".join(texts) for texts in documents.values()]
         row = {"id": case.id, "query": case.query.query, "contexts": contexts, "rate": RATE}
         lines.append(json.dumps(row, ensure_ascii=False))
-    write_atomic(asked, "\n".join(lines) + "\n")
+    write_atomic(requests, "\n".join(lines) + "\n")
     worker = Path(__file__).with_name("pruners_longllmlingua.py")
-    command = [str(options.llmlingua), str(worker), str(options.gguf), str(asked), str(out)]
+    command = [str(options.llmlingua), str(worker), str(options.gguf), str(requests), str(out)]
     subprocess.run(command, check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
     return {row["id"]: row["text"] for row in read_jsonl(out) if row["rate"] == RATE}
 
@@ -189,12 +189,15 @@ def against_tokens(
     rows: dict[str, list[Judged]] = {}
     shares: list[float] = []
     for case in cases:
-        left, whole = counts([texts[case.id]])[0], sum(counts([unit.text for unit in case.units]))
-        shares.append(left / whole)
+        output_tokens, input_tokens = (
+            counts([texts[case.id]])[0],
+            sum(counts([unit.text for unit in case.units])),
+        )
+        shares.append(output_tokens / input_tokens)
         rows.setdefault(LONG, []).append(judge(case, texts[case.id]))
         for arm in ("BM25, sentences", DEFAULT):
-            kept = judge(case, arms[arm](case, left / whole))
-            rows.setdefault(arm, []).append(kept)
+            verdict = judge(case, arms[arm](case, output_tokens / input_tokens))
+            rows.setdefault(arm, []).append(verdict)
     table = beside(rows, [case.cluster for case in cases], options.seed)
     return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
 
@@ -248,8 +251,8 @@ def main() -> None:
         for case in drawn:
             for budget in BUDGETS:
                 for arm, compressed in arms.items():
-                    found = judge(case, compressed(case, budget))
-                    rows[budget].setdefault(arm, []).append(found)
+                    verdict = judge(case, compressed(case, budget))
+                    rows[budget].setdefault(arm, []).append(verdict)
         clusters = [case.cluster for case in drawn]
         for budget in BUDGETS:
             table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)

@@ -68,12 +68,12 @@ def main() -> None:
     tiktoken.encoding_for_model = WordCounts
     folder = str(converted(model, out.parent / "smollm2"))
     compressor: Any = import_module("llmlingua").PromptCompressor(folder, device_map="cpu")
-    done = set[str]()
+    finished = set[str]()
     if out.exists():
-        done = {json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()}
+        finished = {json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()}
     for line in cases.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        if case["id"] in done:
+        if case["id"] in finished:
             continue
         started = time.process_time()
         text = compressor.compress_prompt(

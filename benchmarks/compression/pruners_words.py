@@ -60,12 +60,12 @@ class WordPruner:
             ]
         chances = self._known[text]
         sizes = self._counts(words)
-        room, kept = budget * sum(sizes), set[int]()
-        for at in sorted(range(len(words)), key=lambda place: -chances[place]):
-            if sizes[at] <= room:
-                kept.add(at)
-                room -= sizes[at]
-        return " ".join(words[at] for at in sorted(kept))
+        room, chosen = budget * sum(sizes), set[int]()
+        for word in sorted(range(len(words)), key=lambda place: -chances[place]):
+            if sizes[word] <= room:
+                chosen.add(word)
+                room -= sizes[word]
+        return " ".join(words[word] for word in sorted(chosen))
 
     def _probabilities(self, words: Sequence[str]) -> list[float]:
         """Of every word: the mean over its tokens of 1 - P(outside)."""
@@ -78,22 +78,22 @@ class WordPruner:
             half = len(words) // 2
             return self._probabilities(words[:half]) + self._probabilities(words[half:])
         start, mask, end = (
-            self._tokenizer.token_to_id(one) for one in ("[CLS]", "[MASK]", "[SEP]")
+            self._tokenizer.token_to_id(token) for token in ("[CLS]", "[MASK]", "[SEP]")
         )
         ids = np.asarray([[start, mask, end, *encoded.ids, end]], dtype=np.int64)
         member = np.zeros((1, 1, ids.shape[1]), dtype=np.float32)
         member[0, 0, 3:-1] = 1
-        given = {
+        inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "query": np.ones((1, 1), dtype=np.float32),
             "member": member,
         }
-        logits: NDArray[np.float64] = self._session.run(["tags"], given)[0][0, 3:-1].astype(float)
+        logits: NDArray[np.float64] = self._session.run(["tags"], inputs)[0][0, 3:-1].astype(float)
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
         keep = 1 - odds[:, 0] / odds.sum(axis=1)
         of_word: list[list[float]] = [[] for _ in words]
         places: list[int] = encoded.word_ids
         for word, chance in zip(places, keep, strict=True):
             of_word[word].append(float(chance))
-        return [sum(one) / len(one) if one else 0.0 for one in of_word]
+        return [sum(scores) / len(scores) if scores else 0.0 for scores in of_word]

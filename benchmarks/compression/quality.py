@@ -71,15 +71,15 @@ def arms_of(
     """Scores of every arm for one case."""
     count = len(case.units)
     scores = {name: cache.of(case, critic) for name, (cache, critic) in caches.items()}
-    both = standard(scores["BM25"]) + standard(scores["embedding"])
+    mixture = standard(scores["BM25"]) + standard(scores["embedding"])
     gold = np.zeros(count)
     gold[sorted(frozenset[int]().union(*case.gold))] = 1
     return {
         "gold": gold,
         "random": np.random.default_rng((seed, number)).random(count),
         "lead": -np.arange(count, dtype=np.float64),
-        "BM25 + embedding": both,
-        "BM25 + embedding, 15 mean": moving_mean(both, 15),
+        "BM25 + embedding": mixture,
+        "BM25 + embedding, 15 mean": moving_mean(mixture, 15),
         **scores,
     }
 
@@ -100,20 +100,20 @@ def moving_mean(values: Scores, width: int) -> Scores:
 
 def recalls(case: Case, scores: Scores, sizes: Scores, budget: float) -> dict[str, float]:
     """Shares of the answers of which one unit is kept, all are, one is where the last overruns."""
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    order = [int(unit) for unit in np.argsort(-scores, kind="stable")]
     room = budget * float(sizes.sum())
     before = np.concatenate([[0.0], np.cumsum(sizes[order])[:-1]])
-    filled = {at for at, used in zip(order, before, strict=True) if used < room}
-    kept = set(order[:1])
+    filled = {unit for unit, used in zip(order, before, strict=True) if used < room}
+    chosen = set(order[:1])
     room -= float(sizes[order[0]])
-    for at in order[1:]:
-        if sizes[at] <= room:
-            kept.add(at)
-            room -= float(sizes[at])
+    for unit in order[1:]:
+        if sizes[unit] <= room:
+            chosen.add(unit)
+            room -= float(sizes[unit])
     count = len(case.gold)
     return {
-        "any": sum(bool(answer & kept) for answer in case.gold) / count,
-        "all": sum(answer <= kept for answer in case.gold) / count,
+        "any": sum(bool(answer & chosen) for answer in case.gold) / count,
+        "all": sum(answer <= chosen for answer in case.gold) / count,
         "filled": sum(bool(answer & filled) for answer in case.gold) / count,
     }
 
@@ -132,24 +132,24 @@ def measure(
 ) -> dict[str, Any]:
     """Recall of every arm at every budget, and what the fused critic gains on each baseline."""
     counts = open_tokenizer("minilm").counts
-    found: dict[str, dict[float, list[dict[str, float]]]] = {}
+    recalls_by_arm: dict[str, dict[float, list[dict[str, float]]]] = {}
     for number, case in enumerate(cases):
         sizes = np.asarray(counts([unit.text for unit in case.units]), dtype=np.float64)
         for name, scores in arms_of(case, number, caches, seed).items():
             for budget in BUDGETS:
                 row = recalls(case, scores, sizes, budget)
-                found.setdefault(name, {}).setdefault(budget, []).append(row)
+                recalls_by_arm.setdefault(name, {}).setdefault(budget, []).append(row)
     clusters = [case.cluster for case in cases]
     table = {
         name: {
             f"{budget:.0%}": {rule: _percent([row[rule] for row in rows]) for rule in rows[0]}
             for budget, rows in by_budget.items()
         }
-        for name, by_budget in found.items()
+        for name, by_budget in recalls_by_arm.items()
     }
     some = {
         name: {budget: [row["any"] for row in rows] for budget, rows in by_budget.items()}
-        for name, by_budget in found.items()
+        for name, by_budget in recalls_by_arm.items()
     }
     facts: dict[str, Any] = {"cases": len(cases), "documents": len(set(clusters)), "recall": table}
     if "fused" in some:
@@ -166,7 +166,7 @@ def _gains(
     for name in (*BASELINES[2:], *LEARNED[:2]):
         if name in some:
             pairs = zip(some["fused"][budget], some[name][budget], strict=True)
-            differences = [one - other for one, other in pairs]
+            differences = [ours - baseline for ours, baseline in pairs]
             gains[name] = {
                 "gain": _percent(differences),
                 "interval": interval(differences, clusters),
@@ -204,7 +204,9 @@ def main() -> None:
     }
     if options.learned:
         critics |= learned(options.learned, encoder, options.weights, options.cache)
-    sizes = {name: int(count) for name, _, count in (one.partition("=") for one in options.size)}
+    sizes = {
+        name: int(count) for name, _, count in (limit.partition("=") for limit in options.size)
+    }
     report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
     if options.out.exists():
         before: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8"))

@@ -20,13 +20,23 @@ def interval(hits: int, count: int) -> list[float]:
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Recall of pieces of evidence, and of samples with all of theirs, with intervals."""
-    pieces, left = sum(row["of"] for row in rows), sum(row["kept"] for row in rows)
-    whole = sum(row["kept"] == row["of"] for row in rows)
+    pieces, retained = sum(row["of"] for row in rows), sum(row["kept"] for row in rows)
+    complete = sum(row["kept"] == row["of"] for row in rows)
     timed = [row["seconds"] for row in rows if "seconds" in row]
     return {
         "samples": len(rows),
-        "evidence": [left, pieces, round(100 * left / pieces, 2), interval(left, pieces)],
-        "whole": [whole, len(rows), round(100 * whole / len(rows), 2), interval(whole, len(rows))],
+        "evidence": [
+            retained,
+            pieces,
+            round(100 * retained / pieces, 2),
+            interval(retained, pieces),
+        ],
+        "whole": [
+            complete,
+            len(rows),
+            round(100 * complete / len(rows), 2),
+            interval(complete, len(rows)),
+        ],
         "most of the input": round(100 * max(row["share"] for row in rows), 2),
         "CPU seconds, median": median(timed) if timed else None,
     }

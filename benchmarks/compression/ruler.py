@@ -82,10 +82,10 @@ def sample(task: str, length: int, number: int, shared: Path | None = None) -> S
     if task not in PAIRS:
         return Sample(ruler_reading(task, length, number), int(SHARE * length))
     pairs, name = PAIRS[task], f"{task}-{number}"
-    made = recorded(shared, task, number) if shared else None
+    reading = recorded(shared, task, number) if shared else None
     chance = Random(f"{SEED}:{name}")
-    made = made or key_value(1 << 20, chance, name, pairs=pairs)
-    return Sample(made, max(160, int(0.02 * 60 * pairs)))
+    reading = reading or key_value(1 << 20, chance, name, pairs=pairs)
+    return Sample(reading, max(160, int(0.02 * 60 * pairs)))
 
 
 def recorded(shared: Path, task: str, number: int) -> Reading | None:
@@ -109,12 +109,12 @@ def recorded(shared: Path, task: str, number: int) -> Reading | None:
     )  # fmt: skip
 
 
-def prepared(one: Sample) -> Prepared:
+def prepared(raw_sample: Sample) -> Prepared:
     """What `compress` makes before it knows the question."""
-    source = TextSource(Document("text-1", one.reading.sources[0].text))
+    source = TextSource(Document("text-1", raw_sample.reading.sources[0].text))
     counter = open_tokenizer("minilm")
     size = measure([source], counter)
-    return Prepared(one, source, dense_pool([source], counter, "auto", None), size.original)
+    return Prepared(raw_sample, source, dense_pool([source], counter, "auto", None), size.original)
 
 
 def boundary(length: int) -> Iterator[Sample]:
@@ -123,11 +123,12 @@ def boundary(length: int) -> Iterator[Sample]:
         yield Sample(reading, int(SHARE * length))
 
 
-def kept(found: Compressed, reading: Reading) -> list[bool]:
+def kept(result: Compressed, reading: Reading) -> list[bool]:
     """For every piece of evidence whether all of its characters are kept."""
-    spans = sorted((span.start, span.end) for span in found.spans)
+    spans = sorted((span.start, span.end) for span in result.spans)
     return [
-        _covered(one.start, one.end, spans, reading.sources[0].text) for one in reading.evidence
+        _covered(evidence.start, evidence.end, spans, reading.sources[0].text)
+        for evidence in reading.evidence
     ]
 
 
@@ -141,39 +142,41 @@ def _covered(start: int, end: int, spans: list[tuple[int, int]], text: str) -> b
     return start >= end
 
 
-def compressed(one: Prepared, critic: Critic, instruction: str) -> Compressed:
+def compressed(prepared_sample: Prepared, critic: Critic, instruction: str) -> Compressed:
     """What `compress` returns with its default settings, nothing stored."""
-    limit = one.sample.budget
-    query = Query(instruction, one.sample.reading.question)
-    ranked = rank(one.pool, query, critic, limit)
-    compressor = Compressor([one.source], ranked, open_tokenizer("minilm"), "auto", None)
-    return compressor.compress(limit, one.tokens)
+    limit = prepared_sample.sample.budget
+    query = Query(instruction, prepared_sample.sample.reading.question)
+    ranked = rank(prepared_sample.pool, query, critic, limit)
+    compressor = Compressor(
+        [prepared_sample.source], ranked, open_tokenizer("minilm"), "auto", None
+    )
+    return compressor.compress(limit, prepared_sample.tokens)
 
 
-def run(one: Prepared, critic: Critic, instruction: str) -> dict[str, Any]:
+def run(prepared_sample: Prepared, critic: Critic, instruction: str) -> dict[str, Any]:
     """Compress a sample; what of its evidence is left, tokens, seconds."""
     started = time.process_time()
-    found = compressed(one, critic, instruction)
-    hits = kept(found, one.sample.reading)
+    result = compressed(prepared_sample, critic, instruction)
+    hits = kept(result, prepared_sample.sample.reading)
     return {
         "kept": sum(hits),
         "of": len(hits),
-        "tokens": found.tokens.output,
-        "share": found.tokens.output / found.tokens.input,
+        "tokens": result.tokens.output,
+        "share": result.tokens.output / result.tokens.input,
         "seconds": round(time.process_time() - started, 2),
     }
 
 
 def remembering(encoder: Encoder) -> Encoder:
     """The encoder with a memory: hinted and unhinted read the same sentences."""
-    known: dict[str, NDArray[np.float32]] = {}
+    vectors: dict[str, NDArray[np.float32]] = {}
 
     def encode(texts: list[str]) -> NDArray[np.float32]:
-        if len(known) > REMEMBERED:
-            known.clear()
-        new = list(dict.fromkeys(text for text in texts if text not in known))
-        known.update(zip(new, encoder.encode(new), strict=True))
-        return np.stack([known[text] for text in texts])
+        if len(vectors) > REMEMBERED:
+            vectors.clear()
+        new = list(dict.fromkeys(text for text in texts if text not in vectors))
+        vectors.update(zip(new, encoder.encode(new), strict=True))
+        return np.stack([vectors[text] for text in texts])
 
     return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
 
@@ -224,23 +227,23 @@ def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
 
 
 def measure_all(
-    results: Results, task: str, one: Sample, critics: dict[str, Critic], hints: list[str]
+    results: Results, task: str, made_sample: Sample, critics: dict[str, Critic], hints: list[str]
 ) -> None:
     """Every critic with every instruction that was not measured yet."""
-    instructions = {hint: str(one.reading.meta[hint]) for hint in hints}
+    instructions = {hint: str(made_sample.reading.meta[hint]) for hint in hints}
     if len(set(instructions.values())) < len(instructions):  # the task has no hint
         instructions.pop("hinted")
     missing = [
         (critic, hint)
         for critic in critics
         for hint in instructions
-        if not results.has(f"{critic}, {hint}", task, one.reading.id)
+        if not results.has(f"{critic}, {hint}", task, made_sample.reading.id)
     ]
-    ready = prepared(one) if missing else None
+    ready = prepared(made_sample) if missing else None
     for critic, hint in missing:
         assert ready is not None
         make = partial(run, ready, critics[critic], instructions[hint])
-        results.add(f"{critic}, {hint}", task, one.reading.id, make)
+        results.add(f"{critic}, {hint}", task, made_sample.reading.id, make)
 
 
 if __name__ == "__main__":

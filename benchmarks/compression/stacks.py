@@ -61,21 +61,21 @@ def stacks(shared: Path, half: str = "B") -> list[Stack]:
         half: `A` or `B`.
     """
     examples = {source: _examples(shared, source) for source in ("nq_oracle", "wice_dev", "qed")}
-    found = [
+    papers = [
         _stacked("NQ", examples["nq_oracle"], half),
         _stacked("WiCE", examples["wice_dev"], half),
         _stacked("QED, HotpotQA", [*examples["qed"], *_hotpot(shared)], half),
     ]
     if half == "B":
-        found.append(_stacked("COVID-QA", _papers(shared), None))
-    return found
+        papers.append(_stacked("COVID-QA", _papers(shared), None))
+    return papers
 
 
 def _stacked(name: str, papers: Iterable[_Paper], half: str | None) -> Stack:
-    chosen = [one for one in papers if half is None or one.in_half(half)]
+    chosen = [candidate for candidate in papers if half is None or candidate.in_half(half)]
     if half is not None:
         random.Random(5).shuffle(chosen)
-    pool, asked, counts = Pool(), list[Asked](), open_tokenizer("minilm").counts
+    pool, queries, counts = Pool(), list[Asked](), open_tokenizer("minilm").counts
     place = used = 0
     for paper in chosen:
         tokens = counts(paper.sentences)
@@ -90,9 +90,11 @@ def _stacked(name: str, papers: Iterable[_Paper], half: str | None) -> Stack:
             pool.joined.append(len(pool.units) > first + 1)
             place, used = end + 1, used + count
         place += 1
-        asked += [Asked(q, tuple(first + at for at in sorted(gold))) for q, gold in paper.asked]
+        queries += [
+            Asked(q, tuple(first + unit for unit in sorted(gold))) for q, gold in paper.asked
+        ]
     pool.ends["stack"] = (0, used)
-    return Stack(name, pool, asked)
+    return Stack(name, pool, queries)
 
 
 def _examples(shared: Path, source: str) -> list[_Paper]:
@@ -101,23 +103,23 @@ def _examples(shared: Path, source: str) -> list[_Paper]:
         row["query"].casefold(): str(row["title"]) for row in read_jsonl(folder / "nq_oracle.jsonl")
     }
     papers: dict[tuple[str, ...], _Paper] = {}
-    for one in read_examples(folder):
-        passage = one.passage
+    for example in read_examples(folder):
+        passage = example.passage
         if passage.source == source:
             title = titles.get(passage.group, "") if source == "nq_oracle" else ""
             paper = papers.setdefault(passage.sentences, _Paper(title, passage.sentences, []))
-            paper.asked.append((one.query, one.gold))
+            paper.asked.append((example.query, example.gold))
     return list(papers.values())
 
 
 def _hotpot(shared: Path) -> list[_Paper]:
     papers: dict[tuple[str, ...], _Paper] = {}
     for row in read_jsonl(shared / "data/dev/hotpotqa_distractor.jsonl"):
-        facts = {(str(title), int(at)) for title, at in row["supporting_facts"]}
+        facts = {(str(title), int(sentence)) for title, sentence in row["supporting_facts"]}
         for title, lines in row["context"]:
-            places = [at for at, line in enumerate(lines) if line.strip()]
-            sentences = tuple(str(lines[at]).strip() for at in places)
-            gold = frozenset(n for n, at in enumerate(places) if (title, at) in facts)
+            places = [number for number, line in enumerate(lines) if line.strip()]
+            sentences = tuple(str(lines[number]).strip() for number in places)
+            gold = frozenset(n for n, sentence in enumerate(places) if (title, sentence) in facts)
             paper = papers.setdefault(
                 sentences, _Paper(str(title), sentences, [], str(row["question"]))
             )

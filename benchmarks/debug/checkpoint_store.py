@@ -34,8 +34,8 @@ class Recorder(CheckpointStore):
 
     def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         """Note a checkpoint."""
-        kept = {**checkpoint, "channel_values": dict(checkpoint["channel_values"])}
-        self.calls.append(("put", (config, kept, dict(metadata), dict(new_versions))))
+        copy = {**checkpoint, "channel_values": dict(checkpoint["channel_values"])}
+        self.calls.append(("put", (config, copy, dict(metadata), dict(new_versions))))
         return super().put(config, checkpoint, metadata, new_versions)
 
     def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
@@ -64,11 +64,11 @@ def _typed(call: Call) -> Call:
             for item in items
         ]
 
-    name, (config, body, *rest) = call
+    name, (config, body, *further) = call
     if name == "put":
         values = {key: message(value) for key, value in body["channel_values"].items()}
-        return name, (config, {**body, "channel_values": values}, *rest)
-    return name, (config, [(channel, message(value)) for channel, value in body], *rest)
+        return name, (config, {**body, "channel_values": values}, *further)
+    return name, (config, [(channel, message(value)) for channel, value in body], *further)
 
 
 def written(calls: list[Call], saver: Any) -> float:
@@ -94,7 +94,7 @@ def theirs(calls: list[Call], path: Path) -> float:
 
 def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
     """Sizes and times of both, `rounds` times in turn."""
-    found: dict[str, list[float]] = {"ours": [], "sqlite_saver": []}
+    seconds: dict[str, list[float]] = {"ours": [], "sqlite_saver": []}
     sizes: dict[str, int] = {}
     savers: dict[str, Callable[[list[Call], Path], float]] = {"ours": ours, "sqlite_saver": theirs}
     with tempfile.TemporaryDirectory() as name:
@@ -102,12 +102,12 @@ def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
         for _ in range(rounds):
             for saver, write in savers.items():
                 path = Path(name) / f"{saver}.sqlite"
-                found[saver].append(write(calls, path))
+                seconds[saver].append(write(calls, path))
                 sizes[saver] = sum(part.stat().st_size for part in Path(name).glob(f"{saver}*"))
                 for part in Path(name).glob(f"{saver}*"):
                     part.unlink()
-    medians = {saver: statistics.median(times) for saver, times in found.items()}
-    fastest = {saver: min(times) for saver, times in found.items()}
+    medians = {saver: statistics.median(times) for saver, times in seconds.items()}
+    fastest = {saver: min(times) for saver, times in seconds.items()}
     return {
         "steps": steps,
         "messages": "langchain" if typed else "dict",
@@ -118,8 +118,10 @@ def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
         "time_ratio_fastest": round(fastest["ours"] / fastest["sqlite_saver"], 2),
         "time_ratio_median": round(medians["ours"] / medians["sqlite_saver"], 2),
         "time_ratio_rounds": [
-            round(one / other, 2)
-            for one, other in zip(found["ours"], found["sqlite_saver"], strict=True)
+            round(our_seconds / peer_seconds, 2)
+            for our_seconds, peer_seconds in zip(
+                seconds["ours"], seconds["sqlite_saver"], strict=True
+            )
         ],
     }
 

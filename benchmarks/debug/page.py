@@ -64,7 +64,7 @@ async def measured(url: str, drawn: str) -> list[float]:
     """Seconds until the page has what the selector `drawn` finds, in new browser contexts."""
     from playwright.async_api import async_playwright
 
-    found: list[float] = []
+    seconds: list[float] = []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -76,10 +76,10 @@ async def measured(url: str, drawn: str) -> list[float]:
             await page.goto(url)
             await page.wait_for_selector(drawn)
             if repeat:  # the first one warms the server
-                found.append(time.perf_counter() - began)
+                seconds.append(time.perf_counter() - began)
             await context.close()
         await browser.close()
-    return found
+    return seconds
 
 
 async def view(steps: int, folder: Path) -> dict[str, Any]:
@@ -89,13 +89,13 @@ async def view(steps: int, folder: Path) -> dict[str, Any]:
         Debugger(graph, store, config={"recursion_limit": steps + 10}).start({}, hold=False)
     with open_store(path) as store:
         async with open_page(Debugger(graph, store), "loop") as url:
-            found = await measured(f"{url}#branch=main", "body[data-ready] .step")
-    return {"steps": steps, **_summary(found), "store_bytes": path.stat().st_size}
+            step_seconds = await measured(f"{url}#branch=main", "body[data-ready] .step")
+    return {"steps": steps, **_summary(step_seconds), "store_bytes": path.stat().st_size}
 
 
 def _summary(seconds: list[float]) -> dict[str, Any]:
     return {
-        "seconds": [round(one, 3) for one in seconds],
+        "seconds": [round(value, 3) for value in seconds],
         "median_s": round(statistics.median(seconds), 3),
     }
 
@@ -110,8 +110,8 @@ def write_samples(path: Path, count: int) -> None:
                 Step(step_id=2, source="agent", message=f"I think {number}. " * 600),
             )
             agent = AgentInfo(name="none", version="0")
-            made = Trajectory(trajectory_id=f"t{number}", agent=agent, steps=steps)
-            run.append_trajectory(made.model_dump(mode="json", exclude_none=True))
+            trajectory = Trajectory(trajectory_id=f"t{number}", agent=agent, steps=steps)
+            run.append_trajectory(trajectory.model_dump(mode="json", exclude_none=True))
             outcome = "pass" if number % 3 else "fail"
             item = ItemRecord(id=f"t{number}", task_id=f"t{number}", outcome=outcome, value=1.0)
             run.append_item(item.model_dump(mode="json"))
@@ -122,8 +122,8 @@ async def view_samples(count: int, folder: Path) -> dict[str, Any]:
     path = folder / "runs" / str(count)
     write_samples(path, count)
     async with open_view(Library(path)) as url:
-        asked = "//td[@class='task'][contains(., 'Question')]"
-        return {"samples": count, **_summary(await measured(url, asked))}
+        cell = "//td[@class='task'][contains(., 'Question')]"
+        return {"samples": count, **_summary(await measured(url, cell))}
 
 
 def main() -> None:

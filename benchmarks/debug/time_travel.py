@@ -38,24 +38,24 @@ def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) 
         "checkpoint_map": {**moment.outer, moment.ns: moment.id},
     }
     later = {"configurable": {"thread_id": thread}}
-    left = list(answers)
+    remaining = list(answers)
     try:
         values = asyncio.run(graph.ainvoke(None, {"configurable": place}))
-        while left and asyncio.run(graph.aget_state(later)).interrupts:
-            asked = asyncio.run(graph.aget_state(later)).interrupts
-            if asked[0].value == "second?":
-                left = left[-1:]
-            values = asyncio.run(graph.ainvoke(Command(resume=left.pop(0)), later))
+        while remaining and asyncio.run(graph.aget_state(later)).interrupts:
+            interrupts = asyncio.run(graph.aget_state(later)).interrupts
+            if interrupts[0].value == "second?":
+                remaining = remaining[-1:]
+            values = asyncio.run(graph.ainvoke(Command(resume=remaining.pop(0)), later))
     except Exception as error:  # noqa: BLE001  # whatever it raises is its result
         return f"{type(error).__name__}: {error}"
     return values
 
 
-def exact(log: Log, rest: Log, shape: Shape) -> bool:
+def exact(log: Log, replayed: Log, shape: Shape) -> bool:
     """Whether just what follows was run."""
     if shape.sequential:
-        return log == rest
-    return not Counter(log) - Counter(rest) and bool(log) == bool(rest)
+        return log == replayed
+    return not Counter(log) - Counter(replayed) and bool(log) == bool(replayed)
 
 
 def measure(shape: Shape, folder: Path) -> dict[str, Any]:
@@ -68,23 +68,23 @@ def measure(shape: Shape, folder: Path) -> dict[str, Any]:
     debugger = Debugger(graph, store)
     start: Any = shape.start or {"path": []}
     expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
-    whole = list(log)
+    full_log = list(log)
     for number, moment in enumerate(debugger.history().trail()):
-        rest = whole[store.seen[moment.id] :]
+        replayed = full_log[store.seen[moment.id] :]
         kind = "inner" if moment.ns else "main"
         with_inner[kind] += 1
         log.clear()
         stop = debugger.fork(Point(moment.ns, moment.id), of="main", hold=False)
         right = finish(debugger, stop, shape.answers) == expected
         counts[f"ours right {kind}"] += right
-        counts[f"ours exact {kind}"] += right and exact(log, rest, shape)
+        counts[f"ours exact {kind}"] += right and exact(log, replayed, shape)
         debugger.quit()
         store.copy_thread("main", f"copy{number}")
         log.clear()
         values = upstream(with_store(graph, store), moment, f"copy{number}", shape.answers)
         right = values == expected
         counts[f"langgraph right {kind}"] += right
-        counts[f"langgraph exact {kind}"] += right and exact(log, rest, shape)
+        counts[f"langgraph exact {kind}"] += right and exact(log, replayed, shape)
     store.close()
     return {"shape": shape.name, "checkpoints": dict(with_inner), **dict(counts)}
 
@@ -95,11 +95,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         shapes = [measure(shape, Path(folder)) for shape in SHAPES]
     total: Counter[str] = Counter()
-    for found in shapes:
-        for name, value in found.items():
+    for shape_result in shapes:
+        for name, value in shape_result.items():
             if isinstance(value, int):
                 total[name] += value
-        for kind, value in found["checkpoints"].items():
+        for kind, value in shape_result["checkpoints"].items():
             total[f"checkpoints {kind}"] += value
     text = json.dumps({"total": dict(sorted(total.items())), "shapes": shapes}, indent=1)
     print(json.dumps(dict(sorted(total.items())), indent=1))
