@@ -6,24 +6,57 @@
                                    ▲────────────────┘
                                    └─► translate ─► select ─► apply ─► verify ─► gate_skill
 
+Stage 1 makes trajectories (`rollouts`), stage 2 has every one of them read by an analyst of its own
+(`fleet`, `analyst`, `collect`), stage 3 merges their patches into one (`deal`, `merge`), which is
+then made exact, chosen from, applied and checked. The gate is ours: the paper adopts every skill.
+
 State carries digests and JSON only, so every step can be resumed and forked; what the stages make
-lies on the shelf of the runtime context, an :class:`harness.evolve.Evolution`.
+lies in the artifact store of the runtime context, an :class:`harness.evolve.Evolution`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from operator import add
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph.graph carries no marker
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.evolve import Evolution
-from harness.evolve import apply as finish
-from harness.evolve import select as selecting
-from harness.evolve.analysts import fan_out as fleet
-from harness.evolve.merge import by_model as reduce
+from harness.core import BadInput, Edit, Patch, Usage
+from harness.evals import ItemRecord
+from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
+from harness.evolve.analysts.single import teaches, write_patch
+from harness.evolve.analysts.transcript import outcome_of, task_id
+from harness.evolve.evolution import detached
+from harness.evolve.formats.records import read_any_records
+from harness.evolve.gate import sequential_gate
+from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
+from harness.evolve.merge.skill_layout import assemble
+from harness.evolve.selection import CANDIDATES, Members, try_sets
+from harness.evolve.types import (
+    Collected,
+    Discarded,
+    Draft,
+    GateResult,
+    MergeStep,
+    Patches,
+    Reading,
+)
+from harness.skills import (
+    admit_scripts,
+    apply_patch,
+    lint_text,
+    scripts_of,
+    validate,
+    write_skill,
+)
+from harness.trajectories import open_trajectories
+
+# Analysts per superstep: many more than run at one time, few enough for small checkpoints.
+WAVE = 1024
 
 
 class State(TypedDict):
@@ -76,100 +109,328 @@ Update = dict[str, Any]
 
 
 async def rollouts(state: State, runtime: Context) -> Update:
-    """Tasks to trajectories, or those that are given."""
-    return await fleet.rollouts(runtime.context, state)
+    """Stage 1: tasks to trajectories, one an attempt with the frozen skill; or those given."""
+    evolution = runtime.context
+    path, used = evolution.options.trajectories, Usage()
+    if evolution.rollouts is not None:
+        path, used = await detached(evolution.rollouts())
+    if path is None:
+        raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
+    runs = evolution.store.take_in(open_trajectories(path))
+    evolution.tell("rollouts", f"{len(runs.runs)} trajectories")
+    # T- and T+ by outcome; +Error, +Success or +Combined says which of them teach (section 2.2).
+    fleet = [
+        number
+        for number, run in enumerate(runs.runs)
+        if evolution.read is not None and teaches(run.outcome, evolution.options.signal)
+    ]
+    spent = [used.model_dump(mode="json")]
+    return {"runs": evolution.store.put(runs), "fleet": fleet, "sent": 0, "spent": spent}
 
 
 def send_wave(state: State, runtime: Context) -> Update:
-    """The next analysts."""
-    return fleet.send_wave(runtime.context, state)
+    """Stage 2: let the next analysts start."""
+    runtime.context.total, runtime.context.done = len(state["fleet"]), len(state["readings"])
+    return {"sent": min(state["sent"] + WAVE, len(state["fleet"]))}
 
 
 def to_analysts(state: State) -> list[Send] | str:
-    """One analyst a trajectory, all from the same frozen skill."""
-    units = fleet.wave(state)
-    return [Send("analyst", {"number": one, "runs": state["runs"]}) for one in units] or "collect"
+    """One analyst a trajectory; none sees another's trajectory, record or patch."""
+    if len(state["readings"]) >= state["sent"]:
+        return "collect"
+    started = (state["sent"] - 1) // WAVE * WAVE
+    numbers = state["fleet"][started : state["sent"]]
+    return [Send("analyst", {"number": number, "runs": state["runs"]}) for number in numbers]
 
 
 async def analyst(unit: Unit, runtime: Context) -> Update:
-    """One trajectory to one record and its patch."""
-    return await fleet.read_one(runtime.context, unit, unit["number"])
+    """One trajectory to one record (A- for a failure, A+ for a success) and its patch (MAP).
+
+    Both calls stand in one node: all analysts read the same frozen skill S0, and a patch needs
+    its own record only (batch size 1).
+    """
+    evolution, number = runtime.context, unit["number"]
+    run = evolution.runs(unit).runs[number]
+    (trajectory,) = evolution.store.load([run])
+    kind = teaches(run.outcome, evolution.options.signal)
+    assert evolution.read is not None and kind is not None, "the fleet holds runs that teach"
+    reading = await detached(evolution.read(trajectory, kind))
+    record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
+    if record is not None:
+        # Ours: a lesson goes whose evidence runs that passed show more often. In threads, since
+        # other replies must not wait.
+        contrast = await asyncio.to_thread(evolution.contrast, unit)
+        if contrast.passed:
+            record, idle = await asyncio.to_thread(contrast.sift, record)
+            losses += idle
+    if record is not None and evolution.mapper is not None:
+        mapped = await write_patch(record, number + 1, evolution.mapper, evolution.seed.text)
+        patch, losses, usage = mapped.patch, losses + mapped.losses, usage + mapped.usage
+    reading = Reading(record=record, patch=patch, losses=losses, usage=usage)
+    evolution.count_reading()
+    return {"readings": [[number, await evolution.store.keep(reading)]]}
 
 
 def collect(state: State, runtime: Context) -> Update:
-    """Records to patches."""
-    return fleet.collect(runtime.context, state)
+    """The end of stage 2: all records, and one patch a record."""
+    evolution, options = runtime.context, runtime.context.options
+    runs = evolution.runs(state).runs
+    if options.exemplar:
+        teaching = [run for run in runs if teaches(run.outcome, options.signal)]
+        collected = Collected()
+        patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
+    elif options.patches is not None:
+        outcomes = {
+            task_id(trajectory): (trajectory.trajectory_id, outcome_of(trajectory))
+            for trajectory in evolution.store.load(runs)
+        }
+        recorded = read_any_records(
+            options.patches, outcomes, keep_unmatched=options.keep_unmatched
+        )
+        kinds = ("error", "success") if options.signal == "combined" else (options.signal,)
+        collected = Collected(
+            records=tuple(record for record in recorded.records if record.kind in kinds),
+            losses=recorded.losses,
+            recorded=recorded.model_copy(update={"records": ()}),
+        )
+        patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]
+    else:
+        readings = [evolution.store.get(key, Reading) for _, key in sorted(state["readings"])]
+        pairs = [(reading.record, reading.patch) for reading in readings if reading.record]
+        collected = Collected(
+            records=tuple(record for record, _ in pairs),
+            losses=tuple(loss for reading in readings for loss in reading.losses),
+            usage=sum((reading.usage for reading in readings), Usage()),
+        )
+        patches = [patch or to_patch(record, n) for n, (record, patch) in enumerate(pairs, 1)]
+    evolution.tell("map", f"{len(patches)} patches")
+    level = evolution.store.put(Patches(patches=tuple(patches)))
+    return {"collected": evolution.store.put(collected), "levels": [level]}
 
 
 def deal(state: State, runtime: Context) -> Update:
-    """A finished level becomes the next one."""
-    return reduce.deal(runtime.context, state)
+    """Stage 3 (REDUCE): a level whose batches are merged is closed, the next dealt from it."""
+    evolution, levels = runtime.context, list(state["levels"])
+    keys = [key for level, _, key in sorted(state["merged"]) if level == len(levels)]
+    if not keys:
+        return {"stuck": False}
+    steps = [evolution.store.get(key, MergeStep) for key in keys]
+    patches = tuple(step.merge.patch for step in steps)
+    evolution.tell("reduce", f"level {len(levels)}: {len(patches)} left")
+    levels.append(evolution.store.put(Patches(patches=patches)))
+    return {"levels": levels, "stuck": len(patches) == sum(step.members for step in steps)}
+
+
+def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
+    """The batches of the current level; none once a single patch is left.
+
+    By a model L = ceil(log_B |P|) levels of B_merge patches a prompt (the paper's 32); without
+    one, or where no two patches fit a prompt, all of them at once.
+    """
+    patches = list(evolution.store.hold(state["levels"][-1], Patches).patches)
+    if evolution.options.exemplar or not patches:
+        return []
+    if evolution.merger is None:
+        return [patches] if len(state["levels"]) == 1 else []
+    if len(patches) == 1:
+        return []
+    return [patches] if state["stuck"] else prompt_batches(patches, evolution.options.merge_batch)
 
 
 def to_mergers(state: State, runtime: Context) -> list[Send] | str:
     """One merge a batch."""
-    known = {name: state[name] for name in ("runs", "collected", "levels", "stuck")}
-    count = reduce.open_batches(runtime.context, state)
-    return [Send("merge", {"number": one, **known}) for one in range(count)] or "translate"
+    needed = {name: state[name] for name in ("runs", "collected", "levels", "stuck")}
+    count = len(_batches(runtime.context, state))
+    return [Send("merge", {"number": number, **needed}) for number in range(count)] or "translate"
 
 
 async def merge(unit: Unit, runtime: Context) -> Update:
-    """A batch of patches to one patch."""
-    return await reduce.merge_one(runtime.context, unit, unit["number"])
+    """A batch of patches to one patch, which keeps every source.
+
+    The paper prefers what recurs; its prompts carry no counts. Here support is the number of
+    distinct tasks, and a merge by the model that loses a source is done again without it.
+    """
+    evolution = runtime.context
+    batch = _batches(evolution, unit)[unit["number"]]
+    tasks, terms = evolution.tasks(unit), frozenset(evolution.runs(unit).terms)
+    if evolution.merger is not None and not unit["stuck"]:
+        step = await merge_batch(batch, evolution.merger, tasks, terms)
+    else:
+        records = evolution.store.hold(unit["collected"], Collected).records
+        lessons = [(record.trajectory_id, item) for record in records for item in record.items]
+        merged = merge_deterministic(
+            batch,
+            tasks,
+            terms,
+            evolution.options.grouping,
+            scopes={item.line: item.generalization for _, item in lessons},
+            citations={(source, item.line): item.evidence for source, item in lessons},
+        )
+        step = MergeStep(merge=merged, members=len(batch))
+    return {"merged": [[len(unit["levels"]), unit["number"], await evolution.store.keep(step)]]}
 
 
 async def translate(state: State, runtime: Context) -> Update:
-    """The patch to exact edits of the seed."""
-    return await finish.to_edits(runtime.context, state)
+    """TRANSLATE and SANITISE: exact edits of the seed, without secrets, machine paths, injected
+    instructions or hidden text."""
+    evolution = runtime.context
+    patch = evolution.merged(state).patch
+    safe: list[Edit] = []
+    unsafe: list[Discarded] = []
+    for edit in patch.edits:
+        warnings = [message for _, message in lint_text(edit.content)]
+        if warnings:
+            unsafe.append(Discarded.of(edit, warnings[0]))
+        else:
+            safe.append(edit)
+    edits, used = tuple(safe), Usage()
+    if evolution.merger is not None and not evolution.options.exemplar:
+        edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
+    patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
+    draft = Draft(patch=patch, discarded=tuple(unsafe))
+    return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 
 async def select(state: State, runtime: Context) -> Update:
-    """All edits, or the set that does best on trial tasks."""
-    return await selecting.select(runtime.context, state)
+    """All edits, or the set that does best on trial tasks (table 6); what goes where.
+
+    A rule that enough tasks support goes to SKILL.md, the others to a reference (section 2.3).
+    Trial tasks are among those that the analysts learned from, so their score flatters the set;
+    the gate's tasks stay unseen.
+    """
+    evolution, options = runtime.context, runtime.context.options
+    translated = evolution.store.hold(state["edits"], Draft)
+    edits, tasks = translated.patch.edits, evolution.tasks(state)
+
+    def draft(edits: tuple[Edit, ...], rejected: tuple[Discarded, ...] = ()) -> Draft:
+        unplaced: tuple[Discarded, ...] = ()
+        if not options.exemplar:
+            limits = {"min_support": options.min_support, "max_rules": options.max_rules}
+            edits, unplaced = assemble(evolution.seed, edits, tasks, **limits)
+        patch = translated.patch.model_copy(update={"edits": edits})
+        return Draft(patch=patch, discarded=(*translated.discarded, *rejected, *unplaced))
+
+    if options.exemplar or options.select == "all":
+        return {"final": evolution.store.put(draft(edits)), "spent": []}
+    weak = tuple(edit for edit in edits if edit.support < options.min_support)
+    strong = [edit for edit in edits if edit.support >= options.min_support]
+    strong.sort(key=lambda edit: -edit.support)
+    cut = CANDIDATES[options.select]
+    candidates, untried = strong[:cut], strong[cut:]
+
+    def chosen(members: Members) -> tuple[Edit, ...]:
+        return (*(candidates[number] for number in sorted(members)), *weak)
+
+    selection, used = await try_sets(evolution, candidates, lambda members: draft(chosen(members)))
+    beaten = [edit for number, edit in enumerate(candidates) if number not in selection.kept]
+    rejected = [
+        Discarded.of(edit, "not in the set that did best on the trial tasks") for edit in beaten
+    ]
+    reason = f"not among the {cut} best supported lessons, which were tried"
+    rejected += [Discarded.of(edit, reason) for edit in untried]
+    final = draft(chosen(frozenset(selection.kept)), tuple(rejected))
+    return {
+        "final": evolution.store.put(final),
+        "selection": evolution.store.put(selection),
+        "spent": [used.model_dump(mode="json")],
+    }
 
 
 def apply(state: State, runtime: Context) -> Update:
-    """The edits to a skill."""
-    return finish.apply(runtime.context, state)
+    """APPLY: the final patch on the seed, whole or not at all, and always the same."""
+    evolution = runtime.context
+    result = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch)
+    evolution.tell("apply", f"{len(result.applied)} edits")
+    learned = any(edit.changed for edit in result.applied)
+    return {"skill": result.skill.digest, "learned": learned}
 
 
 def verify(state: State, runtime: Context) -> Update:
-    """The skill against the specification."""
-    return finish.verify(runtime.context, state)
+    """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written.
+
+    Raises:
+        BadInput: if it has an error, or a script cannot be run; then nothing is written.
+    """
+    evolution = runtime.context
+    skill = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch).skill
+    problems = validate(skill)
+    if errors := [problem for problem in problems if problem.level == "error"]:
+        raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
+    if scripts := scripts_of(skill):
+        if evolution.execute is None:
+            raise BadInput(f"{scripts[0]!r} is a script, and there is no sandbox to try it in")
+        tried = admit_scripts(skill, evolution.execute)
+        if errors := [problem for problem in tried if problem.level == "error"]:
+            raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
+        problems = [*problems, *tried]
+    write_skill(skill, evolution.skill_dir)
+    return {"problems": [str(problem) for problem in problems]}
 
 
 async def gate_skill(state: State, runtime: Context) -> Update:
-    """The skill against its seed."""
-    return await finish.gate_skill(runtime.context, state)
+    """The skill against its seed, on tasks that no analyst saw; without them it is not gated."""
+    evolution = runtime.context
+    evaluate, plan, used = evolution.evaluate, evolution.plan, Usage()
+
+    async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        nonlocal used
+        assert evaluate is not None, "a plan needs something to run tasks with"
+        items = await detached(evaluate(skill, tasks))
+        used = sum((item.usage for item in items), used)
+        return items
+
+    if not state["learned"] or plan is None:
+        reason = "no gate was asked for: whether the skill helps is unknown"
+        if not state["learned"]:
+            reason = "nothing was learned: no edit came out of these runs"
+        verdict = GateResult(verdict="not gated", reason=reason)
+    else:
+        verdict = await sequential_gate(
+            lambda tasks: run(evolution.options.skill, tasks),
+            lambda tasks: run(evolution.skill_dir, tasks),
+            evolution.gate_tasks,
+            plan,
+            margin=evolution.options.margin,
+            tell=lambda done, total, look: evolution.tell("gate", look.verdict, done, total),
+        )
+    spent = [used.model_dump(mode="json")]
+    return {"gate": verdict.model_dump(mode="json"), "spent": spent}
 
 
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and Evolution."""
     graph: Any = StateGraph(State, context_schema=Evolution)
-    graph.add_node("rollouts", rollouts)
-    graph.add_node("fleet", send_wave)
-    graph.add_node("analyst", analyst)
-    graph.add_node("collect", collect)
-    graph.add_node("deal", deal)
-    graph.add_node("merge", merge)
-    graph.add_node("translate", translate)
-    graph.add_node("select", select)
-    graph.add_node("apply", apply)
-    graph.add_node("verify", verify)
-    graph.add_node("gate_skill", gate_skill)
-    graph.add_edge(START, "rollouts")
-    graph.add_edge("rollouts", "fleet")
-    graph.add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
-    graph.add_edge("analyst", "fleet")
-    graph.add_edge("collect", "deal")
-    graph.add_conditional_edges("deal", to_mergers, ["merge", "translate"])
-    graph.add_edge("merge", "deal")
-    graph.add_edge("translate", "select")
-    graph.add_edge("select", "apply")
-    graph.add_edge("apply", "verify")
-    graph.add_edge("verify", "gate_skill")
-    graph.add_edge("gate_skill", END)
-    return graph
+    return (
+        graph.add_node("rollouts", rollouts)
+        .add_node("fleet", send_wave)
+        .add_node("analyst", analyst)
+        .add_node("collect", collect)
+        .add_edge(START, "rollouts")
+        .add_edge("rollouts", "fleet")
+        .add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
+        .add_edge("analyst", "fleet")
+        .add_edge("collect", "deal")
+        .add_node("deal", deal)
+        .add_node("merge", merge)
+        .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
+        .add_edge("merge", "deal")
+        .add_sequence([translate, select, apply, verify, gate_skill])
+        .add_edge("gate_skill", END)
+    )
+
+
+def build_merge() -> Any:
+    """Stage 3 alone, from a state with records and patches to the final patch."""
+    graph: Any = StateGraph(State, context_schema=Evolution)
+    return (
+        graph.add_node("deal", deal)
+        .add_node("merge", merge)
+        .add_edge(START, "deal")
+        .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
+        .add_edge("merge", "deal")
+        .add_sequence([translate, select])
+        .add_edge("select", END)
+    )
 
 
 graph = build().compile(name="trace2skill")

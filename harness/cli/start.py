@@ -13,7 +13,7 @@ from harness.core.errors import BadInput
 from harness.core.plugins import load
 
 if TYPE_CHECKING:
-    from harness.evolve.demo import DemoReport
+    from harness.evolve import DemoReport
 
 DEMO_MODEL = "local/smollm2-135m"
 
@@ -59,7 +59,7 @@ def demo(
 
     Example: harness demo --live --out demo-out
     """
-    from harness.evolve.demo import DemoSizes, recording, run_demo
+    from harness.evolve import DemoSizes, recording, run_demo
 
     spec = (model or DEMO_MODEL) if live else f"replay/{recording()}"
     kind, _, name = spec.partition("/")

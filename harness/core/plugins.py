@@ -16,9 +16,9 @@ A package registers what it adds in its own metadata, one group a kind of additi
 | `harness.formats` | a trajectory format | a `harness.trajectories.Format` |
 | `harness.corpora` | a provider of corpora that are generated | see `harness.corpora.catalogue` |
 | `harness.loaders` | a public set that can be converted | see `harness.corpora.converting` |
-| `harness.verifiers` | who checks a text against its source | see `harness.evolve` |
-| `harness.encoders` | who turns texts into vectors | see `harness.evolve` |
-| `harness.compressors` | who shortens a text for a query | see `harness.evolve` |
+| `harness.verifiers` | `rules` | `(conclusion, text) -> why the text contradicts it, or ""` |
+| `harness.encoders` | `lexical`, `sentences` | `() -> encoder` with `name` and `encode(texts)` |
+| `harness.compressors` | `lexical` | `(texts, query, instruction, ratio) -> spans by name` |
 
 The wings of this package register in the same way, so that a wing whose folder is deleted is
 simply not there.

@@ -1,4 +1,4 @@
-"""Where the stages of an evolution leave what they made: values by their digest, in one file.
+"""What the stages of an evolution leave: values by their digest, in one file; and its trajectories.
 
 Graph state carries the digests alone, so a checkpoint stays small however long the trajectories
 are, and no stage holds more than it works on.
@@ -6,30 +6,71 @@ are, and no stage holds more than it works on.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 import zstandard
 from pydantic import BaseModel
 
-from harness.core import BadInput, digest
+from harness.core import BadInput, Trajectory, Value, digest
+from harness.evolve.analysts.transcript import outcome_of, task_id
+from harness.evolve.merge.wording import TermCounter
 
 ValueT = TypeVar("ValueT", bound=BaseModel)
 NAME = "work.sqlite"
+# Trajectories that are written in one transaction.
+BATCH = 256
 
 
-class Shelf:
+class Run(Value):
+    """What the stages need to know of a trajectory without reading it.
+
+    Attributes:
+        id: the trajectory's.
+        task_id: its task; support is counted in these.
+        outcome: pass, fail, invalid, or "" where nothing was scored.
+        simulated: whether a simulated model made it.
+        digest: of the whole trajectory, in the artifact store.
+    """
+
+    id: str
+    task_id: str
+    outcome: str
+    simulated: bool
+    digest: str
+
+
+class Runs(Value):
+    """All trajectories of an evolution, by id.
+
+    Attributes:
+        runs: one entry a trajectory.
+        terms: words of the benchmark that no rule may hold.
+    """
+
+    runs: tuple[Run, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+class ArtifactStore:
     """Values by digest in `work.sqlite`; putting a value twice keeps one copy.
 
-    A value is on disk when :meth:`put` returns: a checkpoint that names it can be resumed from.
+    A value is on disk when :meth:`put` or :meth:`keep` returns: a checkpoint that names it can be
+    resumed from.
 
     Args:
         path: the file, made if absent; None keeps everything in memory.
 
     Raises:
-        BadInput: if the file is no shelf, or the disk is full.
+        BadInput: if the file is no artifact store, or the disk is full.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -38,9 +79,7 @@ class Shelf:
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
             # The graph library runs plain functions on threads of its own.
-            self._db = sqlite3.connect(
-                path or ":memory:", isolation_level=None, check_same_thread=False
-            )
+            self._db = sqlite3.connect(path or ":memory:", check_same_thread=False)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS shelf (digest TEXT PRIMARY KEY, value BLOB NOT NULL)"
@@ -48,26 +87,68 @@ class Shelf:
             )
         except sqlite3.Error as error:
             raise BadInput(f"cannot open {self._name!r}: {error}") from error
-        self._held: dict[type[BaseModel], tuple[str, BaseModel]] = {}
+        self._cache: dict[type[BaseModel], tuple[str, BaseModel]] = {}
         self._lock = threading.Lock()
-        self._packer = zstandard.ZstdCompressor(level=3)
-        self._unpacker = zstandard.ZstdDecompressor()
+        self._waiting: dict[str, bytes] = {}
+        self._commit = asyncio.Lock()
 
     def put(self, value: BaseModel) -> str:
-        """Keep a value; its digest.
+        """Store a value; its digest.
 
         Raises:
             BadInput: if it cannot be written.
         """
-        data = value.model_dump_json().encode()
-        key = digest(data)
+        key, data = _packed(value)
+        self._write({key: data})
+        return key
+
+    async def keep(self, value: BaseModel) -> str:
+        """As :meth:`put`, in one transaction with what other tasks of the loop keep meanwhile."""
+        key, data = _packed(value)
+        self._waiting[key] = data
+        async with self._commit:
+            if key in self._waiting:
+                rows, self._waiting = self._waiting, {}
+                try:
+                    await asyncio.to_thread(self._write, rows)
+                except BaseException:
+                    self._waiting = rows | self._waiting  # the others must fail, too
+                    raise
+        return key
+
+    def take_in(self, trajectories: Iterable[Trajectory]) -> Runs:
+        """Store trajectories, holding one of them at a time.
+
+        They are ordered by id: a concurrent run stores them as they end, differently every time.
+        """
+        runs: list[Run] = []
+        terms, remaining = TermCounter(), iter(trajectories)
+        while True:
+            rows: dict[str, bytes] = {}
+            for trajectory in islice(remaining, BATCH):
+                terms.add(trajectory)
+                key, data = _packed(trajectory)
+                rows[key] = data
+                runs.append(
+                    Run(
+                        id=trajectory.trajectory_id,
+                        task_id=task_id(trajectory),
+                        outcome=outcome_of(trajectory),
+                        simulated=bool(trajectory.harness.get("simulated")),
+                        digest=key,
+                    )
+                )
+            if not rows:
+                break
+            self._write(rows)
+        return Runs(runs=tuple(sorted(runs, key=lambda run: run.id)), terms=terms.terms())
+
+    def _write(self, rows: Mapping[str, bytes]) -> None:
         try:
-            with self._lock:
-                row = (key, self._packer.compress(data))
-                self._db.execute("INSERT OR IGNORE INTO shelf VALUES (?, ?)", row)
+            with self._lock, self._db:
+                self._db.executemany("INSERT OR IGNORE INTO shelf VALUES (?, ?)", rows.items())
         except sqlite3.Error as error:
             raise BadInput(f"cannot write {self._name!r}: {error}; free space, resume") from error
-        return key
 
     def get(self, key: str, kind: type[ValueT]) -> ValueT:
         """The value of that digest.
@@ -77,20 +158,76 @@ class Shelf:
         """
         with self._lock:
             row = self._db.execute("SELECT value FROM shelf WHERE digest = ?", (key,)).fetchone()
-            data = self._unpacker.decompress(row[0]) if row else b""
         if row is None:
             raise BadInput(f"{self._name!r} does not hold {key[:12]}: it belongs to another run")
-        return kind.model_validate_json(data)
+        return kind.model_validate_json(zstandard.decompress(row[0]))
 
     def hold(self, key: str, kind: type[ValueT]) -> ValueT:
         """As :meth:`get`, and kept in memory until another value of its kind is asked for."""
-        known = self._held.get(kind)
-        if known is None or known[0] != key:
-            known = (key, self.get(key, kind))
-            self._held[kind] = known
-        assert isinstance(known[1], kind)
-        return known[1]
+        cached = self._cache.get(kind)
+        if cached is None or cached[0] != key:
+            cached = self._cache[kind] = (key, self.get(key, kind))
+        assert isinstance(cached[1], kind)
+        return cached[1]
+
+    def load(self, runs: Iterable[Run]) -> Iterator[Trajectory]:
+        """The trajectories of `runs`, one at a time."""
+        return (self.get(run.digest, Trajectory) for run in runs)
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _packed(value: BaseModel) -> tuple[str, bytes]:
+    """The digest of a value, and its bytes."""
+    data = value.model_dump_json().encode()
+    return digest(data), zstandard.compress(data, level=3)
+
+
+def kept_trajectory(out: Path, trajectory_id: str) -> Trajectory:
+    """The trajectory of that id that the evolution in the folder `out` learned from.
+
+    The folder is only read.
+
+    Raises:
+        BadInput: if it kept none of that id.
+    """
+    path = (out / NAME).resolve()
+    stamps = tuple(
+        (file.stat().st_mtime_ns, file.stat().st_size) if file.is_file() else None
+        for file in (path, path.with_name(f"{NAME}-wal"))
+    )
+    try:
+        for key in _trajectory_index(path, stamps).get(trajectory_id, ()):
+            with _read_only(path) as db:
+                row = db.execute("SELECT value FROM shelf WHERE digest = ?", (key,)).fetchone()
+            if row is not None:
+                return Trajectory.model_validate_json(zstandard.decompress(row[0]))
+    except sqlite3.Error as error:
+        raise BadInput(f"expected what an evolution kept at {str(path)!r}: {error}") from error
+    raise BadInput(f"{str(out)!r} keeps no trajectory {trajectory_id!r}: name --trajectories")
+
+
+@lru_cache(maxsize=4)
+def _trajectory_index(
+    path: Path, stamps: tuple[tuple[int, int] | None, ...]
+) -> dict[str, list[str]]:
+    """Id -> digests of the trajectories of that id, in all lists of trajectories that are kept.
+
+    Args:
+        path: of the artifact store.
+        stamps: time and size of the store and its write-ahead log: others are another index.
+    """
+    head = b'{"runs":[{'  # how a list of trajectories begins, as :class:`Runs` is written
+    digests: dict[str, list[str]] = {}
+    with _read_only(path) as db:
+        for (value,) in db.execute("SELECT value FROM shelf"):
+            if zstandard.ZstdDecompressor().stream_reader(value).read(len(head)) == head:
+                for run in Runs.model_validate_json(zstandard.decompress(value)).runs:
+                    digests.setdefault(run.id, []).append(run.digest)
+    return digests
+
+
+def _read_only(path: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True))

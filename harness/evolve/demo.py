@@ -10,26 +10,27 @@ from __future__ import annotations
 import resource
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from harness.core import Usage, Value, assets, write_atomic
+from harness.core import Usage, Value, assets, loops, write_atomic
+from harness.core.pages import render_page
 from harness.evals import (
     EvalSettings,
     Evaluator,
     ItemRecord,
-    Tally,
     compare_paired,
     load_suite,
     records,
 )
 from harness.evolve.baselines.few_shot import random_sets, rule_alone
-from harness.evolve.evolution import Event, tally_event
+from harness.evolve.evolution import Event, ignore_event
+from harness.evolve.rollouts import tally_event
 from harness.evolve.session import run_evolution
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
-from harness.skills import Skill, export, load_skill, write_skill
+from harness.skills import Skill, explain, export, load_skill, read_provenance, write_skill
 from harness.stats import PairedComparison, detectable_lift, wilson
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
@@ -44,6 +45,7 @@ NO_SKILL, EVOLVED, RULE, RANDOM, BEST = (
 )
 Origin = Literal["live", "recorded", "simulated"]
 Tell = Callable[[Event], None]
+TEMPLATE = Path(__file__).parent / "templates" / "demo.html.j2"
 
 
 class DemoSizes(Value):
@@ -116,69 +118,22 @@ def run_demo(
     model: str,
     sizes: DemoSizes | None = None,
     concurrency: int = 8,
-    tell: Tell = lambda event: None,
+    tell: Tell = ignore_event,
 ) -> DemoReport:
-    """Run the demo into the folder `out`; running it again goes on where it was.
+    """Run the demo into the folder `out`; running it again resumes where it was.
 
     Args:
+        out: folder to write.
         model: spec; `replay/FILE` replays a recording.
+        sizes: numbers of tasks.
         concurrency: calls at one time.
         tell: called with every event.
 
     Raises:
         HarnessError: as an evolution does; a recording that no longer fits is BadInput.
     """
-    import asyncio
-
     started = time.monotonic()
     sizes = sizes or DemoSizes()
-    evolution = _evolve(out, model, sizes, concurrency, tell)
-    skill_dir = out / "evolved" / "skill" / NAME
-    bench = _Bench(out, model, concurrency, tell)
-    arms: tuple[Arm, ...] = ()
-    passes: tuple[int, ...] = ()
-    if evolution.edits:
-        arms, passes = asyncio.run(bench.arms(load_skill(skill_dir), skill_dir, sizes))
-    exported = _export(skill_dir, out, evolution)
-    report = DemoReport(
-        origin=_origin(model),
-        model=_recorded_model(model) if model.startswith("replay/") else model,
-        sizes=sizes,
-        evolution=evolution,
-        arms=arms,
-        chosen_set_passes=passes,
-        detectable=detectable_lift(sizes.test),
-        exported=exported,
-        tokens=evolution.tokens + bench.usage.tokens,
-        seconds=time.monotonic() - started,
-        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    )
-    write_atomic(out / "demo.json", report.model_dump_json(indent=1) + "\n")
-    from harness.evolve.demo_page import write_demo_page
-
-    write_demo_page(report, skill_dir, out / "report.html")
-    return report
-
-
-def recording() -> Path:
-    """The recording that `harness demo` replays."""
-    return assets.find(RECORDING)
-
-
-def _origin(model: str) -> Origin:
-    kind = model.partition("/")[0]
-    return "recorded" if kind == "replay" else "simulated" if kind == "simulated" else "live"
-
-
-def _recorded_model(spec: str) -> str:
-    """The spec of the model that answered when the recording was made."""
-    from harness.models import read_calls
-
-    call = next(read_calls(Path(spec.partition("/")[2])))
-    return f"{call.kind}/{call.body['model']}"
-
-
-def _evolve(out: Path, model: str, sizes: DemoSizes, concurrency: int, tell: Tell) -> EvolveResult:
     settings = EvolveSettings(
         out=out / "evolved",
         suite=SUITE,
@@ -192,7 +147,49 @@ def _evolve(out: Path, model: str, sizes: DemoSizes, concurrency: int, tell: Tel
         concurrency=concurrency,
         sandbox="none",  # nothing of this suite runs code
     )
-    return run_evolution(settings, progress=tell)
+    evolution = run_evolution(settings, progress=tell)
+    skill_dir = out / "evolved" / "skill" / NAME
+    bench = _Bench(out, model, concurrency, tell)
+    arms: tuple[Arm, ...] = ()
+    passes: tuple[int, ...] = ()
+    if evolution.edits:
+        arms, passes = loops.run(bench.arms(load_skill(skill_dir), skill_dir, sizes))
+    # An accepted skill is exported for every client; a refused or empty one stays where it is.
+    target = out / "export"
+    shutil.rmtree(target, ignore_errors=True)
+    if evolution.edits and evolution.accepted:
+        for kind in ("agents", "claude", "zip"):
+            export(load_skill(skill_dir), kind, target)
+    exported = sorted(str(path.relative_to(out)) for path in target.rglob("*") if path.is_file())
+    kind, _, name = model.partition("/")
+    answered_by = model
+    if kind == "replay":  # the spec of the model that answered when the recording was made
+        from harness.models import read_calls
+
+        call = next(read_calls(Path(name)))
+        answered_by = f"{call.kind}/{call.body['model']}"
+    origins: dict[str, Origin] = {"replay": "recorded", "simulated": "simulated"}
+    report = DemoReport(
+        origin=origins.get(kind, "live"),
+        model=answered_by,
+        sizes=sizes,
+        evolution=evolution,
+        arms=arms,
+        chosen_set_passes=passes,
+        detectable=detectable_lift(sizes.test),
+        exported=tuple(exported),
+        tokens=evolution.tokens + bench.usage.tokens,
+        seconds=time.monotonic() - started,
+        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    )
+    write_atomic(out / "demo.json", report.model_dump_json(indent=1) + "\n")
+    _write_page(report, skill_dir, out / "report.html")
+    return report
+
+
+def recording() -> Path:
+    """The recording that `harness demo` replays."""
+    return assets.find(RECORDING)
 
 
 class _Bench:
@@ -208,26 +205,37 @@ class _Bench:
         """Every arm on the test tasks; the best random set is chosen on selection tasks."""
         train = load_suite(SUITE, "train").tasks[: sizes.train]
         sets = random_sets(skill, train, sizes.sets, seed=41)
-        folders = [self._written(f"random-{number}", one) for number, one in enumerate(sets)]
+        folders = [self._written(f"random-{number}", drawn) for number, drawn in enumerate(sets)]
         passes: list[int] = []
         for number, folder in enumerate(folders):
             items = await self._run(f"choose-{number}", "selection", sizes.choose, folder)
             passes.append(sum(item.outcome == "pass" for item in items))
-        best = folders[passes.index(max(passes))]
         conditions: dict[str, Path | None] = {
             NO_SKILL: None,
             RULE: self._written("rule", rule_alone(skill)),
             RANDOM: folders[0],
-            BEST: best,
+            BEST: folders[passes.index(max(passes))],
             EVOLVED: skill_dir,
         }
         runs = {
             name: await self._run(name.replace(" ", "-"), "test", sizes.test, folder)
             for name, folder in conditions.items()
         }
-        return tuple(_arm(name, items, runs[EVOLVED]) for name, items in runs.items()), tuple(
-            passes
-        )
+        arms: list[Arm] = []
+        for name, items in runs.items():
+            passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
+            arms.append(
+                Arm(
+                    name=name,
+                    passed=sum(passed),
+                    valid=len(passed),
+                    invalid=len(items) - len(passed),
+                    ci95=wilson(sum(passed), len(passed)),
+                    tokens=sum(item.usage.tokens for item in items),
+                    against=None if name == EVOLVED else compare_paired(items, runs[EVOLVED]),
+                )
+            )
+        return tuple(arms), tuple(passes)
 
     def _written(self, name: str, skill: Skill) -> Path:
         folder = self._out / "controls" / name / skill.name
@@ -246,38 +254,24 @@ class _Bench:
             sandbox="none",
         )
         folder = self._out / "runs" / name
-
-        def show(label: str, tally: Tally) -> None:
-            self._tell(tally_event(label, tally))
-
-        await Evaluator(settings, load_suite(SUITE, split)).run(folder, skill, show)
+        await Evaluator(settings, load_suite(SUITE, split)).run(
+            folder, skill, lambda label, tally: self._tell(tally_event(label, tally))
+        )
         items = records(folder)
         self.usage += sum((item.usage for item in items), Usage())
         return items
 
 
-def _arm(name: str, items: Sequence[ItemRecord], skill: Sequence[ItemRecord]) -> Arm:
-    valid = [item for item in items if item.outcome != "invalid"]
-    passed = sum(item.outcome == "pass" for item in valid)
-    against = None if name == EVOLVED else compare_paired(items, skill)
-    return Arm(
-        name=name,
-        passed=passed,
-        valid=len(valid),
-        invalid=len(items) - len(valid),
-        ci95=wilson(passed, len(valid)),
-        tokens=sum(item.usage.tokens for item in items),
-        against=against,
-    )
-
-
-def _export(skill_dir: Path, out: Path, evolution: EvolveResult) -> tuple[str, ...]:
-    """Export an accepted skill for every client; a refused or empty one stays where it is."""
-    target = out / "export"
-    shutil.rmtree(target, ignore_errors=True)
-    if not (evolution.edits and evolution.accepted):
-        return ()
-    skill = load_skill(skill_dir)
-    for kind in ("agents", "claude", "zip"):
-        export(skill, kind, target)
-    return tuple(sorted(str(p.relative_to(out)) for p in target.rglob("*") if p.is_file()))
+def _write_page(report: DemoReport, skill_dir: Path, out: Path) -> None:
+    """Write the page: verdict, arms with intervals, and where each line of the skill came from."""
+    controls = [arm for arm in report.arms if arm.against is not None]
+    best = max(controls, key=lambda arm: arm.passed, default=None)
+    lines: list[dict[str, object]] = []
+    if (skill_dir / "SKILL.md").is_file():
+        skill, provenance = load_skill(skill_dir), read_provenance(skill_dir)
+        count = len((skill_dir / "SKILL.md").read_text("utf-8").splitlines())
+        for number in range(1, count + 1):
+            line = explain(provenance, skill, "SKILL.md", number)
+            lines.append({"number": number, "text": line.text, "edit": line.edit})
+    gate = report.evolution.gate
+    write_atomic(out, render_page(TEMPLATE, report=report, gate=gate, best=best, lines=lines))

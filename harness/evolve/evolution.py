@@ -1,38 +1,51 @@
-"""One evolution: what it was asked, what it works with, and how far it has come."""
+"""One evolution: what it was asked, what it works with, and its way from options to a result."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import re
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core import Trajectory, Usage, Value
-from harness.evals import ItemRecord, Tally
-from harness.evolve.analysts.single import Reading
-from harness.evolve.artifacts import Shelf
-from harness.evolve.gate import gate_plan
-from harness.evolve.merge.contrast import Contrast
+from harness.core import BadInput, Patch, Usage, Value, assets, digest
+from harness.core.segments import only_writer
+from harness.evals import ItemRecord
+from harness.evolve.analysts.single import Read, checked, single_reader
+from harness.evolve.artifacts import NAME, ArtifactStore, Runs
+from harness.evolve.merge.evidence import Contrast
 from harness.evolve.merge.similarity import warm
-from harness.evolve.runs import Runs
-from harness.evolve.types import AnalystType, EvolveOptions
+from harness.evolve.merge.skill_layout import GUIDE
+from harness.evolve.settings import EvolveOptions
+from harness.evolve.types import Collected, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
-from harness.skills import Execute, Skill
+from harness.skills import Execute, Skill, load_skill, new_skill, validate
 from harness.stats import SequentialPlan
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
 Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
-Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
 Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the trial tasks of a selection with a skill directory, or with none, under a label."""
+Afterwards = Callable[[Any], Coroutine[Any, Any, Sequence[Any]]]
+"""Measures a finished evolution (:class:`harness.evolve.report.Finished`), a row a comparison."""
 ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
-"""What a stage is given: the graph's state, JSON only."""
-Update = dict[str, Any]
+"""The state of `graphs/trace2skill.py`, JSON only."""
+CHECKPOINTS = "checkpoints.sqlite"
+# Supersteps: more than any evolution takes; the library's own limit is for agents that loop.
+SUPERSTEPS = 10_000
+HOW_TO = (
+    f"\n# {{title}}\n\n## {GUIDE}\n\n"
+    "Read the rules before you start and follow those that fit; what the task itself says comes "
+    "first. Every rule was learned from the runs of {support}; within a section the best "
+    "supported stands first.\n"
+)
+HOW_TO_EXAMPLES = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
 
 
 class Event(Value):
@@ -44,10 +57,8 @@ class Event(Value):
     total: int = 0
 
 
-def tally_event(label: str, tally: Tally) -> Event:
-    """The state of an eval run as an event of the evolution."""
-    state = f"{tally.failed} failed, {tally.invalid} invalid, {tally.usage.tokens:,} tokens"
-    return Event(stage=label, done=tally.done, total=tally.total, message=state)
+def ignore_event(event: Event) -> None:
+    """Progress that nobody watches."""
 
 
 async def detached(work: Coroutine[Any, Any, ResultT]) -> ResultT:
@@ -63,12 +74,12 @@ async def detached(work: Coroutine[Any, Any, ResultT]) -> ResultT:
 class Evolution:
     """The runtime context of `graphs/trace2skill.py`: what the stages work with.
 
-    What they make lies on the shelf, so that another process can go on from a checkpoint.
+    What they make lies in the artifact store, so that another process can resume a checkpoint.
 
     Attributes:
         options: what was asked for.
         seed: the frozen skill that every analyst reads and the result starts from.
-        shelf: values that the state names by digest.
+        store: values that the state names by digest.
         rollouts: makes the trajectories; None where they are given.
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
@@ -78,13 +89,13 @@ class Evolution:
         execute: runs a command in a sandbox, to try the scripts of a skill.
         gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
-        sample: of failed and passed runs, once :meth:`contrast` was called.
+        progress: called with every event.
         done: analysts that have finished, of `total`, for the progress.
     """
 
     options: EvolveOptions
     seed: Skill
-    shelf: Shelf = field(default_factory=Shelf)
+    store: ArtifactStore = field(default_factory=ArtifactStore)
     rollouts: Rollouts | None = None
     read: Read | None = None
     mapper: Model | None = None
@@ -94,43 +105,223 @@ class Evolution:
     execute: Execute | None = None
     gate_tasks: tuple[str, ...] = ()
     simulated: bool = False
-    progress: Callable[[Event], None] = lambda event: None
+    progress: Callable[[Event], None] = ignore_event
     done: int = 0
     total: int = 0
-    sample: Contrast | None = None
+    _contrast: Contrast | None = None
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
-    def contrast(self, state: State) -> Contrast:
-        """What failed and passed runs show, to judge evidence by."""
-        with self._reading:
-            if self.sample is None:
-                self.sample = Contrast.of(self.runs(state).runs, self.shelf)
-            return self.sample
+    def tell(self, stage: str, message: str = "", done: int = 0, total: int = 0) -> None:
+        """Report progress."""
+        self.progress(Event(stage=stage, message=message, done=done, total=total))
 
-    def runs(self, state: State) -> Runs:
-        """The trajectories that the state names."""
-        return self.shelf.hold(state["runs"], Runs)
-
-    def read_so_far(self) -> None:
-        """Say that one more analyst has finished; the first one leaves time for imports."""
+    def count_reading(self) -> None:
+        """Report that one more analyst has finished; the first one leaves time for imports."""
         if not self.done:
             threading.Thread(target=warm, name="imports", daemon=True).start()
         self.done += 1
-        self.progress(Event(stage="analysts", done=self.done, total=max(self.done, self.total)))
+        self.tell("analysts", done=self.done, total=max(self.done, self.total))
+
+    def runs(self, state: State) -> Runs:
+        """The trajectories that the state names."""
+        return self.store.hold(state["runs"], Runs)
+
+    def tasks(self, state: State) -> Mapping[str, str]:
+        """Trajectory id -> task id, of records without a trajectory too."""
+        records = self.store.hold(state["collected"], Collected).records
+        tasks = {record.trajectory_id: record.task_id for record in records}
+        return tasks | {run.id: run.task_id for run in self.runs(state).runs}
+
+    def contrast(self, state: State) -> Contrast:
+        """What failed and passed runs show, to judge evidence by; read once. Blocking."""
+        with self._reading:
+            if self._contrast is None:
+                self._contrast = Contrast.of(self.runs(state).runs, self.store)
+            return self._contrast
+
+    def steps(self, state: State) -> list[MergeStep]:
+        """Every merge of every level, in order."""
+        return [self.store.get(key, MergeStep) for _, _, key in sorted(state["merged"])]
+
+    def merged(self, state: State) -> Merge:
+        """The final patch, best supported edits first, with what all merges left out."""
+        steps = self.steps(state)
+        last = self.store.hold(state["levels"][-1], Patches).patches
+        final = last[0] if last else Patch(reasoning="no patches")
+        method = steps[-1].merge.method if steps else ""
+        if self.options.exemplar:
+            method = "exemplar (no merge)"
+        elif self.merger is not None:
+            method = f"model {self.merger.spec}, batches of {self.options.merge_batch}"
+        edits = tuple(sorted(final.edits, key=lambda edit: -edit.support))
+        return Merge(
+            patch=final.model_copy(update={"edits": edits}),
+            discarded=tuple(row for step in steps for row in step.merge.discarded),
+            conflicts=tuple(row for step in steps for row in step.merge.conflicts),
+            method=method,
+        )
 
     @property
     def plan(self) -> SequentialPlan | None:
         """How the gate will decide; None where nothing is gated."""
         if self.evaluate is None or not self.gate_tasks:
             return None
-        return gate_plan(self.options, len(self.gate_tasks))
-
-    @property
-    def exemplar(self) -> bool:
-        """Whether worked examples are made instead of lessons."""
-        return self.options.analyst == "exemplar" and self.options.patches is None
+        discordance = self.options.expected_discordance
+        return SequentialPlan(tasks=len(self.gate_tasks), discordance=discordance)
 
     @property
     def skill_dir(self) -> Path:
         """Where the evolved skill is written."""
         return self.options.out / "skill" / self.seed.name
+
+
+def seed_skill(options: EvolveOptions) -> Skill:
+    """The frozen skill that an evolution starts from.
+
+    Raises:
+        BadInput: if not exactly one of `skill` and `create` is given, the name is none, or the
+            skill is not valid: then no skill evolved from it would be.
+    """
+    if (options.skill is None) == (options.create is None):
+        raise BadInput("give either --skill DIR (deepening) or --create NAME (creation)")
+    if options.skill is not None:
+        skill = load_skill(options.skill)
+        if errors := [problem for problem in validate(skill) if problem.level == "error"]:
+            raise BadInput(f"--skill {str(options.skill)!r} is not a valid skill: {errors[0]}")
+        return skill
+    name = options.create or ""
+    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
+        raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
+    words = name.replace("-", " ")
+    description = options.description or (
+        f"Rules for {words}, distilled from many agent runs. Use for tasks of {words}."
+    )
+    support = f"at least {options.min_support} different tasks"
+    body = (HOW_TO_EXAMPLES if options.exemplar else HOW_TO).format(
+        title=words.capitalize(), support=support
+    )
+    return new_skill(name, description, body)
+
+
+async def evolve(
+    options: EvolveOptions,
+    *,
+    model: Model | None = None,
+    merger: Model | None = None,
+    read: Read | None = None,
+    rollouts: Rollouts | None = None,
+    trial: Trials | None = None,
+    evaluate: Evaluate | None = None,
+    gate_tasks: tuple[str, ...] = (),
+    execute: Execute | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    compare: Afterwards | None = None,
+    transfer: Afterwards | None = None,
+    progress: Callable[[Event], None] = ignore_event,
+) -> EvolveResult:
+    """Distil trajectories into one skill directory under `options.out`, and gate it.
+
+    An evolution that was stopped resumes after its last checkpoint when it is called again with
+    the same options; one that had ended is made again, its model calls from the request cache.
+
+    Args:
+        options: what to evolve from, and how.
+        model: analysts' model; none is needed for recorded patches or the exemplar analyst.
+        merger: model of the merge; default `model`.
+        read: the analyst, in place of the single-call one.
+        rollouts: makes the trajectories, in place of `options.trajectories`.
+        trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
+        evaluate: runs tasks of the gate with a skill directory, or with none.
+        gate_tasks: ids of the tasks that it can run.
+        execute: runs a command in a sandbox, to try the scripts of a skill that has some.
+        inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
+            the evolution when it is resumed.
+        compare: makes and runs baselines after the gate; their rows go into the result.
+        transfer: runs the skill with other models and suites, last of all.
+        progress: called with every event.
+
+    Raises:
+        BadInput: for options, trajectories or patches that cannot be used; nothing is written.
+        Unreachable, LimitReached: from a model; answered calls stay in its request cache.
+    """
+    from harness.evolve.report import check_out, finished, result_of, write_all
+
+    started = time.monotonic()
+    check_out(options.out)
+    seed = seed_skill(options)
+    if rollouts is None and options.trajectories is None:
+        raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
+    asks = options.patches is None and not options.exemplar
+    merges = options.merge == "model" and not options.exemplar
+    if asks and read is None:
+        read = single_reader(_needed(model, "an analyst"), seed.text)
+    merging = _needed(merger or model, "--merge model") if merges else None
+    if read is not None and options.check_conclusions:
+        read = checked(read)
+    with only_writer(options.out):
+        evolution = Evolution(
+            options=options,
+            seed=seed,
+            store=ArtifactStore(options.out / NAME),
+            rollouts=rollouts,
+            read=read if asks else None,
+            mapper=model if merges and asks else None,
+            merger=merging,
+            trial=trial,
+            evaluate=evaluate,
+            execute=execute,
+            gate_tasks=gate_tasks,
+            simulated=any(asked is not None and asked.simulated for asked in (model, merger)),
+            progress=progress,
+        )
+        if evolution.plan is not None:
+            evolution.tell("gate", str(evolution.plan))
+        # What a stopped evolution must share with this one to be resumed.
+        identity = digest(
+            {
+                "options": options.fingerprint(),
+                "inputs": dict(inputs or {}),
+                "paths": [str(options.trajectories), str(options.patches)],
+                "seed": seed.digest,
+                "models": [asked.spec if asked else None for asked in (model, merger)],
+            }
+        )
+        try:
+            done = finished(evolution, await _run_graph(evolution, identity))
+            baselines = await compare(done) if compare is not None else ()
+            users = await transfer(done) if transfer is not None else ()
+            result = result_of(done, time.monotonic() - started, baselines, users)
+            write_all(done, result)
+            return result
+        finally:
+            evolution.store.close()
+
+
+def _needed(model: Model | None, who: str) -> Model:
+    if model is None:
+        raise BadInput(
+            f"{who} needs a model: give --model, or use --patches with --merge deterministic, or "
+            "--analyst exemplar"
+        )
+    return model
+
+
+async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
+    """Run the graph, from its last checkpoint if it was stopped; the state that it ends with."""
+    from harness.checkpoints import open_saver
+
+    options = evolution.options
+    config: Any = {
+        "configurable": {"thread_id": thread},
+        "max_concurrency": options.concurrency,
+        "recursion_limit": SUPERSTEPS,
+    }
+    async with open_saver(options.out / CHECKPOINTS) as saver:
+        graph: Any = assets.load_graph("trace2skill").builder.compile(checkpointer=saver)
+        stopped = (await graph.aget_state(config)).next
+        if stopped:
+            evolution.tell("resume", f"at {', '.join(set(stopped))}")
+        else:
+            await saver.adelete_thread(thread)
+        start: dict[str, Any] | None = None if stopped else {}
+        return await graph.ainvoke(start, config, context=evolution, durability="sync")

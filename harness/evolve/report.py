@@ -1,25 +1,43 @@
-"""What an evolution leaves behind, beside the skill."""
+"""What a finished evolution made, read from its last state, and the files that it leaves."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+<<<<<<< HEAD
 from harness.core import BadInput, Value, render_page, write_atomic
 from harness.evolve.baselines.transfer import TransferRow
 from harness.evolve.evidence import step_of
+=======
+from harness.core import BadInput, Patch, Usage, write_atomic
+from harness.core.pages import render_page
+from harness.evolve.analysts.transcript import step_of
+from harness.evolve.artifacts import Runs
+from harness.evolve.evolution import Evolution, State
+>>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.formats.patches import OfficialPatches, write_official_patches
-from harness.evolve.outcome import Finished
-from harness.evolve.runs import load
-from harness.evolve.types import EvolveResult
+from harness.evolve.selection import Selection
+from harness.evolve.types import (
+    Collected,
+    Discarded,
+    Draft,
+    EvolveResult,
+    GateResult,
+    Loss,
+    Merge,
+    Patches,
+)
 from harness.skills import (
-    Provenance,
-    Skill,
+    ApplyResult,
+    apply_patch,
     count_tokens,
     explain_file,
     provenance_of,
@@ -31,8 +49,67 @@ from harness.skills import (
 )
 
 RESULT = "evolve.json"
-
 TEMPLATE = Path(__file__).parent / "templates" / "evolution.html.j2"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All that the report is written from.
+
+    Attributes:
+        evolution: what was asked for.
+        runs: the trajectories.
+        collected: the analysts' records.
+        levels: patches of every merge level; level 0 is one a record.
+        merge: the merged patch, with contradictions.
+        final: the patch as it was applied.
+        selection: the sets of lessons that were tried; None where all were taken.
+        applied: the skill, and what happened to each edit.
+        discarded: everything that is not in the skill, with reasons.
+        losses: records and merges that gave nothing, with reasons.
+        problems: warnings of the validator.
+        gate: the verdict.
+        usage: of everything.
+    """
+
+    evolution: Evolution
+    runs: Runs
+    collected: Collected
+    levels: tuple[tuple[Patch, ...], ...]
+    merge: Merge
+    final: Patch
+    selection: Selection | None
+    applied: ApplyResult
+    discarded: tuple[Discarded, ...]
+    losses: tuple[Loss, ...]
+    problems: tuple[str, ...]
+    gate: GateResult
+    usage: Usage
+
+
+def finished(evolution: Evolution, state: State) -> Finished:
+    """Read the stages' results from the artifact store."""
+    store = evolution.store
+    collected, final = store.get(state["collected"], Collected), store.get(state["final"], Draft)
+    steps, merge = evolution.steps(state), evolution.merged(state)
+    applied = apply_patch(evolution.seed, final.patch)
+    withheld = (Discarded.of(edit, reason) for edit, reason in applied.withheld)
+    usages = [Usage.model_validate(usage) for usage in state["spent"]]
+    return Finished(
+        evolution=evolution,
+        runs=evolution.runs(state),
+        collected=collected,
+        levels=tuple(store.get(key, Patches).patches for key in state["levels"]),
+        merge=merge,
+        final=final.patch,
+        selection=store.get(state["selection"], Selection) if state.get("selection") else None,
+        applied=applied,
+        discarded=(*merge.discarded, *final.discarded, *withheld),
+        losses=(*collected.losses, *(loss for step in steps for loss in step.losses)),
+        problems=tuple(state["problems"]),
+        gate=GateResult.model_validate(state["gate"]),
+        usage=sum((step.usage for step in steps), sum(usages, collected.usage)),
+    )
 
 
 def check_out(out: Path) -> None:
@@ -51,16 +128,18 @@ def check_out(out: Path) -> None:
 def result_of(
     done: Finished,
     seconds: float,
-    baselines: Sequence[Value] = (),
-    transfer: Sequence[TransferRow] = (),
+    baselines: Sequence[BaseModel] = (),
+    transfer: Sequence[BaseModel] = (),
 ) -> EvolveResult:
     """The summary of a finished evolution, with rows of baselines and users if any were run."""
     skill = done.applied.skill
-    rules = Counter(str(edit.support) for edit in done.merge.patch.edits)
+    rules = Counter(edit.support for edit in done.merge.patch.edits)
+    users = tuple(row.model_dump(mode="json", by_alias=True) for row in transfer)
+    simulated = any(run.simulated for run in done.runs.runs)
     return EvolveResult(
         skill=str(done.evolution.skill_dir),
         accepted={"accepted": True, "refused": False}.get(done.gate.verdict),
-        edits=sum(one.changed for one in done.applied.applied),
+        edits=sum(edit.changed for edit in done.applied.applied),
         discarded=len(done.discarded),
         gate=done.gate,
         calls=done.usage.calls,
@@ -73,75 +152,51 @@ def result_of(
         method=done.merge.method,
         lines=skill.text.count("\n"),
         skill_tokens=count_tokens(skill.text),
-        support=dict(sorted(rules.items(), key=lambda pair: int(pair[0]))),
-        simulated=done.evolution.simulated
-        or any(one.simulated for one in (*done.runs.runs, *transfer)),
+        support={str(support): count for support, count in sorted(rules.items())},
+        simulated=done.evolution.simulated or simulated or any(row["simulated"] for row in users),
         problems=done.problems,
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
-        transfer=tuple(row.model_dump(mode="json", by_alias=True) for row in transfer),
+        transfer=users,
     )
 
 
 def write_all(done: Finished, result: EvolveResult) -> None:
     """Write everything but the skill; `evolve.json` last, so that it marks a whole result."""
-    evolution = done.evolution
-    out, provenance = evolution.options.out, _provenance(done)
+    evolution, records = done.evolution, done.collected.records
+    out, skill = evolution.options.out, done.applied.skill
     (out / RESULT).unlink(missing_ok=True)
     # The intermediates under the names of the official code, which reads them back.
     write_official_patches(OfficialPatches(levels=done.levels, final=done.final), out / "patches")
+    earlier = None  # a seed that no evolution wrote has no provenance of its own
+    if evolution.options.skill is not None:
+        with suppress(BadInput):
+            earlier = read_provenance(evolution.options.skill)
+    provenance = provenance_of(done.applied, evolution.seed, earlier).model_copy(
+        update={"gate": "none" if done.gate.verdict == "not gated" else done.gate.verdict}
+    )
     write_provenance(provenance, evolution.skill_dir)
     record_version(
         evolution.skill_dir,
-        f"evolved from {len(done.collected.records)} records",
+        f"evolved from {len(records)} records",
         provenance,
         parent=evolution.seed,
-        parent_provenance=_earlier(done),
+        parent_provenance=earlier,
     )
-    rows = _records(done)
-    write_atomic(out / "records.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-    _write(out / "provenance.json", provenance)
-    _write(out / "discarded.json", done.discarded)
-    _write(out / "conflicts.json", done.merge.conflicts)
-    _write(out / "report.json", _details(done, result))
-    write_atomic(out / "report.html", _page(done, result, provenance, rows))
-    _write(out / RESULT, result)
-
-
-def _provenance(done: Finished) -> Provenance:
-    found = provenance_of(done.applied, done.evolution.seed, _earlier(done))
-    verdict = "none" if done.gate.verdict == "not gated" else done.gate.verdict
-    return found.model_copy(update={"gate": verdict})
-
-
-def _earlier(done: Finished) -> Provenance | None:
-    """The seed's own provenance; none for a seed that no evolution wrote."""
-    seed = done.evolution.options.skill
-    try:
-        return None if seed is None else read_provenance(seed)
-    except BadInput:
-        return None
-
-
-def _records(done: Finished) -> list[dict[str, Any]]:
-    """The analysts' records, each quote with the step of the trajectory that holds it."""
+    # The analysts' records, each quote with the step of the trajectory that holds it.
     runs = {run.id: run for run in done.runs.runs}
     rows: list[dict[str, Any]] = []
-    for record in done.collected.records:
+    for record in records:
         row = record.model_dump(mode="json")
         run = runs.get(record.trajectory_id)
         if run is not None and record.evidence:
-            (trajectory,) = load([run], done.evolution.shelf)
+            (trajectory,) = evolution.store.load([run])
             row["evidence_steps"] = [step_of(quote, trajectory) for quote in record.evidence]
         rows.append(row)
-    return rows
-
-
-def _details(done: Finished, result: EvolveResult) -> dict[str, Any]:
-    recorded, records = done.collected.recorded, done.collected.records
-    return {
-        "options": done.evolution.options.fingerprint(),
-        "seed": done.evolution.seed.digest,
-        "skill": done.applied.skill.digest,
+    recorded = done.collected.recorded
+    details = {
+        "options": evolution.options.fingerprint(),
+        "seed": evolution.seed.digest,
+        "skill": skill.digest,
         "result": result.model_dump(mode="json", exclude={"seconds", "skill"}),
         "records": {
             "error": sum(record.kind == "error" for record in records),
@@ -154,47 +209,35 @@ def _details(done: Finished, result: EvolveResult) -> dict[str, Any]:
         "losses": [loss.model_dump(mode="json") for loss in done.losses],
         "reasoning": done.merge.patch.reasoning,
     }
-
-
-def _page(
-    done: Finished, result: EvolveResult, provenance: Provenance, records: list[dict[str, Any]]
-) -> str:
-    edits = [one.edit for one in done.applied.applied if one.changed]
-    skill, recorded = done.applied.skill, done.collected.recorded
-    return render_page(
+    edits = [edit.edit for edit in done.applied.applied if edit.changed]
+    page = render_page(
         TEMPLATE,
         result=result.model_copy(update={"skill": skill.name}),
         gate=result.gate,
         method=result.method,
-        lines=_lines(skill, provenance),
+        # Every line of the skill's text files with the edit that wrote it.
+        lines=[
+            {"file": file, "number": line.line, "text": line.text, "edit": line.edit}
+            for file in skill.all_files
+            if skill.file_text(file) is not None
+            for line in explain_file(provenance, skill, file)
+        ],
         discarded=done.discarded,
         conflicts=done.merge.conflicts,
-        review=review_form(review_rows(edits, records), done.applied.skill.digest),
+        review=review_form(review_rows(edits, rows), skill.digest),
         losses=done.losses,
         unmatched=recorded.unmatched if recorded else (),
         selection=done.selection,
         histogram=[(int(support), count) for support, count in result.support.items()],
     )
-
-
-def _lines(skill: Skill, provenance: Provenance) -> list[dict[str, Any]]:
-    """Every line of the skill's text files with the edit that wrote it."""
-    return [
-        {"file": file, "number": one.line, "text": one.text, "edit": one.edit}
-        for file in skill.all_files
-        if skill.file_text(file) is not None
-        for one in explain_file(provenance, skill, file)
-    ]
-
-
-def _write(path: Path, value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
-    write_atomic(path, _json(value))
-
-
-def _json(value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> str:
-    plain: Any = value
-    if isinstance(value, BaseModel):
-        plain = value.model_dump(mode="json")
-    elif not isinstance(value, dict):
-        plain = [one.model_dump(mode="json") for one in value]
-    return json.dumps(plain, ensure_ascii=False, indent=1) + "\n"
+    documents: dict[str, Any] = {
+        "records.json": rows,
+        "provenance.json": provenance.model_dump(mode="json"),
+        "discarded.json": [row.model_dump(mode="json") for row in done.discarded],
+        "conflicts.json": [row.model_dump(mode="json") for row in done.merge.conflicts],
+        "report.json": details,
+        RESULT: result.model_dump(mode="json"),
+    }
+    write_atomic(out / "report.html", page)
+    for name, document in documents.items():
+        write_atomic(out / name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")

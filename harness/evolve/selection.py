@@ -9,23 +9,23 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from harness.core import Value
+from harness.core import BadInput, Edit, Usage, Value
+from harness.evolve.evolution import Evolution, detached
+from harness.evolve.settings import Select
+from harness.evolve.types import Draft
+from harness.skills import apply_patch, validate, write_skill
 
-Select = Literal["all", "greedy", "tpe"]
 Members = frozenset[int]
 Score = Callable[[Members], Coroutine[Any, Any, float]]
 """Pass rate with these candidates in the skill, from 0 to 1."""
 
+# The best supported candidates that are selected from (table 6: 5 and at most 15).
 CANDIDATES = {"greedy": 5, "tpe": 15}
-"""The best supported candidates that are selected from (table 6: 5 and at most 15)."""
-GOOD = 0.2
-"""gamma: the share of trials that count as good."""
-PRIOR = 1.0
-"""alpha: the Beta prior of each candidate's presence."""
-EXPLORE = 0.1
-"""rho: the probability that a candidate of a proposal is drawn evenly instead."""
+# gamma: the share of trials that count as good; alpha: the Beta prior of each candidate's presence;
+# rho: the probability that a candidate of a proposal is drawn evenly instead.
+GOOD, PRIOR, EXPLORE = 0.2, 1.0, 0.1
 POOL, PER_ROUND, ROUNDS, RANDOM_STARTS = 500, 8, 4, 5
 
 
@@ -36,33 +36,95 @@ class Trial(Value):
     score: float
 
 
+class Selection(Value):
+    """What was tried and kept; `candidates` are the lessons by number, best supported first."""
+
+    candidates: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    kept: tuple[int, ...]
+
+    @property
+    def best(self) -> float:
+        """Pass rate of the set that is kept, on the tasks that it was chosen on."""
+        return max(trial.score for trial in self.trials)
+
+
 def most_trials(how: Select, candidates: int) -> int:
     """Sets that are run at most."""
     count = min(candidates, CANDIDATES.get(how, candidates))
     if how == "greedy":
         return 1 + count * (count + 1) // 2
-    if how == "tpe":
-        return min(2**count, 2 + count + RANDOM_STARTS + PER_ROUND * ROUNDS)
-    return 0
+    return min(2**count, 2 + count + RANDOM_STARTS + PER_ROUND * ROUNDS) if how == "tpe" else 0
+
+
+async def try_sets(
+    evolution: Evolution, candidates: Sequence[Edit], draft: Callable[[Members], Draft]
+) -> tuple[Selection, Usage]:
+    """Run sets of candidates, each on the same tasks and seeds; the best set is kept.
+
+    Args:
+        evolution: with a `trial` to run tasks by.
+        candidates: edits, best supported first.
+        draft: what enters the skill with some of them.
+
+    Raises:
+        BadInput: if there is nothing to run tasks with, or no attempt of a trial was valid.
+    """
+    options, run = evolution.options, evolution.trial
+    most = most_trials(options.select, len(candidates))
+    if run is None:
+        raise BadInput("--select runs tasks: give --suite, or --tasks SUITE")
+    usages: list[Usage] = []
+
+    async def score(members: Members) -> float:
+        label = "-".join(map(str, sorted(members))) or "none"
+        patch, folder = draft(members).patch, options.skill
+        if patch.edits:
+            skill = apply_patch(evolution.seed, patch).skill
+            errors = [str(problem) for problem in validate(skill) if problem.level == "error"]
+            if errors:
+                raise BadInput(f"the lessons {label} make no valid skill: {errors[0]}")
+            folder = options.out / "selection" / label / skill.name
+            write_skill(skill, folder)
+        items = await detached(run(folder, label))
+        usages.append(sum((item.usage for item in items), Usage()))
+        passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
+        if not passed:
+            reason = f"no valid attempt among {len(items)} of a trial: nothing can be selected"
+            raise BadInput(reason)
+        rate = sum(passed) / len(passed)
+        evolution.tell("select", f"{rate:.1%} pass", len(usages), most)
+        return rate
+
+    if options.select == "greedy":
+        trials = await greedy(len(candidates), score)
+    else:
+        trials = await tpe(len(candidates), score, random.Random(options.select_seed))
+    selection = Selection(
+        candidates=tuple(edit.content for edit in candidates),
+        trials=tuple(trials),
+        kept=best_of(trials).members,
+    )
+    return selection, sum(usages, Usage())
 
 
 async def greedy(count: int, score: Score) -> list[Trial]:
-    """Forward selection: from nothing, the candidate that helps most, while none left but hurts.
+    """Forward selection: from nothing, the candidate that helps most, until all that is left hurts.
 
     Returns:
         Every set that was run, in that order.
     """
-    chosen: Members = frozenset()
-    best = Trial(members=(), score=await score(chosen))
+    best = await _trial(frozenset(), score)
     trials = [best]
-    while len(chosen) < count:
-        step = [await _trial(chosen | {one}, score) for one in range(count) if one not in chosen]
+    while len(best.members) < count:
+        chosen = frozenset(best.members)
+        step = [await _trial(chosen | {n}, score) for n in range(count) if n not in chosen]
         trials += step
         # max takes the first of equals: the better supported candidate.
         leader = max(step, key=lambda trial: trial.score)
         if leader.score < best.score:
             break
-        best, chosen = leader, frozenset(leader.members)
+        best = leader
     return trials
 
 
@@ -75,10 +137,10 @@ async def tpe(count: int, score: Score, rng: random.Random) -> list[Trial]:
     Returns:
         Every set that was run, in that order; a set is run once.
     """
-    everything = frozenset(range(count))
-    start: list[Members] = [frozenset(), *(frozenset({one}) for one in range(count))]
+    start: list[Members] = [frozenset(), *(frozenset({n}) for n in range(count))]
     start += [_drawn([0.5] * count, rng) for _ in range(RANDOM_STARTS)]
-    trials = [await _trial(members, score) for members in dict.fromkeys([*start, everything])]
+    start.append(frozenset(range(count)))
+    trials = [await _trial(members, score) for members in dict.fromkeys(start)]
     for _ in range(ROUNDS):
         proposals = _proposals(count, trials, rng)
         if not proposals:
@@ -103,29 +165,28 @@ def _proposals(count: int, trials: Sequence[Trial], rng: random.Random) -> list[
     """Sets that were not run, those with the best ratio of the two densities first."""
     ranked = sorted(trials, key=lambda trial: -trial.score)
     cut = max(1, math.ceil(GOOD * len(ranked)))
-    good, rest = _densities(count, ranked[:cut]), _densities(count, ranked[cut:])
-    known = {frozenset(trial.members) for trial in trials}
-    mixed = [(1 - EXPLORE) * one + EXPLORE * 0.5 for one in good]
+    # For each candidate, how likely it is a member: the mean of its Beta posterior.
+    good, bad = (
+        [
+            (sum(n in trial.members for trial in part) + PRIOR) / (len(part) + 2 * PRIOR)
+            for n in range(count)
+        ]
+        for part in (ranked[:cut], ranked[cut:])
+    )
+
+    def ratio(members: Members) -> float:
+        """Logarithm of the density of good trials over that of the others."""
+        return sum(
+            math.log(high / low) if n in members else math.log((1 - high) / (1 - low))
+            for n, (high, low) in enumerate(zip(good, bad, strict=True))
+        )
+
+    mixed = [(1 - EXPLORE) * chance + EXPLORE * 0.5 for chance in good]
     pool = dict.fromkeys(_drawn(mixed, rng) for _ in range(POOL))
-    fresh = [members for members in pool if members not in known]
-    return sorted(fresh, key=lambda members: -_ratio(members, good, rest))[:PER_ROUND]
-
-
-def _densities(count: int, trials: Sequence[Trial]) -> list[float]:
-    """For each candidate, how likely it is a member: the mean of its Beta posterior."""
-    return [
-        (sum(one in trial.members for trial in trials) + PRIOR) / (len(trials) + 2 * PRIOR)
-        for one in range(count)
-    ]
+    tried = {frozenset(trial.members) for trial in trials}
+    fresh = [members for members in pool if members not in tried]
+    return sorted(fresh, key=lambda members: -ratio(members))[:PER_ROUND]
 
 
 def _drawn(chances: Sequence[float], rng: random.Random) -> Members:
-    return frozenset(one for one, chance in enumerate(chances) if rng.random() < chance)
-
-
-def _ratio(members: Members, good: Sequence[float], rest: Sequence[float]) -> float:
-    """Logarithm of the density of good trials over that of the others."""
-    return sum(
-        math.log(high / low) if one in members else math.log((1 - high) / (1 - low))
-        for one, (high, low) in enumerate(zip(good, rest, strict=True))
-    )
+    return frozenset(n for n, chance in enumerate(chances) if rng.random() < chance)

@@ -1,13 +1,104 @@
-"""Everything that `harness evolve` takes."""
+"""Everything that an evolution takes: what decides its result, and where its inputs come from."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
-from harness.core import BadInput, Option
+from pydantic import Field
+
+from harness.core import BadInput, Option, Value
 from harness.evals import ModelSettings, WorkerSettings
-from harness.evolve.baselines.types import NAMES, BaselineName
-from harness.evolve.types import EvolveOptions
+from harness.evolve.merge.similarity import Grouping
+from harness.evolve.types import Signal
+
+AnalystKind = Literal["agentic", "single", "exemplar"]
+MergeKind = Literal["model", "deterministic"]
+Select = Literal["all", "greedy", "tpe"]
+BaselineName = Literal[
+    "none", "seed", "parametric", "sequential-1", "sequential-4", "random-half", "memory"
+]
+NAMES: tuple[BaselineName, ...] = get_args(BaselineName)
+
+
+class EvolveOptions(Value):
+    """What an evolution depends on; the defaults are the command line's.
+
+    Attributes:
+        out: folder to write, absent or holding an earlier evolution.
+        skill: seed skill directory (deepening), or None.
+        create: name of a skill to start from nothing (creation), or None.
+        description: frontmatter description of a created skill.
+        trajectories: file or folder that `harness.trajectories.open_trajectories` reads.
+        patches: file of recorded analyst records, instead of analysts.
+        keep_unmatched: use recorded records whose trajectory is absent too.
+        signal: which trajectories teach.
+        analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
+            call), `single` (one model call) or `exemplar` (no model; few-shot examples).
+        analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
+        check_conclusions: drop records whose root cause the run contradicts.
+        merge: `model` or `deterministic`.
+        grouping: how equal lessons are found without a model: `lexical`, or `hybrid` (an encoder).
+        merge_batch: patches per merge prompt (the paper's 32).
+        min_support: distinct tasks that a rule of SKILL.md needs.
+        max_rules: rules that SKILL.md gains at most; the rest goes to references.
+        select: whether all lessons enter the skill, or the set that does best on trial tasks, by
+            `greedy` forward selection or `tpe` (a tree-structured Parzen estimator).
+        select_tasks: trial tasks of a selection, of those that the analysts learned from (the
+            paper's 32).
+        select_seed: seed of a selection's random sets.
+        examples: worked examples that the exemplar analyst takes.
+        margin: smallest mean difference that the gate accepts.
+        expected_discordance: share of tasks whose result is expected to change, for planning.
+        concurrency: analyst calls at one time.
+    """
+
+    out: Path
+    skill: Annotated[Path | None, Option("Deepen this skill directory.")] = None
+    create: Annotated[str | None, Option("Start a new skill.", metavar="NAME")] = None
+    description: Annotated[str, Option("Frontmatter description of a new skill.")] = ""
+    trajectories: Annotated[Path | None, Option("Use these: a file or folder of runs.")] = None
+    patches: Annotated[
+        Path | None, Option("Recorded analyst records: JSONL, or the official code's files.")
+    ] = None
+    keep_unmatched: Annotated[bool, Option("Use records without a trajectory too.")] = False
+    signal: Annotated[Signal, Option("Which runs teach.")] = "combined"
+    analyst: Annotated[
+        AnalystKind,
+        Option("With tools and a proven fix, one model call a run, or examples without a model."),
+    ] = "single"
+    analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
+    check_conclusions: Annotated[
+        bool, Option("Drop lessons whose root cause the run contradicts.")
+    ] = False
+    merge: Annotated[MergeKind, Option()] = "deterministic"
+    grouping: Annotated[
+        Grouping, Option("How equal lessons are found: words, or an encoder too.")
+    ] = "lexical"
+    merge_batch: Annotated[int, Field(ge=2), Option()] = 32
+    min_support: Annotated[int, Option("Tasks that a rule needs.")] = 2
+    max_rules: Annotated[int, Option("Rules in SKILL.md at most.")] = 40
+    select: Annotated[
+        Select, Option("Take all lessons, or the set that does best on some train tasks.")
+    ] = "all"
+    select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
+    select_seed: int = 0
+    examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
+    margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
+    expected_discordance: float = 0.25
+    concurrency: Annotated[int, Option()] = 128
+
+    def fingerprint(self) -> dict[str, Any]:
+        """The options that decide the result, without paths and without how fast it is reached."""
+        excluded = {"out", "trajectories", "patches", "skill", "concurrency"}
+        if not self.check_conclusions:
+            excluded.add("check_conclusions")  # as it was before there was the option
+        return self.model_dump(mode="json", exclude=excluded)
+
+    @property
+    def exemplar(self) -> bool:
+        """Whether worked examples are made instead of lessons."""
+        return self.analyst == "exemplar" and self.patches is None
 
 
 def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
@@ -32,6 +123,8 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
         baselines: what else is made of the same trajectories and run on the gate's tasks.
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
+        epochs: attempts per task.
+        trust: run code that comes with a suite outside the sandbox.
     """
 
     suite: Annotated[str | None, Option("Make the trajectories: run the suite's train split.")] = (
@@ -70,3 +163,9 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
     ] = ()
     epochs: Annotated[int, Option("Attempts per task.")] = 1
     trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False
+
+    @property
+    def asking(self) -> tuple[bool, bool]:
+        """Whether analysts ask a model, and whether the merge does."""
+        exemplar = self.analyst == "exemplar"
+        return self.patches is None and not exemplar, self.merge == "model" and not exemplar

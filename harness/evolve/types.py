@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
-from harness.core import Edit, Option, Patch, Value
-from harness.evolve.merge.similarity import Grouping
-from harness.evolve.selection import Select
+from harness.core import Edit, Patch, Usage, Value
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
-AnalystKind = Literal["agentic", "single", "exemplar"]
-MergeKind = Literal["model", "deterministic"]
 MAX_ITEMS = 3
 
 
@@ -125,6 +120,12 @@ class Discarded(Value):
     sources: tuple[str, ...]
     support: int
 
+    @classmethod
+    def of(cls, edit: Edit, reason: str) -> Discarded:
+        """An edit that found no place."""
+        content = edit.content or f"{edit.op} {edit.file} {edit.target_section}".strip()
+        return cls(content=content, reason=reason, sources=edit.sources, support=edit.support)
+
 
 class Conflict(Value):
     """Two lessons that contradict each other.
@@ -156,6 +157,85 @@ class Merge(Value):
     discarded: tuple[Discarded, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     method: str = ""
+
+
+class MergeStep(Value):
+    """One merge of one batch.
+
+    Attributes:
+        merge: the batch as one patch, with what a fall-back left out.
+        members: number of patches in the batch.
+        losses: why the model's reply was rejected, if it was: the batch was merged without it.
+        usage: of the model's calls.
+    """
+
+    merge: Merge
+    members: int = 0
+    losses: tuple[Loss, ...] = ()
+    usage: Usage = Usage()
+
+
+class Reading(Value):
+    """What one analyst brought back from one trajectory.
+
+    Attributes:
+        record: its lessons, None if there are none that could be used.
+        patch: the record as edits.
+        losses: what was dropped, with reasons: nothing is dropped unseen.
+        usage: of its calls.
+    """
+
+    record: AnalystRecord | None = None
+    patch: Patch | None = None
+    losses: tuple[Loss, ...] = ()
+    usage: Usage = Usage()
+
+
+class RecordedPatches(Value):
+    """What a file of recorded analyst records gave.
+
+    Attributes:
+        records: usable records, in file order.
+        repaired: task ids of rows whose reply had been given up as unparsable and was read here.
+        losses: rows that gave no record, with reasons.
+        unmatched: (trajectory id, reason) of records left out.
+        trimmed: records with more than three memory items (the rest was cut off).
+    """
+
+    records: tuple[AnalystRecord, ...]
+    repaired: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    unmatched: tuple[tuple[str, str], ...] = ()
+    trimmed: int = 0
+
+
+class Collected(Value):
+    """What the analysts brought back together.
+
+    Attributes:
+        records: in the order of the trajectories.
+        losses: what was dropped.
+        usage: of all analysts.
+        recorded: what a file of recorded records gave, if there was one.
+    """
+
+    records: tuple[AnalystRecord, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    usage: Usage = Usage()
+    recorded: RecordedPatches | None = None
+
+
+class Patches(Value):
+    """The patches of one level of the merge; level 0 is one a record."""
+
+    patches: tuple[Patch, ...] = ()
+
+
+class Draft(Value):
+    """A patch on its way into the skill, and what may not or could not enter it."""
+
+    patch: Patch
+    discarded: tuple[Discarded, ...] = ()
 
 
 class GateResult(Value):
@@ -204,80 +284,6 @@ class GateResult(Value):
     stopped: Literal["", "better", "worse", "futile", "end"] = ""
     candidates: int = 1
     plan: str = ""
-
-
-class EvolveOptions(Value):
-    """What an evolution depends on; the defaults are the command line's.
-
-    Attributes:
-        out: folder to write, absent or holding an earlier evolution.
-        skill: seed skill directory (deepening), or None.
-        create: name of a skill to start from nothing (creation), or None.
-        description: frontmatter description of a created skill.
-        trajectories: file or folder that `harness.trajectories.open_trajectories` reads.
-        patches: file of recorded analyst records, instead of analysts.
-        keep_unmatched: use recorded records whose trajectory is absent too.
-        signal: which trajectories teach.
-        analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
-            call), `single` (one model call) or `exemplar` (no model; few-shot examples).
-        analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
-        check_conclusions: drop records whose root cause the run contradicts.
-        merge: `model` or `deterministic`.
-        grouping: how equal lessons are found without a model: `lexical`, or `hybrid` (an encoder).
-        merge_batch: patches per merge prompt (the paper's 32).
-        min_support: distinct tasks that a rule of SKILL.md needs.
-        max_rules: rules that SKILL.md gains at most; the rest goes to references.
-        select: whether all lessons enter the skill, or the set that does best on trial tasks, by
-            `greedy` forward selection or `tpe` (a tree-structured Parzen estimator).
-        select_tasks: trial tasks of a selection, of those that the analysts learned from (the
-            paper's 32).
-        select_seed: seed of a selection's random sets.
-        examples: worked examples that the exemplar analyst takes.
-        margin: smallest mean difference that the gate accepts.
-        expected_discordance: share of tasks whose result is expected to change, for planning.
-        concurrency: analyst calls at one time.
-    """
-
-    out: Path
-    skill: Annotated[Path | None, Option("Deepen this skill directory.")] = None
-    create: Annotated[str | None, Option("Start a new skill.", metavar="NAME")] = None
-    description: Annotated[str, Option("Frontmatter description of a new skill.")] = ""
-    trajectories: Annotated[Path | None, Option("Use these: a file or folder of runs.")] = None
-    patches: Annotated[
-        Path | None, Option("Recorded analyst records: JSONL, or the official code's files.")
-    ] = None
-    keep_unmatched: Annotated[bool, Option("Use records without a trajectory too.")] = False
-    signal: Annotated[Signal, Option("Which runs teach.")] = "combined"
-    analyst: Annotated[
-        AnalystKind,
-        Option("With tools and a proven fix, one model call a run, or examples without a model."),
-    ] = "single"
-    analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
-    check_conclusions: Annotated[
-        bool, Option("Drop lessons whose root cause the run contradicts.")
-    ] = False
-    merge: Annotated[MergeKind, Option()] = "deterministic"
-    grouping: Annotated[
-        Grouping, Option("How equal lessons are found: words, or an encoder too.")
-    ] = "lexical"
-    merge_batch: Annotated[int, Field(ge=2), Option()] = 32
-    min_support: Annotated[int, Option("Tasks that a rule needs.")] = 2
-    max_rules: Annotated[int, Option("Rules in SKILL.md at most.")] = 40
-    select: Annotated[
-        Select, Option("Take all lessons, or the set that does best on some train tasks.")
-    ] = "all"
-    select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
-    select_seed: int = 0
-    examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
-    margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
-    expected_discordance: float = 0.25
-    concurrency: Annotated[int, Option()] = 128
-
-    def fingerprint(self) -> dict[str, Any]:
-        """The options that decide the result, without paths and without how fast it is reached."""
-        aside = {"out", "trajectories", "patches", "skill", "concurrency"}
-        aside |= set() if self.check_conclusions else {"check_conclusions"}  # as it was without
-        return self.model_dump(mode="json", exclude=aside)
 
 
 class EvolveResult(Value):

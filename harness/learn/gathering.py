@@ -13,8 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, digest, digest_file, write_atomic
 from harness.core.redaction import Redactor
-from harness.evolve.analysts.transcript import extract
-from harness.evolve.evolution import Event
+from harness.evolve import Event, extract
 from harness.learn.acts import prompts
 from harness.learn.outcomes import infer_outcome
 from harness.learn.session_logs import Spans, fault, session_files, since_time

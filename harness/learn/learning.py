@@ -15,10 +15,7 @@ import yaml
 from harness.core import BadInput, Value, digest, write_atomic
 from harness.core.redaction import Redactor, redact
 from harness.core.segments import only_writer
-from harness.evolve.evolution import Event
-from harness.evolve.session import run_evolution
-from harness.evolve.staff import asked
-from harness.evolve.types import EvolveResult
+from harness.evolve import Event, EvolveResult, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
 from harness.learn.rebuilding import Made, NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped

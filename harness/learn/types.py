@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from harness.core import Value, digest
 from harness.evals import ModelSettings
-from harness.evolve.settings import EvolveSettings
-from harness.evolve.types import AnalystKind, MergeKind, Signal
+from harness.evolve import AnalystKind, EvolveSettings, MergeKind, Signal
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]

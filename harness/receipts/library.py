@@ -11,9 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from harness.core import BadInput, Value
-from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.lessons import Lesson
-from harness.evolve.stems import content_words
+from harness.evolve import Lesson, content_words, contradictions
 from harness.receipts.units import cut
 from harness.skills import SKILL_FILE, Skill, load_skill
 

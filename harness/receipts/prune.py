@@ -6,8 +6,7 @@ from pathlib import Path
 
 from harness.core import BadInput, Value, loops
 from harness.evals import Evaluator, ItemRecord, LoadedSuite, load_suite, records
-from harness.evolve.gate import sequential_gate
-from harness.evolve.types import GateResult
+from harness.evolve import GateResult, sequential_gate
 from harness.receipts.audit import AuditSettings, prepare
 from harness.receipts.receipt import Receipt
 from harness.receipts.rollouts import write_files

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evolve.batches import batches, levels
+from harness.evolve.merge.deterministic import batches, levels
 
 
 def test_the_reference_cases() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 from harness.core import Trajectory
 from harness.evolve import EvolveSettings
-from harness.evolve.analysts.grounding import checked, contradicted
 from harness.evolve.analysts.records import record_of
-from harness.evolve.analysts.single import Reading
-from harness.evolve.types import AnalystRecord, AnalystType
+from harness.evolve.analysts.single import checked, contradicted
+from harness.evolve.types import AnalystRecord, AnalystType, Reading
 from tests.evolve.conftest import trajectory
 
 RUN = trajectory(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from harness.core import Trajectory
-from harness.evolve.artifacts import Shelf
-from harness.evolve.merge.contrast import Contrast, pattern
-from harness.evolve.runs import take_in
+from harness.evolve.artifacts import ArtifactStore
+from harness.evolve.merge.evidence import Contrast, pattern
 from harness.evolve.types import AnalystRecord, MemoryItem
 from tests.evolve.conftest import trajectory
 
@@ -22,8 +21,8 @@ def _runs(failed: int, passed: int) -> list[Trajectory]:
 
 
 def _contrast(runs: list[Trajectory]) -> Contrast:
-    shelf = Shelf()
-    return Contrast.of(take_in(runs, shelf).runs, shelf)
+    store = ArtifactStore()
+    return Contrast.of(store.take_in(runs).runs, store)
 
 
 def _record(*evidence: tuple[str, ...], kind: str = "error") -> AnalystRecord:
@@ -69,5 +68,5 @@ def test_a_task_counts_once_and_a_long_run_by_head_and_tail() -> None:
     long = trajectory("long", "pass", "start " + "x" * 200_000 + " end of it")
     contrast = _contrast([*_runs(2, 1), *again, long])
     assert len(contrast.passed) == 2
-    assert "start x" in contrast.passed[0].text + contrast.passed[1].text
-    assert max(len(one.text) for one in contrast.passed) < 61_000
+    assert "start x" in "".join(contrast.passed.values())
+    assert max(map(len, contrast.passed.values())) < 61_000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harness.evolve.corroboration import Corroborated, corroborated
-from harness.evolve.merge.evidence import signs_of
+from harness.evolve.merge.evidence import corroborated, signs_of
 from harness.evolve.merge.lessons import Lesson
 from harness.evolve.merge.similarity import measure, similar_groups
 
@@ -16,7 +15,11 @@ SHOUT = "Write the names of customers in capital letters."
 IDLE = "Think step by step and stay calm."
 
 
-def _judged(*said: tuple[str, str]) -> tuple[Corroborated, list[Lesson]]:
+Judged = tuple[list[list[int]], dict[int, str]]
+"""Groups of lessons, and why the others support nothing."""
+
+
+def _judged(*said: tuple[str, str]) -> tuple[Judged, list[Lesson]]:
     """Lessons with a quote each, every one of another task."""
     lessons = [Lesson(title="", text=text, sources=(f"t{n}",)) for n, (text, _) in enumerate(said)]
     citations = {(f"t{n}", text): (quote,) for n, (text, quote) in enumerate(said) if quote}
@@ -26,15 +29,15 @@ def _judged(*said: tuple[str, str]) -> tuple[Corroborated, list[Lesson]]:
     return corroborated(groups, lessons, signs, by), lessons
 
 
-def _texts(found: Corroborated, lessons: list[Lesson]) -> list[set[str]]:
-    return [{lessons[at].text for at in group} for group in found.groups]
+def _texts(found: Judged, lessons: list[Lesson]) -> list[set[str]]:
+    return [{lessons[at].text for at in group} for group in found[0]]
 
 
 def test_without_quotes_nothing_changes() -> None:
     said = [(CANCELLED[0], ""), (CANCELLED[0], ""), (IDLE, ""), (IDLE, "")]
     found, lessons = _judged(*said)
     assert _texts(found, lessons) == [{CANCELLED[0]}, {IDLE}]
-    assert found.left_out == {}
+    assert found[1] == {}
 
 
 def test_an_invention_that_quotes_the_signs_of_others_supports_nothing() -> None:
@@ -43,15 +46,15 @@ def test_an_invention_that_quotes_the_signs_of_others_supports_nothing() -> None
     idle = [(IDLE, "Then row 9 counted, though cancelled."), (IDLE, "I copied customer: Farrant")]
     found, lessons = _judged(*skipped, *small, *idle)
     assert not any(IDLE in texts for texts in _texts(found, lessons))
-    assert sorted(lessons[at].text for at in found.left_out) == [IDLE, IDLE]
-    assert "from many more tasks" in found.left_out[len(lessons) - 1]
+    assert sorted(lessons[at].text for at in found[1]) == [IDLE, IDLE]
+    assert "from many more tasks" in found[1][len(lessons) - 1]
 
 
 def test_quotes_of_its_own_keep_a_rule() -> None:
     skipped = [(CANCELLED[0], "row 4 counted, though cancelled")] * 6
     idle = [(IDLE, "a quote that nobody else has"), (IDLE, "another one of that kind")]
     found, lessons = _judged(*skipped, *idle)
-    assert {IDLE} in _texts(found, lessons) and found.left_out == {}
+    assert {IDLE} in _texts(found, lessons) and found[1] == {}
 
 
 def test_paraphrases_that_stand_alone_meet_at_their_sign() -> None:
@@ -78,7 +81,7 @@ def test_a_dissenting_opinion_from_the_same_sign_is_left_out() -> None:
     other = [(f"{SHOUT[:-1]} {word}.", "customer: Farrant") for word in ("always", "too", "now")]
     found, lessons = _judged(*agreed * 2, *other, *[(odd, sign)] * 3)
     assert not any(odd in texts for texts in _texts(found, lessons))
-    assert {"conclude something else" in reason for reason in found.left_out.values()} == {True}
+    assert {"conclude something else" in reason for reason in found[1].values()} == {True}
 
 
 def test_the_order_of_lessons_does_not_matter() -> None:

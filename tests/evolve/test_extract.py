@@ -8,8 +8,7 @@ import pytest
 
 from harness.core import AgentInfo, Step, ToolCall, Trajectory
 from harness.core.trajectory import Observation, ObservationResult
-from harness.evolve.analysts.transcript import extract
-from harness.evolve.evidence import transcript, unsupported
+from harness.evolve.analysts.transcript import extract, transcript, unsupported
 
 NOUNS = ("ledger", "harbour", "valve", "orchard", "signal", "barrel", "window", "canal", "engine")
 VERBS = ("holds", "passes", "records", "follows", "covers", "returns")

@@ -9,8 +9,9 @@ import pytest
 
 from harness.core import BadInput
 from harness.evals import ItemRecord
-from harness.evolve.gate import gate_plan, sequential_gate, task_order
-from harness.evolve.types import EvolveOptions, GateResult
+from harness.evolve.gate import sequential_gate, task_order
+from harness.evolve.settings import EvolveOptions
+from harness.evolve.types import GateResult
 from harness.stats import SequentialPlan
 from tests.evolve.conftest import items
 
@@ -19,10 +20,12 @@ Arm = dict[str, bool]
 
 def test_what_can_be_detected_is_said_beforehand() -> None:
     options = EvolveOptions(out=Path("out"))
-    assert "200 tasks in at most 10 looks find +10 points with 80% power" in str(
-        gate_plan(options, 200)
+    many, few = (
+        str(SequentialPlan(tasks=tasks, discordance=options.expected_discordance))
+        for tasks in (200, 30)
     )
-    assert "80% power needs" in str(gate_plan(options, 30))
+    assert "200 tasks in at most 10 looks find +10 points with 80% power" in many
+    assert "80% power needs" in few
 
 
 def _arms(ids: list[str], wins: set[str], losses: set[str]) -> tuple[Arm, Arm]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
-from harness.evolve.analysts.single import Reading, analyse
-from harness.evolve.merge_model import MergeStep, merge_batch
-from harness.evolve.types import AnalystRecord, MemoryItem
+from harness.evolve.analysts.single import analyse
+from harness.evolve.merge.by_model import merge_batch
+from harness.evolve.types import AnalystRecord, MemoryItem, MergeStep, Reading
 from harness.models import open_model
 from tests.evolve.conftest import Answer, trajectory
 

@@ -11,6 +11,7 @@ from harness.core import BadInput, Edit, Patch
 from harness.evolve.formats.patches import (
     OfficialPatches,
     read_official_patches,
+    read_semantic_patch,
     write_official_patches,
 )
 from harness.evolve.formats.records import (
@@ -20,7 +21,6 @@ from harness.evolve.formats.records import (
     read_official_records,
     write_official_records,
 )
-from harness.evolve.official_semantic import read_semantic_patch
 from harness.evolve.types import AnalystRecord, MemoryItem
 
 ERROR = AnalystRecord(

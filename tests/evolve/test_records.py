@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.evolve.analysts.records import read_recorded, to_patch
+from harness.evolve.analysts.records import to_patch
+from harness.evolve.formats.records import read_recorded
 from harness.evolve.types import AnalystRecord, MemoryItem
 from tests.evolve.conftest import record_row, write_rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.evolve.repair import parse_object
+from harness.evolve.analysts.json_reply import parse_object
 
 
 @pytest.mark.parametrize(

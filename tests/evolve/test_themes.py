@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from harness.core import Edit
-from harness.evolve.assemble import assemble
 from harness.evolve.merge.lessons import Lesson
-from harness.evolve.merge.themes import GUIDE, file_under, order
+from harness.evolve.merge.skill_layout import GUIDE, assemble, file_under, order
 from harness.skills import new_skill
 
 LOOK = Lesson(title="Structure Discovery", text="Inspect the structure before you begin.")

@@ -21,7 +21,7 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
 from harness.evals import ItemRecord, compare_paired, load_suite, records
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
-from harness.evolve.transfer_plan import held_out
+from harness.evolve.baselines.transfer import held_out
 from harness.stats import detectable_lift
 from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import ANALYST, order_tasks

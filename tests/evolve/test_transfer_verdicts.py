@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from harness.core import Task
 from harness.evals import ItemRecord, LoadedSuite, Suite
-from harness.evolve.baselines.transfer import TransferRow, holm, judged
-from harness.evolve.transfer_plan import TransferPlan
+from harness.evolve.baselines.transfer import TransferPlan, TransferRow, holm, judged
 from tests.evolve.conftest import items
 
 SUITE = LoadedSuite(

@@ -27,7 +27,7 @@ def view(run: Path, out: Path | None, trajectories: Path | None, port: int) -> N
     """
     from harness.core import BadInput
     from harness.debug.web import Library, serve_view, write_copy
-    from harness.evolve.kept import kept_trajectory
+    from harness.evolve import kept_trajectory
 
     if not run.is_dir():
         raise BadInput(f"expected a run folder or a folder of runs, found none at {str(run)!r}")

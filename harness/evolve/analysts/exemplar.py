@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from harness.core import Edit, Patch, Trajectory
-from harness.evolve.evidence import final_answer, outcome, task_id, task_prompt
+from harness.evolve.analysts.transcript import final_answer, outcome_of, task_id, task_prompt
 from harness.evolve.merge.similarity import tfidf_similarities
 
 FORMAT_SECTION, EXAMPLES_SECTION = "## Answer format", "## Worked examples"
 MAX_ANSWER_WORDS = 12
+# A rule must hold for this share of passing answers and be broken by that share of failing.
 FOLLOWED, BROKEN = 0.8, 0.3
-"""A rule must hold for this share of passing answers and be broken by that share of failing."""
 
 
 def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Patch:
@@ -35,24 +35,30 @@ def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Pat
 
 def answer_format(trajectories: Sequence[Trajectory]) -> list[Edit]:
     """Rules on the shape of the final answer that tell passing from failing runs."""
-    passing = [t for t in trajectories if outcome(t) == "pass" and final_answer(t).strip()]
-    failing = [t for t in trajectories if outcome(t) == "fail" and final_answer(t).strip()]
-    if not passing:
-        return []
-    found: list[Edit] = []
-    for text, follows in _format_rules([final_answer(one).strip() for one in passing]):
-        good = [one for one in passing if follows(final_answer(one).strip())]
-        bad = [one for one in failing if not follows(final_answer(one).strip())]
+    answered = [(run, final_answer(run).strip()) for run in trajectories]
+    passing = [(run, text) for run, text in answered if text and outcome_of(run) == "pass"]
+    failing = [(run, text) for run, text in answered if text and outcome_of(run) == "fail"]
+    edits: list[Edit] = []
+    for rule, follows in _format_rules([text for _, text in passing]):
+        good = [run for run, text in passing if follows(text)]
+        bad = [run for run, text in failing if not follows(text)]
         if len(good) >= FOLLOWED * len(passing) and bad and len(bad) >= BROKEN * len(failing):
-            found.append(_edit(FORMAT_SECTION, f"- {text}", [*good, *bad]))
-    return found
+            edits.append(_edit(FORMAT_SECTION, f"- {rule}", [*good, *bad]))
+    return edits
 
 
 def _format_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], bool]]]:
-    """Candidate rules: (text, whether an answer follows it)."""
+    """Candidate rules for passing answers: (text, whether an answer follows it)."""
+    if not answers:
+        return []
     lengths = sorted(len(answer.split()) for answer in answers)
     limit = lengths[min(len(lengths) - 1, int(0.9 * len(lengths)))]
+    words = "1 word" if limit == 1 else f"{limit} words"
     rules: list[tuple[str, Callable[[str], bool]]] = [
+        (
+            f"Answer with the bare answer, at most {words}: no full sentence, no explanation.",
+            lambda answer: len(answer.split()) <= limit,
+        ),
         ("Write the answer on one line.", lambda answer: "\n" not in answer),
         ("Do not end the answer with a full stop.", lambda answer: not answer.endswith(".")),
         (
@@ -66,17 +72,35 @@ def _format_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], boo
             lambda answer: re.fullmatch(r"[-+]?[\d.,]+\s*%?", answer) is not None,
         ),
     ]
-    if limit <= MAX_ANSWER_WORDS:
-        words = "1 word" if limit == 1 else f"{limit} words"
-        text = f"Answer with the bare answer, at most {words}: no full sentence, no explanation."
-        rules.insert(0, (text, lambda answer: len(answer.split()) <= limit))
-    return rules
+    return rules if limit <= MAX_ANSWER_WORDS else rules[1:]
 
 
 def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit]:
-    """Passing runs as examples: one a task, shortest and cleanest first, unlike one another."""
-    chosen = _diverse(_cleanest(trajectories), count)
-    return [example_edit(one) for one in chosen]
+    """Passing runs as examples: one a task, shortest and cleanest first, unlike one another.
+
+    After the first, each time the one least like those chosen is taken, among the shorter half.
+    """
+
+    def cost(run: Trajectory) -> tuple[int, int, str]:
+        size = len(task_prompt(run)) + len(final_answer(run))
+        return len(run.steps), size, run.trajectory_id
+
+    best: dict[str, Trajectory] = {}
+    for run in sorted(trajectories, key=cost):
+        if outcome_of(run) == "pass" and task_prompt(run).strip() and final_answer(run).strip():
+            best.setdefault(task_id(run), run)
+    candidates = list(best.values())
+    if len(candidates) <= count or count < 1:
+        return [example_edit(run) for run in candidates[: max(0, count)]]
+    sizes = [len(task_prompt(run)) for run in candidates]
+    short = [run for run, size in zip(candidates, sizes, strict=True) if size <= median(sizes)]
+    pool = short if len(short) >= count else candidates
+    similarity = tfidf_similarities([task_prompt(run) for run in pool])
+    chosen = [0]
+    while len(chosen) < min(count, len(pool)):
+        unchosen = [i for i in range(len(pool)) if i not in chosen]
+        chosen.append(min(unchosen, key=lambda i: (round(max(similarity[i, chosen]), 9), i)))
+    return [example_edit(pool[i]) for i in chosen]
 
 
 def example_edit(trajectory: Trajectory) -> Edit:
@@ -86,42 +110,12 @@ def example_edit(trajectory: Trajectory) -> Edit:
     return _edit(EXAMPLES_SECTION, f"Task: {prompt}\nAnswer: {answer}", [trajectory])
 
 
-def _cleanest(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """The best passing run of every task: fewest steps, then least text; the best tasks first."""
-
-    def cost(one: Trajectory) -> tuple[int, int, str]:
-        size = len(task_prompt(one)) + len(final_answer(one))
-        return len(one.steps), size, one.trajectory_id
-
-    best: dict[str, Trajectory] = {}
-    for one in sorted(trajectories, key=cost):
-        if outcome(one) == "pass" and task_prompt(one).strip() and final_answer(one).strip():
-            best.setdefault(task_id(one), one)
-    return list(best.values())
-
-
-def _diverse(candidates: Sequence[Trajectory], count: int) -> list[Trajectory]:
-    """The first, then each time the one least like those chosen, among the shorter half."""
-    if len(candidates) <= count or count < 1:
-        return list(candidates)[: max(0, count)]
-    sizes = [len(task_prompt(one)) for one in candidates]
-    pool = [i for i, size in enumerate(sizes) if size <= median(sizes)]
-    if len(pool) < count:
-        pool = list(range(len(candidates)))
-    similarity = tfidf_similarities([task_prompt(candidates[i]) for i in pool])
-    chosen = [0]
-    while len(chosen) < min(count, len(pool)):
-        rest = [i for i in range(len(pool)) if i not in chosen]
-        chosen.append(min(rest, key=lambda i: (round(max(similarity[i, chosen]), 9), i)))
-    return [candidates[pool[i]] for i in chosen]
-
-
 def _edit(section: str, content: str, trajectories: Sequence[Trajectory]) -> Edit:
     return Edit(
         file="SKILL.md",
         op="add_section",
         target_section=section,
         content=content,
-        sources=tuple(sorted({one.trajectory_id for one in trajectories})),
-        support=len({task_id(one) for one in trajectories}),
+        sources=tuple(sorted({run.trajectory_id for run in trajectories})),
+        support=len({task_id(run) for run in trajectories}),
     )

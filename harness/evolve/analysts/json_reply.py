@@ -1,18 +1,30 @@
-"""Asking a model for one JSON object, with room to repair it."""
+"""Asking a model for one JSON object, which models write fenced, with stray commas, or cut off.
+
+Every repair of ours is syntactic; no value is invented. What cannot be read is a `ValueError`
+whose message a model can act on: the reply is sent back with it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
+<<<<<<< HEAD
 from harness.core import BadInput, Usage, first_fault
 from harness.evolve.repair import parse_object
+=======
+from harness.core import BadInput, Usage
+from harness.core.values import first_fault
+>>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.models import Message, Model
 
 ValueT = TypeVar("ValueT")
 REPAIRS = 2
+_FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
 
 
 async def ask_json(
@@ -27,9 +39,8 @@ async def ask_json(
         Unreachable: if the endpoint does not answer.
         LimitReached: if the budget cannot hold the call.
     """
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    usage = Usage()
-    reason = ""
+    opening: Message = {"role": "user", "content": prompt}
+    messages, usage, reason = [opening], Usage(), ""
     for _ in range(1 + REPAIRS):
         try:
             reply = await model.complete(messages)
@@ -40,14 +51,86 @@ async def ask_json(
             if not reply.text.strip():
                 raise ValueError(f"empty reply (finish reason {reply.finish_reason!r})")
             return read(parse_object(reply.text)[0]), "", usage
-        except ValidationError as error:
-            reason = first_fault(error)
         except ValueError as error:
-            reason = str(error)
-        complaint = f"That could not be used: {reason}. Reply with the corrected JSON object only."
+            reason = complaint(error)
         messages = [
-            messages[0],
+            opening,
             {"role": "assistant", "content": reply.text[-4000:] or "(empty)"},
-            {"role": "user", "content": complaint},
+            {
+                "role": "user",
+                "content": f"That could not be used: {reason}. "
+                "Reply with the corrected JSON object only.",
+            },
         ]
     return None, f"unusable after {REPAIRS} repairs: {reason}", usage
+
+
+def complaint(error: ValueError) -> str:
+    """What a model is told of a reply that could not be used."""
+    return first_fault(error) if isinstance(error, ValidationError) else str(error)
+
+
+def parse_object(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The JSON object in a model's reply, and the names of the repairs that it needed.
+
+    Raises:
+        ValueError: if no JSON object can be read; the message says where it broke.
+    """
+    body = text.strip()
+    fenced = [block for block in _FENCE.findall(text) if block.lstrip().startswith("{")]
+    if fenced and not body.startswith("{"):
+        # A fence inside a JSON string would cut the object short: take the whole span instead.
+        body = max((*fenced, body[body.find("{") : body.rfind("}") + 1]), key=len)
+    start, end = body.find("{"), body.rfind("}")
+    candidate = body[start : end + 1] if 0 <= start < end else ""
+    repairs: list[str] = []
+    first: json.JSONDecodeError | None = None
+    for name, repair in _REPAIRS:
+        repaired = repair(candidate)
+        if name and repaired == candidate:
+            continue
+        candidate = repaired
+        repairs += [name] if name else []
+        try:
+            value = json.loads(candidate, strict=False)
+        except json.JSONDecodeError as error:
+            first = first or error
+            continue
+        if not isinstance(value, dict):
+            raise ValueError(f"expected one JSON object, got {type(value).__name__}")
+        return cast("dict[str, Any]", value), tuple(repairs)
+    reason = f"{first.msg} at line {first.lineno}" if first else "empty"
+    raise ValueError(f"expected one JSON object: {reason}; the reply began {text[:60]!r}")
+
+
+def _close_brackets(text: str) -> str:
+    """Close what a cut-off reply left open."""
+    stack: list[str] = []
+    inside = escaped = False
+    for char in text:
+        if inside:
+            inside = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            inside = True
+        elif char in "{[":
+            stack.append("}" if char == "{" else "]")
+        elif char in "}]" and stack:
+            stack.pop()
+    return text + ('"' if inside else "") + "".join(reversed(stack))
+
+
+def _substitution(pattern: str, replacement: str, flags: int = 0) -> Callable[[str], str]:
+    compiled = re.compile(pattern, flags)
+    return lambda text: compiled.sub(replacement, text)
+
+
+_REPAIRS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("", str),  # as it is
+    ("quotes", _substitution(r"\\[\u201c\u201d]", r'\\"')),
+    ("escapes", _substitution(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})', r"\\\\")),
+    ("commas", _substitution(r",(\s*[}\]])", r"\1")),
+    # `{ { ... } }` in a list of objects: the outer pair says nothing.
+    ("braces", _substitution(r"\{(\s*)\{(.*?)\}(\s*)\}", r"{\2}", re.DOTALL)),
+    ("brackets", _close_brackets),
+)

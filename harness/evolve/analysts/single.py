@@ -1,46 +1,41 @@
-"""The single-call analyst: one model call reads one trajectory, one more writes its patch."""
+"""Analysts: one model call reads a trajectory, or an agent that proves its fix; one more call
+writes the patch.
+
+What an analyst concludes can be checked against the run before it may edit a skill: a lesson is
+advice and cannot be looked up, but the root cause that it rests on states what happened, and the
+transcript says whether it did. The plugin `rules` of `harness.verifiers` says so without a model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import re
+import shutil
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from harness.core import Patch, Trajectory, Usage, Value, render
+=======
+from harness.core import Patch, Task, Trajectory, digest, plugins
+from harness.core.prompts import render
+>>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.analysts.json_reply import ask_json
-from harness.evolve.analysts.records import record_of, to_patch
-from harness.evolve.analysts.transcript import extract
-from harness.evolve.evidence import (
-    mentions_gold,
-    task_id,
-    task_prompt,
-    transcript,
-    unsupported,
-)
-from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Signal
+from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
+from harness.evolve.analysts.transcript import extract, task_id, task_prompt, transcript
+from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Reading, Signal
 from harness.models import Model
+from harness.sandbox import Sandbox
 from harness.trajectories import fence_untrusted
 
-
-class Reading(Value):
-    """What one analyst brought back from one trajectory.
-
-    Attributes:
-        record: its lessons, None if there are none that could be used.
-        patch: the record as edits.
-        losses: what was dropped, with reasons: nothing is dropped unseen.
-        usage: of its calls.
-    """
-
-    record: AnalystRecord | None = None
-    patch: Patch | None = None
-    losses: tuple[Loss, ...] = ()
-    usage: Usage = Usage()
+Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
 
 
-def teaches(found: str, signal: Signal) -> AnalystType | None:
+def teaches(outcome: str, signal: Signal) -> AnalystType | None:
     """Which analyst reads a run of that outcome; None if it was not scored or not asked for."""
     kinds: dict[str, AnalystType] = {"fail": "error", "pass": "success"}
-    kind = kinds.get(found)
+    kind = kinds.get(outcome)
     return kind if signal in ("combined", kind) else None
 
 
@@ -62,60 +57,90 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
         model, prompt, lambda data: accepted(data, trajectory, kind, text)
     )
     if record is None:
-        return Reading(losses=(lost(trajectory, reason),), usage=usage)
-    kept, losses = without_gold(record, trajectory)
-    return Reading(record=kept, losses=losses, usage=usage)
+        return Reading(losses=(lost(trajectory.trajectory_id, reason),), usage=usage)
+    record, losses = without_gold(record)
+    return Reading(record=record, losses=losses, usage=usage)
 
 
-def accepted(
-    data: Mapping[str, Any], trajectory: Trajectory, kind: AnalystType, text: str
-) -> AnalystRecord:
-    """An analyst's JSON as a record, with the evidence that occurs in the transcript `text`.
+def single_reader(model: Model, skill: str) -> Read:
+    """One call reads one trajectory (the single-call analysts of the paper)."""
+    return lambda trajectory, kind: analyse(trajectory, kind, model, skill)
 
-    An item without a quote of its own stands on those of the record.
+
+def agentic_reader(
+    model: Model,
+    skill: str,
+    *,
+    tasks: Mapping[str, Task],
+    base: Path,
+    sandbox: Sandbox,
+    folder: Path,
+    max_turns: int,
+) -> Read:
+    """An analyst with tools reads a failure and proves its fix; one call reads a success.
+
+    Args:
+        model: answers every call.
+        skill: text of the frozen skill.
+        tasks: task id -> task; a failure of any other task cannot be proven and is a loss.
+        base: folder that paths of the tasks start at.
+        sandbox: where the analysts' tools and fixes run.
+        folder: one work folder a trajectory is made here, afresh each time.
+        max_turns: model calls of one analyst at most.
+    """
+    from harness.evolve.analysts.agentic import analyse_failure
+
+    async def read(trajectory: Trajectory, kind: AnalystType) -> Reading:
+        if kind == "success":
+            return await analyse(trajectory, kind, model, skill)
+        name = trajectory.trajectory_id
+        task = tasks.get(task_id(trajectory))
+        if task is None:
+            reason = f"no task {task_id(trajectory)!r} to prove a fix on: give --tasks SUITE"
+            return Reading(losses=(lost(name, reason),))
+        # A folder name that tells trajectories apart and that a person can read.
+        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name)[:60].strip(".") or "run"
+        workdir = folder / f"{plain}-{digest(name)[:8]}"
+        await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        record, losses, usage = await analyse_failure(
+            trajectory, task, base, model=model, sandbox=sandbox, workdir=workdir, skill=skill,
+            max_turns=max_turns,
+        )  # fmt: skip
+        return Reading(record=record, losses=tuple(losses), usage=usage)
+
+    return read
+
+
+def checked(read: Read) -> Read:
+    """A reader whose records are dropped, with the reason, where the run contradicts them.
 
     Raises:
-        ValueError: if it has no lesson, or none of its lessons has a quote that occurs there.
+        BadInput: if no verifier is installed.
     """
-    fields = {**data, "analyst_type": kind}
-    record = record_of(fields, trajectory.trajectory_id, task_id(trajectory))
-    if not record.items:
-        raise ValueError("no memory_items")
-    own = {quote for item in record.items for quote in item.evidence}
-    missing = set(unsupported({*record.evidence, *own}, text))
-    shared = tuple(quote for quote in record.evidence if quote not in missing)
-    items = tuple(
-        item.model_copy(update={"evidence": tuple(q for q in item.evidence if q not in missing)})
-        for item in record.items
-        if (item.evidence and not missing.issuperset(item.evidence))
-        or (shared and not item.evidence)
-    )
-    if not items:
-        raise ValueError(f"no evidence quote occurs in the transcript: {sorted(missing)[:1]!r}")
-    evidence = tuple(dict.fromkeys([*shared, *(q for item in items for q in item.evidence)]))
-    return record.model_copy(update={"items": items, "evidence": evidence, "edits": ()})
+    plugins.load("verifiers", "rules")
+
+    async def reading(trajectory: Trajectory, kind: AnalystType) -> Reading:
+        result = await read(trajectory, kind)
+        if result.record is None:
+            return result
+        reason = await asyncio.to_thread(contradicted, result.record, transcript(trajectory))
+        if not reason:
+            return result
+        loss = lost(trajectory.trajectory_id, reason)
+        return Reading(losses=(*result.losses, loss), usage=result.usage)
+
+    return reading
 
 
-def without_gold(
-    record: AnalystRecord, trajectory: Trajectory
-) -> tuple[AnalystRecord | None, tuple[Loss, ...]]:
-    """The record without items that speak of the answer key or give no lesson."""
-    losses: list[Loss] = []
-    kept = list(record.items)
-    for item in record.items:
-        if not item.lesson.strip():
-            losses.append(lost(trajectory, f"item without a lesson: {item.title!r}"))
-            kept.remove(item)
-        elif mentions_gold(f"{item.title} {item.lesson} {item.generalization}"):
-            losses.append(lost(trajectory, f"item mentions the answer key: {item.title!r}"))
-            kept.remove(item)
-    found = record.model_copy(update={"items": tuple(kept)}) if kept else None
-    return found, tuple(losses)
+def contradicted(record: AnalystRecord, text: str) -> str:
+    """Why a record's conclusion does not hold; "" where nothing speaks against it.
 
-
-def lost(trajectory: Trajectory, reason: str) -> Loss:
-    """A loss of the analysts' stage."""
-    return Loss(trajectory_id=trajectory.trajectory_id, stage="analysts", reason=reason)
+    Only contradictions count: an analyst may say more than the run shows in so many words.
+    """
+    if not record.summary.strip() or not text.strip():
+        return ""
+    objection = plugins.load("verifiers", "rules")(record.summary, text)
+    return f"the run contradicts the conclusion: {objection}" if objection else ""
 
 
 async def write_patch(record: AnalystRecord, index: int, model: Model, skill: str) -> Reading:
@@ -125,20 +150,20 @@ async def write_patch(record: AnalystRecord, index: int, model: Model, skill: st
         Unreachable, LimitReached: answered calls are in the request cache.
     """
     prompt = render("patch_map", record=record.model_dump_json(exclude={"edits"}), skill=skill)
+    source = {"sources": (record.trajectory_id,), "support": 1}
 
-    def accept(data: dict[str, Any]) -> Patch:
+    def sourced(data: dict[str, Any]) -> Patch:
         patch = Patch.model_validate({**data, "batch_index": index})
         if not patch.edits:
             raise ValueError("no edits")
-        own = tuple(
-            edit.model_copy(update={"sources": (record.trajectory_id,), "support": 1})
-            for edit in patch.edits
-        )
-        return patch.model_copy(update={"edits": own})
+        edits = tuple(edit.model_copy(update=source) for edit in patch.edits)
+        return patch.model_copy(update={"edits": edits})
 
-    patch, reason, usage = await ask_json(model, prompt, accept)
-    losses: Sequence[Loss] = ()
-    if patch is None:
-        patch = to_patch(record, index)
-        losses = (Loss(trajectory_id=record.trajectory_id, stage="map", reason=reason),)
-    return Reading(record=record, patch=patch, losses=tuple(losses), usage=usage)
+    patch, reason, usage = await ask_json(model, prompt, sourced)
+    loss = Loss(trajectory_id=record.trajectory_id, stage="map", reason=reason)
+    return Reading(
+        record=record,
+        patch=patch or to_patch(record, index),
+        losses=() if patch else (loss,),
+        usage=usage,
+    )

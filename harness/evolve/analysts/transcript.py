@@ -1,34 +1,119 @@
-"""A long trajectory for one prompt: what the agent did is kept, what it was shown is compressed."""
+"""What an analyst reads of a trajectory, and whether what it quotes stands there.
+
+A long trajectory is shortened for one prompt: what the agent did is kept, what it was shown is
+compressed by the plugin `lexical` of `harness.compressors`; without one, head and tail are kept.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.core import Step, Trajectory
-from harness.evolve.evidence import final_answer, said, shown, task_prompt, transcript
-from harness.rag.compress import Span, compress
-from harness.rag.retrieve.document import Document
+from harness.core import Step, Trajectory, plugins
+from harness.trajectories import content_text
 
+MIN_QUOTE = 8
 MAX_CHARACTERS = 60_000
+# Share of the limit that the agent's own words may take before they are compressed too.
 OWN_SHARE = 0.6
-"""Share of the limit that the agent's own words may take before they are compressed too."""
+# A shorter text is kept whole: leaving parts of it out saves next to nothing.
 MIN_CHARACTERS = 400
-"""A shorter text is kept whole: leaving parts of it out saves next to nothing."""
 KEEP = (
     "Keep what explains the outcome: errors, exceptions, warnings, tracebacks, failed checks, "
     "missing or unexpected values, and what the final answer rests on."
 )
+_GOLD = re.compile(
+    r"\b(?:ground[- ]truth|gold(?:en)? (?:answer|file|output|standard)"
+    r"|reference (?:answer|solution)"
+    r"|expected answer|answer key|the grader)\b",
+    re.IGNORECASE,
+)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A text of the transcript: `own` is the agent's, the rest is what it was shown."""
+def transcript(trajectory: Trajectory) -> str:
+    """The steps as numbered text."""
+    return "\n\n".join(_steps(trajectory))
 
-    step: int
-    text: str
-    own: bool
+
+def _steps(trajectory: Trajectory) -> Iterator[str]:
+    for step in trajectory.steps:
+        parts = [_agent_text(step), *(f"OBSERVATION {text}" for text in _observations(step))]
+        yield "\n".join(part for part in parts if part)
+
+
+def _agent_text(step: Step) -> str:
+    """The number and source of a step, its thoughts, its message and its tool calls."""
+    thoughts = f"REASONING {step.reasoning_content}" if step.reasoning_content else ""
+    parts = [f"[{step.step_id}] {step.source.upper()}", thoughts, content_text(step.message)]
+    for call in step.tool_calls or ():
+        arguments = "\n".join(f"{key}: {value}" for key, value in call.arguments.items())
+        parts.append(f"CALL {call.function_name} {arguments}")
+    return "\n".join(part for part in parts if part)
+
+
+def _observations(step: Step) -> list[str]:
+    """What the tools of a step gave back."""
+    results = step.observation.results if step.observation is not None else ()
+    return [content_text(result.content or "") for result in results]
+
+
+def task_prompt(trajectory: Trajectory) -> str:
+    """What the agent was asked: the task's own words, else the first message of the user."""
+    task = trajectory.harness.get("task")
+    if isinstance(task, dict):
+        for key in ("prompt", "instruction", "question"):
+            if isinstance(text := task.get(key), str):
+                return text
+    messages = (content_text(step.message) for step in trajectory.steps if step.source == "user")
+    return next(messages, "")
+
+
+def final_answer(trajectory: Trajectory) -> str:
+    """The answer that was scored, else the last message of the agent."""
+    answer = trajectory.harness.get("answer")
+    if isinstance(answer, str):
+        return answer
+    messages = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
+    return messages[-1] if messages else ""
+
+
+def outcome_of(trajectory: Trajectory) -> str:
+    """pass, fail, invalid, or "" where nothing was scored."""
+    return str(trajectory.harness.get("outcome") or "")
+
+
+def task_id(trajectory: Trajectory) -> str:
+    """The task of a trajectory; without one, the trajectory stands for itself."""
+    return str(trajectory.harness.get("task_id") or trajectory.trajectory_id)
+
+
+def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
+    """Quotes that do not stand in the transcript (white space and outer quotes aside)."""
+    text = flat(transcript_text)
+    return [quote for quote in quotes if not _stands_in(quote, text)]
+
+
+def step_of(quote: str, trajectory: Trajectory) -> int | None:
+    """Id of the first step that holds the quote; None if it spans steps or stands in none."""
+    for step, text in zip(trajectory.steps, _steps(trajectory), strict=True):
+        if _stands_in(quote, flat(text)):
+            return step.step_id
+    return None
+
+
+def _stands_in(quote: str, text: str) -> bool:
+    bare = flat(quote).strip(" \"'`")
+    return len(bare) >= MIN_QUOTE and bare in text
+
+
+def flat(text: str) -> str:
+    """A text with even white space, in one case: quotes are compared so."""
+    return " ".join(text.split()).casefold()
+
+
+def mentions_gold(text: str) -> bool:
+    """Whether a lesson speaks of the answer key, which no agent ever sees."""
+    return _GOLD.search(text) is not None
 
 
 def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
@@ -41,37 +126,28 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
     whole = transcript(trajectory)
     if len(whole) <= limit:
         return whole
-    parts = _without_repeats(trajectory.steps)
-    own = sum(len(part.text) for part in parts if part.own)
+    parts: list[tuple[int, str, bool]] = []  # step, text, whether it is the agent's own
+    first_shown: dict[str, int] = {}
+    for step in trajectory.steps:
+        parts.append((step.step_id, _agent_text(step), step.source == "agent"))
+        for text in _observations(step):
+            first = first_shown.setdefault(text, step.step_id)
+            again = first != step.step_id and len(text) >= MIN_CHARACTERS
+            shown = f"[the same as in step {first}]" if again else text
+            parts.append((step.step_id, f"OBSERVATION {shown}", False))
+    own_length = sum(len(text) for _, text, own in parts if own)
     long = {
-        str(index): part.text
-        for index, part in enumerate(parts)
-        if len(part.text) >= MIN_CHARACTERS and not (part.own and own <= OWN_SHARE * limit)
+        str(index): text
+        for index, (_, text, own) in enumerate(parts)
+        if len(text) >= MIN_CHARACTERS and not (own and own_length <= OWN_SHARE * limit)
     }
-    fixed = sum(len(part.text) for index, part in enumerate(parts) if str(index) not in long)
-    texts = _compressed(long, max(limit - fixed, limit // 10), _query(trajectory))
+    fixed = sum(len(text) for index, (_, text, _) in enumerate(parts) if str(index) not in long)
+    query = f"{task_prompt(trajectory)}\n{final_answer(trajectory)}"
+    shortened = _compressed(long, max(limit - fixed, limit // 10), query)
     lines: dict[int, list[str]] = {}
-    for index, part in enumerate(parts):
-        lines.setdefault(part.step, []).append(texts.get(str(index), part.text))
-    return "\n\n".join("\n".join(one) for one in lines.values())
-
-
-def _without_repeats(steps: Sequence[Step]) -> list[_Part]:
-    """What was said and shown in each step; what was shown again is named by its first step."""
-    first: dict[str, int] = {}
-    parts: list[_Part] = []
-    for step in steps:
-        parts.append(_Part(step.step_id, said(step), own=step.source == "agent"))
-        for text in shown(step):
-            seen = first.setdefault(text, step.step_id)
-            again = seen != step.step_id and len(text) >= MIN_CHARACTERS
-            mark = f"OBSERVATION [the same as in step {seen}]" if again else f"OBSERVATION {text}"
-            parts.append(_Part(step.step_id, mark, own=False))
-    return parts
-
-
-def _query(trajectory: Trajectory) -> str:
-    return f"{task_prompt(trajectory)}\n{final_answer(trajectory)}"
+    for index, (number, text, _) in enumerate(parts):
+        lines.setdefault(number, []).append(shortened.get(str(index), text))
+    return "\n\n".join("\n".join(texts) for texts in lines.values())
 
 
 def _compressed(texts: Mapping[str, str], room: int, query: str) -> dict[str, str]:
@@ -80,30 +156,26 @@ def _compressed(texts: Mapping[str, str], room: int, query: str) -> dict[str, st
     if total <= room:
         return dict(texts)
     # A mark costs characters too: without some air the result would be longer than asked.
-    found = compress(
-        [Document(id=name, text=text) for name, text in texts.items()],
-        query,
-        instruction=KEEP,
-        ratio=max(0.01, 0.9 * room / total),
-        critic="lexical",
-        markers="none",
-        reversible=False,
-    )
-    kept: dict[str, list[Span]] = defaultdict(list)
-    for span in found.spans:
-        kept[span.doc].append(span)
-    return {name: _marked(text, kept[name]) for name, text in texts.items()}
+    ratio = max(0.01, 0.9 * room / total)
+    if "lexical" in plugins.plugins("compressors"):
+        compress = plugins.load("compressors", "lexical")
+        spans: Mapping[str, Sequence[tuple[int, int]]] = compress(texts, query, KEEP, ratio)
+    else:
+        halves = {name: int(ratio * len(text) / 2) for name, text in texts.items()}
+        spans = {
+            name: [(0, half), (len(texts[name]) - half, len(texts[name]))]
+            for name, half in halves.items()
+        }
+    return {name: _marked(text, spans.get(name, ())) for name, text in texts.items()}
 
 
-def _marked(text: str, spans: Sequence[Span]) -> str:
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The spans of a text, with a mark for every part between them."""
     pieces: list[str] = []
     place = 0
-    for span in spans:
-        pieces += [_gap(span.start - place), span.text]
-        place = span.end
-    return "\n".join(piece for piece in (*pieces, _gap(len(text) - place)) if piece)
-
-
-def _gap(characters: int) -> str:
-    return f"[... {characters} characters left out ...]" if characters > 1 else ""
+    for start, end in [*spans, (len(text), len(text))]:
+        if start - place > 1:
+            pieces.append(f"[... {start - place} characters left out ...]")
+        pieces.append(text[start:end])
+        place = end
+    return "\n".join(piece for piece in pieces if piece)

@@ -3,53 +3,160 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from harness.core import BadInput, Usage
+from harness.core import BadInput, Usage, Value
 from harness.evals import ItemRecord, LoadedSuite, compare_paired
-from harness.evolve.baselines.memory import memory
-from harness.evolve.baselines.parametric import parametric
-from harness.evolve.baselines.random_half import random_half
-from harness.evolve.baselines.sequential import sequential
-from harness.evolve.baselines.types import (
-    NAMES,
-    Baseline,
-    BaselineName,
-    BaselineRow,
-    Evaluate,
-    Ground,
-)
-from harness.rag.retrieve import open_encoder
-from harness.skills import write_skill
+from harness.evolve.analysts.transcript import task_prompt
+from harness.evolve.report import Finished
+from harness.evolve.settings import NAMES, BaselineName
+from harness.evolve.types import AnalystRecord
+from harness.models import Model
+from harness.skills import Skill, write_skill
 
+# Baselines that ask the model themselves.
 ASKING: tuple[BaselineName, ...] = ("parametric", "sequential-1", "sequential-4")
-"""Baselines that ask the model themselves."""
+Evaluate = Callable[[str, Path | None, LoadedSuite], Coroutine[Any, Any, list[ItemRecord]]]
+"""Runs a suite under a baseline's name, with a skill directory or with none."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What one baseline made of the trajectories.
+
+    Attributes:
+        name: of the baseline.
+        skill: the skill to run with; None to run without one.
+        memories: a suite -> the suite with what is remembered in the prompts of its tasks; None
+            for a baseline of a skill alone.
+        usage: calls made for this baseline alone.
+        seconds: wall time of making it, without the shared records.
+        shared_tokens: tokens of the analysts whose records it took over.
+        losses: why replies or edits could not be used.
+        note: what a reader of its number must know.
+    """
+
+    name: BaselineName
+    skill: Skill | None = None
+    memories: Callable[[LoadedSuite], LoadedSuite] | None = None
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    shared_tokens: int = 0
+    losses: tuple[str, ...] = ()
+    note: str = ""
+
+
+class BaselineRow(Value):
+    """One baseline against the evolved skill, paired by task.
+
+    Attributes:
+        name: of the baseline.
+        pass_rate: over its valid attempts; None if none was valid.
+        tasks: tasks with a valid attempt on both sides.
+        difference: pass rate of the evolved skill minus that of the baseline, over `tasks`.
+        ci95: 95 % interval of the difference.
+        p: two-sided p-value of the difference; not corrected for the number of baselines.
+        calls: model calls that made the baseline, without the attempts at tasks.
+        tokens: of those calls.
+        seconds: wall time of making it.
+        shared_tokens: tokens of the evolution's analysts, whose work it took over.
+        attempt_tokens: tokens of the attempts at tasks.
+        skill: digest of the skill; None without one.
+        losses: why replies or edits could not be used.
+        note: what a reader of its number must know.
+    """
+
+    name: BaselineName
+    pass_rate: float | None
+    tasks: int
+    difference: float | None
+    ci95: tuple[float, float] | None
+    p: float | None
+    calls: int
+    tokens: int
+    seconds: float
+    shared_tokens: int
+    attempt_tokens: int
+    skill: str | None
+    losses: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every baseline starts from: the finished evolution.
+
+    Attributes:
+        done: the evolution, its artifact store open.
+        model: writes skills and edits; None where no baseline asks one.
+        seed: of every random choice.
+        encoder: how the memory finds similar tasks: a name of `harness.encoders`.
+        nearest: earlier tasks that the memory gives a new one (ReasoningBank: 1).
+    """
+
+    done: Finished
+    model: Model | None = None
+    seed: int = 0
+    encoder: str = "lexical"
+    nearest: int = 1
+
+    @property
+    def start(self) -> Skill:
+        """The seed skill."""
+        return self.done.evolution.seed
+
+    @property
+    def records(self) -> tuple[AnalystRecord, ...]:
+        """The analysts' records, in their order."""
+        return self.done.collected.records
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """Task id -> what was asked, of the trajectories in their order."""
+        runs = self.done.runs.runs
+        trajectories = self.done.evolution.store.load(runs)
+        return {run.task_id: task_prompt(t) for run, t in zip(runs, trajectories, strict=True)}
+
+    def needed(self, name: str) -> Model:
+        """The model.
+
+        Raises:
+            BadInput: if there is none.
+        """
+        if self.model is None:
+            raise BadInput(f"the baseline {name!r} asks a model: give --model")
+        return self.model
 
 
 async def make(name: BaselineName, ground: Ground) -> Baseline:
     """Make one baseline from a finished evolution.
 
     Raises:
-        BadInput: if it needs a model, an encoder or an index that is not there.
+        BadInput: if it needs a model or an encoder that is not there.
         Unreachable, LimitReached: from a model; answered calls stay in its request cache.
     """
+    from harness.evolve.baselines import taught, written
+
     started = time.monotonic()
     match name:
         case "none":
-            found = Baseline(name=name, note="no skill")
+            baseline = Baseline(name=name, note="no skill")
         case "seed":
-            found = Baseline(name=name, skill=ground.start, note="where the evolution started")
+            note = "where the evolution started"
+            baseline = Baseline(name=name, skill=ground.start, note=note)
         case "parametric":
-            found = await parametric(ground)
+            baseline = await written.parametric(ground)
         case "sequential-1" | "sequential-4":
-            found = await sequential(ground, name)
+            baseline = await written.sequential(ground, name)
         case "random-half":
-            found = await random_half(ground)
+            baseline = await taught.random_half(ground)
         case "memory":
-            found = memory(ground)
-    return replace(found, seconds=time.monotonic() - started)
+            baseline = taught.memory(ground)
+    return replace(baseline, seconds=time.monotonic() - started)
 
 
 async def run_baselines(
@@ -66,18 +173,26 @@ async def run_baselines(
 
     Args:
         names: which baselines.
-        ground: the finished evolution, with its shelf open.
+        ground: the finished evolution, with its artifact store open.
         suite: the suite of the gate.
         evaluate: runs a suite under a baseline's name with a skill directory, or with none.
         evolved: attempts of the evolved skill. Of a sequential gate that stopped early they
             favour the skill: give attempts at all tasks where there is a budget for them.
 
     Raises:
-        BadInput: for an unknown name, a missing model, encoder or index (before any call), or if
+        BadInput: for an unknown name, a missing model or encoder (before any call), or if
             no task of the suite was attempted with the evolved skill.
         Unreachable, LimitReached: from a model; answered calls stay in its request cache.
     """
-    _check(names, ground)
+    from harness.evolve.baselines.taught import open_encoder
+
+    for name in names:
+        if name not in NAMES:
+            raise BadInput(f"expected baselines of {', '.join(NAMES)}, got {name!r}")
+        if name in ASKING:
+            ground.needed(name)
+        if name == "memory":
+            open_encoder(ground.encoder)
     attempted = {item.task_id for item in evolved}
     tasks = tuple(task for task in suite.tasks if task.id in attempted)
     if not tasks:
@@ -85,53 +200,32 @@ async def run_baselines(
     chosen = suite.model_copy(update={"tasks": tasks})
     rows: list[BaselineRow] = []
     for name in names:
-        found = await make(name, ground)
-        folder = _written(found, ground.done.evolution.options.out)
-        asked = found.memories(chosen) if found.memories else chosen
-        rows.append(_row(found, await evaluate(name, folder, asked), evolved))
+        baseline = await make(name, ground)
+        folder = None
+        if baseline.skill is not None:
+            out = ground.done.evolution.options.out
+            folder = out / "baselines" / baseline.name / baseline.skill.name
+            write_skill(baseline.skill, folder)
+        asked = baseline.memories(chosen) if baseline.memories else chosen
+        items = await evaluate(name, folder, asked)
+        passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
+        pairs = compare_paired(items, evolved)
+        rows.append(
+            BaselineRow(
+                name=baseline.name,
+                pass_rate=sum(passed) / len(passed) if passed else None,
+                tasks=pairs.tasks,
+                difference=pairs.difference,
+                ci95=pairs.ci95,
+                p=pairs.p,
+                calls=baseline.usage.calls,
+                tokens=baseline.usage.tokens,
+                seconds=baseline.seconds,
+                shared_tokens=baseline.shared_tokens,
+                attempt_tokens=sum((item.usage for item in items), Usage()).tokens,
+                skill=baseline.skill.digest if baseline.skill else None,
+                losses=baseline.losses,
+                note=baseline.note,
+            )
+        )
     return rows
-
-
-def _check(names: Sequence[BaselineName], ground: Ground) -> None:
-    for name in names:
-        if name not in NAMES:
-            raise BadInput(f"expected baselines of {', '.join(NAMES)}, got {name!r}")
-        if name in ASKING:
-            ground.needed(name)
-    if "memory" in names:
-        from harness.rag.retrieve import FlatIndex
-
-        FlatIndex(open_encoder(ground.encoder).dimension)
-
-
-def _written(found: Baseline, out: Path) -> Path | None:
-    """The baseline's skill on disk, in a folder of its name."""
-    if found.skill is None:
-        return None
-    folder = out / "baselines" / found.name / found.skill.name
-    write_skill(found.skill, folder)
-    return folder
-
-
-def _row(
-    found: Baseline, items: Sequence[ItemRecord], evolved: Sequence[ItemRecord]
-) -> BaselineRow:
-    valid = [item for item in items if item.outcome != "invalid"]
-    passes = sum(item.outcome == "pass" for item in valid)
-    pairs = compare_paired(items, evolved)
-    return BaselineRow(
-        name=found.name,
-        pass_rate=passes / len(valid) if valid else None,
-        tasks=pairs.tasks,
-        difference=pairs.difference,
-        ci95=pairs.ci95,
-        p=pairs.p,
-        calls=found.usage.calls,
-        tokens=found.usage.tokens,
-        seconds=found.seconds,
-        shared_tokens=found.shared_tokens,
-        attempt_tokens=sum((item.usage for item in items), Usage()).tokens,
-        skill=found.skill.digest if found.skill else None,
-        losses=found.losses,
-        note=found.note,
-    )

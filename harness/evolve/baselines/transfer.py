@@ -9,28 +9,29 @@ test that stops early would choose its moment, and its difference could not stan
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from harness.core import Usage, Value, digest
+from harness.core import BadInput, Usage, Value, digest
 from harness.evals import ItemRecord, LoadedSuite, compare_paired
-from harness.evolve.evidence import task_prompt
-from harness.evolve.outcome import Finished
-from harness.evolve.runs import load
-from harness.evolve.transfer_plan import ALPHA, USEFUL_LIFT, TransferPlan, untaught
+from harness.evolve.analysts.transcript import task_prompt
+from harness.evolve.gate import both_valid
+from harness.evolve.report import Finished
 from harness.models import parse_spec
 from harness.stats import PairedComparison, detectable_lift, holm, required_tasks
 
-Arm = Literal["without", "with"]
+# Error that all comparisons share (two-sided).
+ALPHA = 0.05
+# A task set that cannot see ten points says nothing by finding nothing.
+USEFUL_LIFT = 0.10
 EvaluateUser = Callable[
     [str, Path, Path | None, LoadedSuite], Coroutine[Any, Any, list[ItemRecord]]
 ]
 """Runs a suite with a user's model in a run folder, with a skill directory or with none."""
-Tell = Callable[[str], None]
 
 
 class TransferRow(Value):
@@ -81,8 +82,93 @@ class TransferRow(Value):
     simulated: bool
 
 
+@dataclass(frozen=True)
+class TransferPlan:
+    """What will be compared; made before anything is spent.
+
+    Attributes:
+        author: models that have a hand in the skill.
+        users: specs of the models that will use it.
+        suites: each with exactly the tasks that are run.
+        epochs: attempts per task and side.
+        discordance: expected share of results that change.
+        margin: smallest difference that is accepted.
+    """
+
+    author: str
+    users: tuple[str, ...]
+    suites: tuple[LoadedSuite, ...]
+    epochs: int = 1
+    discordance: float = 0.25
+    margin: float = 0.0
+
+    @property
+    def comparisons(self) -> list[tuple[str, LoadedSuite]]:
+        """Every (user, suite), users outermost."""
+        return [(user, suite) for user in self.users for suite in self.suites]
+
+    @property
+    def level(self) -> float:
+        """Error that the first of the comparisons may make (two-sided)."""
+        return ALPHA / max(1, len(self.comparisons))
+
+    def lines(self) -> list[str]:
+        """The plan in sentences: one a comparison, and the sum."""
+        sentences: list[str] = []
+        total, count = 0, len(self.comparisons)
+        for user, suite in self.comparisons:
+            tasks = len(suite.tasks)
+            attempts = 2 * tasks * self.epochs
+            calls = attempts * suite.suite.max_turns
+            total += calls
+            lift = detectable_lift(tasks, self.discordance, alpha=self.level)
+            sees = (
+                "no lift can be detected" if lift is None else f"detects {100 * lift:+.1f} points"
+            )
+            needed = required_tasks(USEFUL_LIFT, self.discordance, alpha=self.level)
+            name = f"{suite.suite.name} ({suite.split})" if suite.split else suite.suite.name
+            sentences.append(
+                f"{user} on {name}: {tasks} tasks, {attempts} attempts, at most {calls:,} calls; "
+                f"{sees} with 80% power if {self.discordance:.0%} of the results change"
+                + (f"; ten points need {needed} tasks" if needed > tasks else "")
+            )
+        shared = f"comparisons share an error of {ALPHA:.0%}"
+        error = shared if count > 1 else f"comparison, error {ALPHA:.0%}"
+        return [*sentences, f"{count} {error}; at most {total:,} calls for transfer"]
+
+    def untaught(self, taught: Mapping[str, str]) -> TransferPlan:
+        """The plan without tasks of the same id and prompt as one that taught."""
+        return replace(self, suites=tuple(untaught(suite, taught) for suite in self.suites))
+
+
+def untaught(suite: LoadedSuite, taught: Mapping[str, str]) -> LoadedSuite:
+    """The suite without tasks of the same id and prompt as one that taught; maybe without any."""
+    tasks = tuple(task for task in suite.tasks if taught.get(task.id) != task.prompt)
+    return suite.model_copy(update={"tasks": tasks})
+
+
+def held_out(suite: LoadedSuite, taught: Mapping[str, str], limit: int | None) -> LoadedSuite:
+    """The suite without tasks that taught, its first `limit` tasks.
+
+    Args:
+        suite: the suite.
+        taught: prompts of the tasks that teach, by id.
+        limit: tasks at most; None for all.
+
+    Raises:
+        BadInput: if none is left.
+    """
+    tasks = untaught(suite, taught).tasks
+    if not tasks:
+        raise BadInput(
+            f"--transfer {suite.suite.name!r}: all of its {len(suite.tasks)} tasks are among those "
+            "that teach; give a suite with tasks of its own"
+        )
+    return suite.model_copy(update={"tasks": tasks[:limit]})
+
+
 async def run_transfer(
-    plan: TransferPlan, done: Finished, evaluate: EvaluateUser, tell: Tell
+    plan: TransferPlan, done: Finished, evaluate: EvaluateUser, tell: Callable[[str], None]
 ) -> list[TransferRow]:
     """Run every comparison of the plan, and judge them together.
 
@@ -90,79 +176,69 @@ async def run_transfer(
         plan: what was printed before anything was spent.
         done: the finished evolution; its skill has been written.
         evaluate: runs a suite; finished attempts are kept when it is called again.
-        tell: told what differs from the plan, and each result.
+        tell: called with what differs from the plan, and with each result.
 
     Raises:
         Unreachable, LimitReached: from a user's model; finished attempts are kept.
     """
-    options = done.evolution.options
-    plan = _untaught(plan, done, tell)
-    if not any(one.changed for one in done.applied.applied):
+    evolution, planned = done.evolution, plan
+    # Tasks of the evolution's trajectories are known only now.
+    ids = {task.id for suite in plan.suites for task in suite.tasks}
+    runs = [run for run in done.runs.runs if run.task_id in ids]
+    trajectories = evolution.store.load(runs)
+    prompts = {r.task_id: task_prompt(t) for r, t in zip(runs, trajectories, strict=True)}
+    plan = plan.untaught(prompts)
+    counts = [sum(len(suite.tasks) for suite in some.suites) for some in (planned, plan)]
+    if counts[0] > counts[1]:
+        dropped = counts[0] - counts[1]
+        tell(f"{dropped} tasks taught this skill and are left out; the plan is now:")
+        for line in plan.lines():
+            tell(line)
+    if not any(edit.changed for edit in done.applied.applied):
         tell("nothing was learned: the skill is its seed, and nothing is run")
         return judged(plan, [([], []) for _ in plan.comparisons], "nothing was learned")
-    found: list[tuple[list[ItemRecord], list[ItemRecord]]] = []
+
+    def slug(name: str, key: str) -> str:
+        return f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)[-60:]}-{key[:8]}"
+
+    sides: list[tuple[list[ItemRecord], list[ItemRecord]]] = []
     for user, suite in plan.comparisons:
-        if not suite.tasks:
-            found.append(([], []))
-            continue
-        folder = options.out / "runs" / "transfer" / _slug(user) / _slug(suite.suite.name, suite)
-        before = await evaluate(user, folder / "without", options.skill, suite)
-        after = await evaluate(user, folder / "with", done.evolution.skill_dir, suite)
-        found.append((before, after))
-    rows = judged(plan, found)
+        # The folder of a suite depends on its tasks, so that other tasks are another run.
+        folder = evolution.options.out / "runs" / "transfer" / slug(user, digest(user))
+        folder /= slug(suite.suite.name, suite.digest)
+        before: list[ItemRecord] = []
+        after: list[ItemRecord] = []
+        if suite.tasks:
+            before = await evaluate(user, folder / "without", evolution.options.skill, suite)
+            after = await evaluate(user, folder / "with", evolution.skill_dir, suite)
+        sides.append((before, after))
+    rows = judged(plan, sides)
     for row in rows:
         tell(f"{row.user} on {row.suite}: {row.verdict}, {row.reason}")
     return rows
 
 
-def _untaught(plan: TransferPlan, done: Finished, tell: Tell) -> TransferPlan:
-    """The plan without tasks of the evolution's trajectories, which are known only now."""
-    ids = {task.id for suite in plan.suites for task in suite.tasks}
-    runs = [run for run in done.runs.runs if run.task_id in ids]
-    taught = {
-        run.task_id: task_prompt(one)
-        for run, one in zip(runs, load(runs, done.evolution.shelf), strict=True)
-    }
-    left = replace(plan, suites=tuple(untaught(suite, taught) for suite in plan.suites))
-    dropped = sum(len(suite.tasks) for suite in plan.suites) - sum(
-        len(suite.tasks) for suite in left.suites
-    )
-    if dropped:
-        tell(f"{dropped} tasks taught this skill and are left out; the plan is now:")
-        for line in left.lines():
-            tell(line)
-    return left
-
-
-def _slug(name: str, suite: LoadedSuite | None = None) -> str:
-    """A folder name; of a suite it depends on its tasks, so that other tasks are another run."""
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[-60:]
-    return f"{safe}-{(suite.digest if suite else digest(name))[:8]}"
-
-
 def judged(
     plan: TransferPlan,
-    found: Sequence[tuple[Sequence[ItemRecord], Sequence[ItemRecord]]],
+    sides: Sequence[tuple[Sequence[ItemRecord], Sequence[ItemRecord]]],
     reason: str = "",
 ) -> list[TransferRow]:
     """Rows of all comparisons, judged together.
 
     Args:
         plan: the comparisons.
-        found: attempts without and with the skill, of each; both empty where it was not run.
+        sides: attempts without and with the skill, of each; both empty where it was not run.
         reason: why none was run.
     """
-    pairs = [compare_paired(*_both_valid(before, after)) for before, after in found]
+    pairs = [compare_paired(*both_valid(before, after)) for before, after in sides]
     corrected = holm([1.0 if pair.p is None else pair.p for pair in pairs])
     rows: list[TransferRow] = []
-    for (user, suite), sides, pair, p in zip(
-        plan.comparisons, found, pairs, corrected, strict=True
-    ):
-        items = [item for side in sides for item in side]
+    for number, (user, suite) in enumerate(plan.comparisons):
+        pair, p, items = pairs[number], corrected[number], [*sides[number][0], *sides[number][1]]
         usage = sum((item.usage for item in items), Usage())
         change = max(pair.discordance or 0.0, USEFUL_LIFT)
-        seen = detectable_lift(pair.tasks, change, alpha=plan.level)
-        verdict, why = _verdict(plan, pair, p, seen)
+        detectable = detectable_lift(pair.tasks, change, alpha=plan.level)
+        verdict, why = _verdict(plan, pair, p, detectable)
         if not suite.tasks:
             why = "all tasks of this suite taught the skill"
         rows.append(
@@ -177,7 +253,7 @@ def judged(
                 difference=pair.difference,
                 ci95=pair.ci95,
                 p=None if pair.p is None else p,
-                detectable=seen,
+                detectable=detectable,
                 invalid=sum(item.outcome == "invalid" for item in items),
                 fixed=pair.fixed,
                 broken=pair.broken,
@@ -192,18 +268,6 @@ def judged(
     return rows
 
 
-def _both_valid(
-    before: Iterable[ItemRecord], after: Iterable[ItemRecord]
-) -> tuple[list[ItemRecord], list[ItemRecord]]:
-    """Attempts that are valid on both sides, so that each epoch meets its own seed."""
-    first, second = (
-        {(one.task_id, one.epoch): one for one in side if one.outcome != "invalid"}
-        for side in (before, after)
-    )
-    common = sorted(first.keys() & second.keys())
-    return [first[key] for key in common], [second[key] for key in common]
-
-
 def _verdict(
     plan: TransferPlan, pair: PairedComparison, p: float, detectable: float | None
 ) -> tuple[Literal["accepted", "refused", "not gated"], str]:
@@ -214,8 +278,8 @@ def _verdict(
     if p < ALPHA and pair.difference > plan.margin:
         return "accepted", f"better by {points}"
     if p < ALPHA:
-        what = "worse" if pair.difference < 0 else f"not above {100 * plan.margin:.1f} points"
-        return "refused", f"{what}: {points}"
+        finding = "worse" if pair.difference < 0 else f"not above {100 * plan.margin:.1f} points"
+        return "refused", f"{finding}: {points}"
     if detectable is None or detectable > USEFUL_LIFT:
         change = max(pair.discordance or 0.0, plan.discordance)
         more = required_tasks(USEFUL_LIFT, change, alpha=plan.level) - pair.tasks

@@ -6,24 +6,27 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Patch, Value, first_fault, read_json
 
-_FIELDS = (
-    "file",
-    "op",
-    "target_section",
-    "target_text",
-    "content",
-    "old_text",
-    "after_section",
+# Fields of an official edit.
+_FIELDS = {
+    "file", "op", "target_section", "target_text", "content", "old_text", "after_section",
+}  # fmt: skip
+_START, _END = "===== PATCH START =====", "===== PATCH END ====="
+_MARK = re.compile(
+    r"^\s*(?:\[ITEM_\d+_(START|END)\]|#{1,6}\s*\[?ITEM[_ ]?\d+\]?)\s*:?\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
-_NUMBER = re.compile(r"(\d+)$")
+_PART = re.compile(r"^\s*(?:#+\s*)?(Reasoning|Changelog|Items):[ \t]*", re.MULTILINE)
+_FIELD = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?\**(Target File|Edit Intent|Location Hint|Change Instruction)\**:\**",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CREATES = re.compile(r"\b(?:create|new file|new reference)\b", re.IGNORECASE)
 
 
 class OfficialPatches(Value):
@@ -48,20 +51,31 @@ def read_official_patches(folder: Path) -> OfficialPatches:
     Raises:
         BadInput: if there are no map patches, or a file is no patch (it is named).
     """
-    files = sorted((folder / "map_patches").glob("patch_*.json"), key=_number)
-    if not files:
+
+    def number(path: Path) -> tuple[int, str]:
+        digits = re.search(r"\d+$", path.stem)
+        return (int(digits[0]) if digits else 0, path.name)
+
+    def patch_in(path: Path) -> Patch:
+        try:
+            return Patch.model_validate(read_json(path))
+        except ValidationError as error:
+            raise BadInput(f"{str(path)!r}: {first_fault(error)}: expected a patch") from error
+
+    files = [sorted((folder / "map_patches").glob("patch_*.json"), key=number)]
+    if not files[0]:
         raise BadInput(f"{str(folder)!r}: expected map_patches/patch_0001.json and so on")
-    levels = [tuple(_read(file) for file in files)]
-    merges = [path for path in folder.glob("merge_level_*") if path.is_dir()]
-    levels += [
-        tuple(_read(file) for file in sorted(merge.glob("merged_*.json"), key=_number))
-        for merge in sorted(merges, key=_number)
+    merges = (path for path in folder.glob("merge_level_*") if path.is_dir())
+    files += [
+        sorted(merge.glob("merged_*.json"), key=number) for merge in sorted(merges, key=number)
     ]
+    single = {name: folder / f"{name}_patch.json" for name in ("final", "translated_final")}
+    final, translated = (patch_in(path) if path.is_file() else None for path in single.values())
     diffs = folder / "applied_diffs.patch"
     return OfficialPatches(
-        levels=tuple(levels),
-        final=_optional(folder / "final_patch.json"),
-        translated=_optional(folder / "translated_final_patch.json"),
+        levels=tuple(tuple(map(patch_in, level)) for level in files),
+        final=final,
+        translated=translated,
         diffs=diffs.read_text("utf-8", errors="replace") if diffs.is_file() else "",
     )
 
@@ -71,62 +85,98 @@ def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
 
     An edit has exactly the official fields, and `sources` and `support` where it has sources.
     """
-    files: dict[str, str] = {}
-    for name, patch in (
-        ("final_patch.json", patches.final),
-        ("translated_final_patch.json", patches.translated),
-    ):
-        if patch is not None:
-            files[name] = _text(patch)
-    for level, found in enumerate(patches.levels):
+    files: dict[str, Patch | None] = {
+        "final_patch.json": patches.final,
+        "translated_final_patch.json": patches.translated,
+    }
+    for level, merged in enumerate(patches.levels):
         stem = f"merge_level_{level}/merged" if level else "map_patches/patch"
-        for number, patch in enumerate(found, start=1):
-            files[f"{stem}_{number:04d}.json"] = _text(patch)
-    if patches.diffs:
-        files["applied_diffs.patch"] = patches.diffs
-    _swap_in(files, folder)
-
-
-def _swap_in(files: dict[str, str], folder: Path) -> None:
+        files |= {f"{stem}_{number:04d}.json": patch for number, patch in enumerate(merged, 1)}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as scratch:
         built = Path(scratch) / "built"
         built.mkdir()
-        for name, text in files.items():
-            path = built / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
+        for name, patch in files.items():
+            if patch is not None:
+                (built / name).parent.mkdir(exist_ok=True)
+                (built / name).write_bytes(_official_json(patch).encode("utf-8"))
+        if patches.diffs:
+            (built / "applied_diffs.patch").write_bytes(patches.diffs.encode("utf-8"))
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         shutil.move(built, folder)
 
 
-def _optional(path: Path) -> Patch | None:
-    return _read(path) if path.is_file() else None
-
-
-def _read(path: Path) -> Patch:
-    try:
-        return Patch.model_validate(read_json(path))
-    except ValidationError as error:
-        raise BadInput(f"{str(path)!r}: {first_fault(error)}: expected a patch") from error
-
-
-def _number(path: Path) -> tuple[int, str]:
-    found = _NUMBER.search(path.stem)
-    return (int(found[1]) if found else 0, path.name)
-
-
-def _text(patch: Patch) -> str:
+def _official_json(patch: Patch) -> str:
     plain = patch.model_dump(mode="json", exclude={"edits"})
-    plain = {"reasoning": plain.pop("reasoning"), "edits": _edits(patch.edits), **plain}
+    edits = [
+        edit.model_dump(
+            mode="json",
+            include=_FIELDS | {"sources", "support"} if edit.sources else _FIELDS,
+        )
+        for edit in patch.edits
+    ]
+    plain = {"reasoning": plain.pop("reasoning"), "edits": edits, **plain}
     return json.dumps(plain, ensure_ascii=False, indent=2)
 
 
-def _edits(edits: Sequence[Edit]) -> list[dict[str, Any]]:
+def read_semantic_patch(text: str) -> Patch:
+    """One patch of the official Markdown pipeline: its contents are instructions in words.
+
+    An item that names several files gives one edit for the first, and for every other file a
+    link to the first. A file that the item creates becomes `create`, all else an addition to the
+    section that the location hint names.
+
+    Raises:
+        BadInput: if the marks of a patch are missing, or an item lacks its file or instruction.
+    """
+    text = text.replace("\r\n", "\n")
+    start, end = text.find(_START), text.rfind(_END)
+    if start < 0 or end < start:
+        raise BadInput(f"expected a patch between {_START!r} and {_END!r}, got {text[:60]!r}")
+    body = text[start + len(_START) : end]
+    marks = list(_MARK.finditer(body))
+    ends = [mark.start() for mark in marks[1:]] + [len(body)]
+    edits: list[Edit] = []
+    for mark, stop in zip(marks, ends, strict=True):
+        if (mark[1] or "").upper() != "END":
+            edits += _semantic_edits(body[mark.end() : stop])
+    parts = _pieces(_PART, body[: marks[0].start()] if marks else body)
+    changes = [line.strip().lstrip("-* ") for line in parts.get("changelog", "").split("\n")]
+    return Patch(
+        reasoning=parts.get("reasoning", ""),
+        edits=tuple(edits),
+        changelog_entries=tuple(filter(None, changes)),
+    )
+
+
+def _pieces(pattern: re.Pattern[str], text: str) -> dict[str, str]:
+    """The text after each heading up to the next; the first of a name counts."""
+    marks = list(pattern.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    pieces: dict[str, str] = {}
+    for mark, end in zip(marks, ends, strict=True):
+        pieces.setdefault(mark[1].lower(), text[mark.end() : end].strip())
+    return pieces
+
+
+def _semantic_edits(item: str) -> list[Edit]:
+    fields = _pieces(_FIELD, item)
+    names = [name.strip(" `*") for name in fields.get("target file", "").split(",")]
+    files = list(filter(None, names))
+    instruction = fields.get("change instruction", "")
+    if not files or not instruction:
+        expected = "expected an item with 'Target File' and 'Change Instruction'"
+        raise BadInput(f"{expected}, got {item.strip()[:80]!r}")
+    hint = fields.get("location hint", "")
+    first, *linking = files
+    creates = first != "SKILL.md" and (linking or _CREATES.search(fields.get("edit intent", "")))
+    op, section = ("create", "") if creates else ("append_to_section", hint)
+    link = f"- See [{first}]({first})."
     return [
-        edit.model_dump(
-            mode="json", include={*_FIELDS, *(("sources", "support") * bool(edit.sources))}
-        )
-        for edit in edits
+        Edit(file=first, op=op, target_section=section, content=instruction),
+        *(
+            Edit(file=name, op="append_to_section", target_section=hint, content=link)
+            for name in linking
+        ),
     ]

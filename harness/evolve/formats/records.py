@@ -1,4 +1,4 @@
-"""Analyst records of the official Trace2Skill code, and recorded ones of any form.
+"""Recorded analyst records of any form: those of the official Trace2Skill code, and JSON lines.
 
 The official form is a JSON list of `{instance_id, source_file, items}`; an item is a
 `failure_cause`, `failure_memory` or `success_memory` with number, title, description and content.
@@ -7,19 +7,27 @@ The official form is a JSON list of `{instance_id, source_file, items}`; an item
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+<<<<<<< HEAD
 from harness.core import BadInput, Value, first_fault, read_json, write_atomic
 from harness.evolve.analysts.records import RecordedPatches, read_recorded
+=======
+from harness.core import BadInput, Value, write_atomic
+from harness.core.jsonl import read_json, read_rows
+from harness.core.values import first_fault
+from harness.evolve.analysts.json_reply import parse_object
+from harness.evolve.analysts.records import lost, record_of
+>>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.formats.patches import read_official_patches
-from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem
+from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem, RecordedPatches
 
-_PROMPT = "_prompt"
-_NAMES = ("parsed_error_records.json", "parsed_success_records.json")
+_NAMES = {"error": "parsed_error_records.json", "success": "parsed_success_records.json"}
 
 
 class OfficialItem(Value):
@@ -42,23 +50,6 @@ class OfficialRecord(Value):
     items: tuple[OfficialItem, ...] = ()
 
 
-class OfficialRecords(Value):
-    """Analyst records of official files.
-
-    Attributes:
-        records: one for each task, in file order.
-        losses: records left out (doubled, or without a lesson), with reasons.
-        trimmed: records with more than three lessons (the rest was cut off).
-    """
-
-    records: tuple[AnalystRecord, ...]
-    losses: tuple[Loss, ...] = ()
-    trimmed: int = 0
-
-
-_LIST = TypeAdapter(list[OfficialRecord])
-
-
 def load_official(path: Path) -> list[OfficialRecord]:
     """Every field of a file of parsed records.
 
@@ -66,7 +57,7 @@ def load_official(path: Path) -> list[OfficialRecord]:
         BadInput: if the file is missing or of another shape (the field is named).
     """
     try:
-        return _LIST.validate_python(read_json(path))
+        return TypeAdapter(list[OfficialRecord]).validate_python(read_json(path))
     except ValidationError as error:
         reason = first_fault(error)
         raise BadInput(f"{str(path)!r}: {reason}: expected parsed Trace2Skill records") from error
@@ -74,11 +65,11 @@ def load_official(path: Path) -> list[OfficialRecord]:
 
 def dump_official(records: Sequence[OfficialRecord], path: Path) -> None:
     """Write parsed records as the official code does."""
-    plain = [one.model_dump(mode="json", exclude_unset=True) for one in records]
+    plain = [record.model_dump(mode="json", exclude_unset=True) for record in records]
     write_atomic(path, json.dumps(plain, ensure_ascii=False, indent=2))
 
 
-def read_official_records(path: Path) -> OfficialRecords:
+def read_official_records(path: Path) -> RecordedPatches:
     """Parsed records as analyst records: from a file, or from every such file below a folder.
 
     The official parser takes a success analyst's prompt file for a second analysis: a record
@@ -87,59 +78,50 @@ def read_official_records(path: Path) -> OfficialRecords:
     Raises:
         BadInput: if a file is of another shape, or a folder holds none.
     """
-    files = [path] if not path.is_dir() else sorted(f for n in _NAMES for f in path.rglob(n))
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for name in _NAMES.values() for file in path.rglob(name))
     if not files:
-        raise BadInput(f"{str(path)!r}: expected one of {', '.join(_NAMES)} in the folder")
-    found: dict[tuple[str, str], AnalystRecord] = {}
+        expected = ", ".join(_NAMES.values())
+        raise BadInput(f"{str(path)!r}: expected one of {expected} in the folder")
+    records: dict[tuple[str, str], AnalystRecord] = {}
     losses: list[Loss] = []
     trimmed = 0
     for file in files:
         rows = load_official(file)
         names = {row.instance_id for row in rows}
         for row in rows:
-            record = _record(row)
-            reason = _left_out(row, record, names, found)
-            if reason:
-                losses.append(Loss(trajectory_id=row.instance_id, stage="analysts", reason=reason))
-                continue
-            trimmed += len(_lessons(row)) > MAX_ITEMS
-            found[record.kind, record.task_id] = record
-    return OfficialRecords(records=tuple(found.values()), losses=tuple(losses), trimmed=trimmed)
-
-
-def _left_out(
-    row: OfficialRecord,
-    record: AnalystRecord,
-    names: set[str],
-    found: Mapping[tuple[str, str], AnalystRecord],
-) -> str:
-    base = row.instance_id.removesuffix(_PROMPT)
-    if base != row.instance_id and base in names:
-        return f"doubled: the prompt file of {base!r} was parsed as an analysis"
-    if (record.kind, record.task_id) in found:
-        return "doubled: a record of this task and kind came before"
-    return "" if record.items else "no lesson in the record"
-
-
-def _lessons(row: OfficialRecord) -> list[OfficialItem]:
-    return [item for item in row.items if item.type != "failure_cause"]
-
-
-def _record(row: OfficialRecord) -> AnalystRecord:
-    causes = [item for item in row.items if item.type == "failure_cause"]
-    failed = any(item.type != "success_memory" for item in row.items)
-    said = [": ".join(filter(None, (one.title, one.description))) for one in causes]
-    return AnalystRecord(
-        kind="error" if failed else "success",
-        trajectory_id=row.instance_id,
-        task_id=row.instance_id,
-        summary="; ".join(filter(None, said)),
-        items=tuple(
-            MemoryItem(title=one.title, lesson=one.content, generalization=one.description)
-            for one in _lessons(row)[:MAX_ITEMS]
-        ),
-        evidence=tuple(one.content for one in causes if one.content),
-    )
+            causes = [item for item in row.items if item.type == "failure_cause"]
+            lessons = [item for item in row.items if item.type != "failure_cause"]
+            summaries = (": ".join(filter(None, (c.title, c.description))) for c in causes)
+            record = AnalystRecord(
+                kind="error"
+                if any(item.type != "success_memory" for item in row.items)
+                else "success",
+                trajectory_id=row.instance_id,
+                task_id=row.instance_id,
+                summary="; ".join(filter(None, summaries)),
+                items=tuple(
+                    MemoryItem(
+                        title=item.title, lesson=item.content, generalization=item.description
+                    )
+                    for item in lessons[:MAX_ITEMS]
+                ),
+                evidence=tuple(cause.content for cause in causes if cause.content),
+            )
+            base = row.instance_id.removesuffix("_prompt")
+            if base != row.instance_id and base in names:
+                reason = f"doubled: the prompt file of {base!r} was parsed as an analysis"
+                losses.append(lost(row.instance_id, reason))
+            elif (record.kind, record.task_id) in records:
+                reason = "doubled: a record of this task and kind came before"
+                losses.append(lost(row.instance_id, reason))
+            elif not record.items:
+                losses.append(lost(row.instance_id, "no lesson in the record"))
+            else:
+                trimmed += len(lessons) > MAX_ITEMS
+                records[record.kind, record.task_id] = record
+    return RecordedPatches(records=tuple(records.values()), losses=tuple(losses), trimmed=trimmed)
 
 
 def write_official_records(records: Sequence[AnalystRecord], folder: Path) -> list[Path]:
@@ -149,7 +131,7 @@ def write_official_records(records: Sequence[AnalystRecord], folder: Path) -> li
     official form has no field for the rest (trajectory, edits, proof).
     """
     written: list[Path] = []
-    for kind, name in zip(("error", "success"), _NAMES, strict=True):
+    for kind, name in _NAMES.items():
         rows = [_official(record) for record in records if record.kind == kind]
         if rows:
             dump_official(rows, folder / name)
@@ -183,11 +165,92 @@ def _official(record: AnalystRecord) -> OfficialRecord:
         )
         for number, item in enumerate(record.items, start=1)
     ]
-    source = "analysis_report.md" if failed else f"success_analysis_{record.task_id}.md"
     return OfficialRecord(
         instance_id=record.task_id,
-        source_file=source,
+        source_file="analysis_report.md" if failed else f"success_analysis_{record.task_id}.md",
         items=tuple([*causes, *memories] if failed else memories),
+    )
+
+
+class _Row(NamedTuple):
+    """A row of a recorded file.
+
+    Attributes:
+        number: its line.
+        run: the run that it belongs to, "" if it names none.
+        task: its task's id.
+        data: the record, of a reply that could be repaired, too.
+        failure: why there is no record.
+        repaired: whether the reply had been given up as unparsable.
+    """
+
+    number: int
+    run: str
+    task: str
+    data: dict[str, Any]
+    failure: str
+    repaired: bool
+
+
+def read_recorded(
+    path: Path, tasks: Mapping[str, tuple[str, str]], *, keep_unmatched: bool = False
+) -> RecordedPatches:
+    """Read recorded analyst records and join them to trajectories by task.
+
+    Where the file holds several runs, only the run that covers most of the trajectories is
+    taken: an analysis of another rollout of the same task is no evidence about this one. Replies
+    that had been given up as unparsable (`raw_response`) are repaired where that works.
+
+    Args:
+        path: JSONL, one analyst record a row.
+        tasks: task id -> (trajectory id, outcome) of the trajectories at hand.
+        keep_unmatched: keep records without a trajectory, under their own id.
+
+    Raises:
+        BadInput: if the file is missing, is no JSONL, or no row is an analyst record.
+    """
+    rows: list[_Row] = []
+    for number, raw in read_rows(path):
+        data, failure, repaired = raw, "", False
+        if "raw_response" in raw and "memory_items" not in raw:
+            try:
+                data, repaired = parse_object(str(raw["raw_response"]))[0], True
+            except ValueError as error:
+                failure = f"line {number}: unparsable reply: {error}"
+        names = (raw.get("_task_id"), raw.get("task_id"), raw.get("id"), data.get("trajectory_id"))
+        task = str(next(filter(None, names), ""))
+        rows.append(_Row(number, str(raw.get("_run", "")), task, data, failure, repaired))
+    if not any("memory_items" in row.data for row in rows):
+        raise BadInput(f"{str(path)!r}: no row is an analyst record (trajectory_id, memory_items)")
+    runs = Counter(row.run for row in rows if row.task in tasks)
+    run = max(sorted(runs), key=lambda name: runs[name], default="")
+    records: list[AnalystRecord] = []
+    losses: list[Loss] = []
+    unmatched = [
+        (row.task, f"of run {row.run!r}; the trajectories are of {run!r}")
+        if row.task in tasks
+        else (row.task, "no trajectory with this task id")
+        for row in rows
+        if row.task not in tasks or row.run != run
+    ]
+    used = [row for row in rows if keep_unmatched or (row.task in tasks and row.run == run)]
+    for row in used:
+        matches = row.task in tasks and row.run == run
+        trajectory = tasks[row.task][0] if matches else row.task
+        try:
+            if row.failure or "memory_items" not in row.data:
+                raise ValueError(row.failure or f"line {row.number}: no memory_items")
+            records.append(record_of(row.data, trajectory, row.task))
+        except ValidationError as error:
+            losses.append(lost(trajectory, f"line {row.number}: {first_fault(error)}"))
+        except ValueError as error:
+            losses.append(lost(trajectory, str(error)))
+    return RecordedPatches(
+        records=tuple(records),
+        repaired=tuple(row.task for row in used if row.repaired),
+        losses=tuple(losses),
+        unmatched=tuple(unmatched),
+        trimmed=sum(len(row.data.get("memory_items") or ()) > MAX_ITEMS for row in used),
     )
 
 
@@ -209,32 +272,29 @@ def read_any_records(
     if not path.is_dir() and path.suffix != ".json":
         return read_recorded(path, tasks, keep_unmatched=keep_unmatched)
     if (path / "map_patches").is_dir():
-        official = OfficialRecords(records=tuple(_of_patches(path)))
+        # Our map patches name their source, the official ones only a number.
+        recorded: list[AnalystRecord] = []
+        for number, patch in enumerate(read_official_patches(path).levels[0], start=1):
+            sources = sorted({source for edit in patch.edits for source in edit.sources})
+            name = sources[0] if len(sources) == 1 else f"patch_{number:04d}"
+            recorded.append(
+                AnalystRecord(
+                    kind="error",
+                    trajectory_id=name,
+                    task_id=name,
+                    summary=patch.reasoning,
+                    edits=patch.edits,
+                )
+            )
+        official = RecordedPatches(records=tuple(recorded))
     else:
         official = read_official_records(path)
     records: list[AnalystRecord] = []
-    unmatched: list[tuple[str, str]] = []
     for record in official.records:
-        known = tasks.get(record.task_id)
-        if known is None:
-            unmatched.append((record.task_id, "no trajectory with this task id"))
-        if known is not None or keep_unmatched:
-            name = known[0] if known is not None else record.trajectory_id
+        if record.task_id in tasks or keep_unmatched:
+            name = tasks.get(record.task_id, (record.trajectory_id,))[0]
             records.append(record.model_copy(update={"trajectory_id": name}))
-    return RecordedPatches(
-        records=tuple(records),
-        losses=official.losses,
-        unmatched=tuple(unmatched),
-        trimmed=official.trimmed,
-    )
-
-
-def _of_patches(folder: Path) -> list[AnalystRecord]:
-    """One record for each map patch; ours name their source, the official ones only a number."""
-    found: list[AnalystRecord] = []
-    for number, patch in enumerate(read_official_patches(folder).levels[0], start=1):
-        sources = sorted({source for edit in patch.edits for source in edit.sources})
-        name = sources[0] if len(sources) == 1 else f"patch_{number:04d}"
-        data: dict[str, Any] = {"trajectory_id": name, "task_id": name, "edits": patch.edits}
-        found.append(AnalystRecord(kind="error", summary=patch.reasoning, **data))
-    return found
+    missing = [record.task_id for record in official.records if record.task_id not in tasks]
+    reason = "no trajectory with this task id"
+    unmatched = tuple((name, reason) for name in missing)
+    return official.model_copy(update={"records": tuple(records), "unmatched": unmatched})

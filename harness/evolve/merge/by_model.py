@@ -1,127 +1,133 @@
-"""The middle stages: many patches become one, level by level (Trace2Skill section 2.3)."""
+"""Merging by a model, with books kept: no source is lost and none invented; anchors put right."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from harness.core import Patch
-from harness.evolve.analysts.fan_out import Collected, Patches
-from harness.evolve.batches import batches
-from harness.evolve.evolution import Event, Evolution, State, Update
-from harness.evolve.merge.deterministic import merge_deterministic
-from harness.evolve.merge.evidence import Citations
-from harness.evolve.merge_model import MergeStep, merge_batch
-from harness.evolve.types import Merge
+from harness.core import Edit, Patch, Usage
+from harness.core.prompts import render
+from harness.evolve.analysts.json_reply import ask_json
+from harness.evolve.merge.deterministic import batches, merge_deterministic, support
+from harness.evolve.types import Loss, Merge, MergeStep
+from harness.models import Model
+from harness.skills import Skill, apply_patch
 
+# Patches of one merge prompt together: what a window of 32,000 tokens holds with its reply.
 PROMPT_CHARACTERS = 60_000
-"""Patches of one merge prompt together: what a window of 32,000 tokens holds with its reply."""
+ANCHORS = ("target_section", "target_text", "old_text", "after_section")
+ANCHORED = ("insert_after", "insert_before", "append_to_section", "replace_in_section")
 
 
-def deal(evolution: Evolution, state: State) -> Update:
-    """Close a level whose batches are merged; the next level is dealt from its patches."""
-    levels = list(state["levels"])
-    rows: list[list[Any]] = sorted(row for row in state["merged"] if row[0] == len(levels))
-    if not rows:
-        return {"stuck": False}
-    steps = [evolution.shelf.get(str(row[2]), MergeStep) for row in rows]
-    patches = tuple(step.merge.patch for step in steps)
-    evolution.progress(Event(stage="reduce", message=f"level {len(levels)}: {len(patches)} left"))
-    levels.append(evolution.shelf.put(Patches(patches=patches)))
-    return {"levels": levels, "stuck": len(patches) == sum(step.members for step in steps)}
+def prompt_batches(patches: Sequence[Patch], size: int) -> list[list[Patch]]:
+    """Batches of `size`, halved until each part fits a prompt."""
+
+    def fitting(batch: list[Patch]) -> list[list[Patch]]:
+        edits = [edit for patch in batch for edit in patch.edits]
+        length = sum(len(edit.content) + len(edit.old_text) for edit in edits)
+        if length <= PROMPT_CHARACTERS or len(batch) < 2:
+            return [batch]
+        middle = len(batch) // 2
+        return [*fitting(batch[:middle]), *fitting(batch[middle:])]
+
+    return [part for batch in batches(patches, size) for part in fitting(batch)]
 
 
-def open_batches(evolution: Evolution, state: State) -> int:
-    """Number of batches of the current level that are to be merged; 0 if one patch is left."""
-    return len(_dealt(evolution, state))
+async def merge_batch(
+    patches: Sequence[Patch], model: Model, tasks: Mapping[str, str], terms: frozenset[str]
+) -> MergeStep:
+    """Merge one batch by the model.
+
+    A merge that loses a source or invents one is sent back, and after two repairs replaced by the
+    deterministic merge of the same batch; a batch of one patch is left as it is.
+
+    Raises:
+        Unreachable, LimitReached: answered calls are in the request cache.
+    """
+    if len(patches) == 1:
+        return MergeStep(merge=Merge(patch=patches[0]), members=1)
+    all_edits = [edit for patch in patches for edit in patch.edits]
+    edits = {f"e{number}": edit for number, edit in enumerate(all_edits, start=1)}
+    rows: list[dict[str, Any]] = []
+    for key, edit in edits.items():
+        shown = edit.model_dump(exclude={"sources", "support"}, exclude_defaults=True)
+        text = json.dumps(shown, ensure_ascii=False)
+        rows.append({"id": key, "support": edit.support, "edit": text})
+    prompt = render("patch_merge", edits=rows)
+    patch, reason, usage = await ask_json(model, prompt, lambda data: balanced(data, edits, tasks))
+    if patch is not None:
+        return MergeStep(merge=Merge(patch=patch), members=len(patches), usage=usage)
+    reason = f"batch of {len(patches)} merged without the model: {reason}"
+    loss = Loss(trajectory_id="", stage="reduce", reason=reason)
+    fallback = merge_deterministic(patches, tasks, terms)
+    return MergeStep(merge=fallback, members=len(patches), losses=(loss,), usage=usage)
 
 
-async def merge_one(evolution: Evolution, state: State, number: int) -> Update:
-    """Merge one batch."""
-    members = _dealt(evolution, state)[number]
-    tasks, terms = tasks_of(evolution, state), frozenset(evolution.runs(state).terms)
-    if evolution.merger is None or state["stuck"]:
-        merge = merge_deterministic(
-            members,
-            tasks,
-            terms,
-            evolution.options.grouping,
-            scopes=_scopes(evolution, state),
-            citations=_citations(evolution, state),
-        )
-        step = MergeStep(merge=merge, members=len(members))
-    else:
-        step = await merge_batch(members, evolution.merger, tasks, terms)
-    return {"merged": [[len(state["levels"]), number, evolution.shelf.put(step)]]}
+def balanced(data: dict[str, Any], edits: Mapping[str, Edit], tasks: Mapping[str, str]) -> Patch:
+    """The merged patch with sources from `from` ids.
 
-
-def steps_of(evolution: Evolution, state: State) -> list[MergeStep]:
-    """Every merge of every level, in order."""
-    rows: list[list[Any]] = sorted(state["merged"])
-    return [evolution.shelf.get(str(row[2]), MergeStep) for row in rows]
-
-
-def merged(evolution: Evolution, state: State) -> Merge:
-    """The final patch, with what all merges left out."""
-    options, steps = evolution.options, steps_of(evolution, state)
-    last = evolution.shelf.hold(state["levels"][-1], Patches).patches
-    final = last[0] if last else Patch(reasoning="no patches")
-    method = steps[-1].merge.method if steps else ""
-    if evolution.exemplar:
-        method = "exemplar (no merge)"
-    elif evolution.merger is not None:
-        method = f"model {evolution.merger.spec}, batches of {options.merge_batch}"
-    edits = sorted(final.edits, key=lambda edit: -edit.support)
-    return Merge(
-        patch=final.model_copy(update={"edits": tuple(edits)}),
-        discarded=tuple(one for step in steps for one in step.merge.discarded),
-        conflicts=tuple(one for step in steps for one in step.merge.conflicts),
-        method=method,
+    Raises:
+        ValueError: if an id is invented, lost or used twice.
+    """
+    merged: list[Edit] = []
+    used: list[str] = []
+    for raw in cast("list[dict[str, Any]]", data.get("edits") or []):
+        ids = [str(name) for name in cast("list[Any]", raw.get("from") or [])]
+        if not ids:
+            raise ValueError("an edit has no `from`")
+        if invented := [name for name in ids if name not in edits]:
+            raise ValueError(f"`from` holds ids that were not given: {invented!r}")
+        used += ids
+        sources = tuple(sorted({source for name in ids for source in edits[name].sources}))
+        fields = {key: raw[key] for key in Edit.model_fields if key in raw}
+        fields |= {"sources": sources, "support": support(sources, tasks)}
+        merged.append(Edit.model_validate(fields))
+    lost = sorted(edits.keys() - set(used))
+    twice = sorted({name for name in used if used.count(name) > 1})
+    if lost or twice:
+        raise ValueError(f"ids missing from every `from`: {lost!r}; ids used twice: {twice!r}")
+    entries = cast("list[Any]", data.get("changelog_entries") or [])
+    return Patch(
+        reasoning=str(data.get("reasoning", "")),
+        edits=tuple(merged),
+        changelog_entries=tuple(map(str, entries)),
     )
 
 
-def tasks_of(evolution: Evolution, state: State) -> Mapping[str, str]:
-    """Trajectory id -> task id, of records without a trajectory too."""
-    records = evolution.shelf.hold(state["collected"], Collected).records
-    known = {record.trajectory_id: record.task_id for record in records}
-    return known | evolution.runs(state).tasks
+async def translate_anchors(
+    skill: Skill, edits: Sequence[Edit], model: Model
+) -> tuple[tuple[Edit, ...], Usage]:
+    """The edits, with corrected anchors where a trial application withheld one.
 
+    Only anchors may change: a reply that changes anything else is not used, and the edit stays
+    as it was, to be withheld with its reason.
 
-def _scopes(evolution: Evolution, state: State) -> dict[str, str]:
-    """Text of a lesson -> when it applies, by the analysts' records."""
-    records = evolution.shelf.hold(state["collected"], Collected).records
-    return {item.line: item.generalization for record in records for item in record.items}
+    Raises:
+        Unreachable, LimitReached: answered calls are in the request cache.
+    """
+    trial = apply_patch(skill, Patch(edits=tuple(edits)))
+    withheld = {edit.model_dump_json(): reason for edit, reason in trial.withheld}
+    translated: list[Edit] = []
+    total = Usage()
+    for edit in edits:
+        reason, text = withheld.get(edit.model_dump_json()), skill.file_text(edit.file)
+        if reason is None or text is None or edit.op not in ANCHORED:
+            translated.append(edit)
+            continue
 
+        def corrected(data: dict[str, Any], edit: Edit = edit) -> Edit:
+            raw = data.get("edit")
+            if raw is None:
+                return edit
+            if not isinstance(raw, dict):
+                raise ValueError('expected {"edit": {...}} or {"edit": null}')
+            anchors = {name: str(raw[name]) for name in ANCHORS if name in raw}  # pyright: ignore[reportUnknownArgumentType]  # JSON
+            return edit.model_copy(update=anchors)
 
-def _citations(evolution: Evolution, state: State) -> Citations:
-    """What every lesson quotes, by the analysts' records."""
-    records = evolution.shelf.hold(state["collected"], Collected).records
-    return {
-        (record.trajectory_id, item.line): item.evidence
-        for record in records
-        for item in record.items
-    }
-
-
-def _dealt(evolution: Evolution, state: State) -> list[list[Patch]]:
-    patches = list(evolution.shelf.hold(state["levels"][-1], Patches).patches)
-    first = len(state["levels"]) == 1
-    if evolution.exemplar or not patches:
-        return []
-    if evolution.merger is None:
-        return [patches] if first else []
-    if len(patches) == 1:
-        return []
-    if state["stuck"]:
-        return [patches]
-    return [part for batch in batches(patches, evolution.options.merge_batch)
-            for part in _fitting(batch)]  # fmt: skip
-
-
-def _fitting(batch: list[Patch]) -> list[list[Patch]]:
-    """The batch, halved until each part fits a prompt."""
-    size = sum(len(edit.content) + len(edit.old_text) for one in batch for edit in one.edits)
-    if size <= PROMPT_CHARACTERS or len(batch) < 2:
-        return [batch]
-    middle = len(batch) // 2
-    return [*_fitting(batch[:middle]), *_fitting(batch[middle:])]
+        shown = edit.model_dump_json(exclude={"sources", "support"}, exclude_defaults=True)
+        prompt = render("patch_translate", edit=shown, reason=reason, file=edit.file, text=text)
+        new, _, usage = await ask_json(model, prompt, corrected)
+        total += usage
+        translated.append(new or edit)
+    return tuple(translated), total

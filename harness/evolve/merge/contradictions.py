@@ -9,13 +9,14 @@ descending). Paraphrases that share no words are not found.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 
 from harness.core import Value
 from harness.evolve.merge.lessons import Lesson
-from harness.evolve.stems import content_words, stem
+from harness.evolve.merge.wording import content_words, stem
 
 _CUE = re.compile(
     r"(?:(?P<no>\b(?:never|avoid|refrain from)\b|(?:^|[.;:,\u2014] ?|\band )(?:do not|don't)\b)"
@@ -32,15 +33,17 @@ _OPPOSITES = (
     ("ascending", "descending"), ("forward", "reverse"), ("absolute", "relative"),
     ("uppercase", "lowercase"), ("in-place", "new file"), ("top-down", "bottom-up"),
 )  # fmt: skip
-OVERLAP = 0.8
-SHORT = 3
+# Share of the words of the shorter clause that both must hold, and the words that two short clauses
+# have together.
+OVERLAP, SHORT = 0.8, 3
+Directives = tuple[tuple[bool, tuple[str, ...]], ...]
 
 
 class Contradiction(Value):
     """Two sets of lessons that disagree.
 
     Attributes:
-        one: indices of the lessons that say the one thing.
+        one: indices of the lessons on the first side.
         two: indices of those that say the opposite.
         about: the words that they disagree on.
     """
@@ -53,80 +56,63 @@ class Contradiction(Value):
 def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
     """Contradicting lessons of different trajectories.
 
-    Lessons of the same directives are compared once, and only with those that share a word.
+    Lessons of the same directives are compared once, and only with those that share the first
+    word of a clause or stand on the same scale.
     """
-    said: dict[Directives, list[int]] = {}
+    lessons_of: dict[Directives, list[int]] = defaultdict(list)
     for index, lesson in enumerate(lessons):
-        if found := directives(lesson.wording):
-            said.setdefault(found, []).append(index)
-    pairs: list[Contradiction] = []
-    for one, two in _candidates(list(said)):
-        about = _disagreement(one, two)
-        left, right = (sorted(said[side]) for side in (one, two))
-        if about and len({lessons[i].sources for i in (*left, *right)}) > 1:
-            pairs.append(Contradiction(one=tuple(left), two=tuple(right), about=about))
-    return sorted(pairs, key=lambda pair: (pair.one, pair.two))
-
-
-def _candidates(said: Sequence[Directives]) -> list[tuple[Directives, Directives]]:
-    """Pairs that can disagree: alike in the first word of a clause, or on ends of one scale."""
-    places: dict[str, set[int]] = {}
+        if clauses := directives(lesson.wording):
+            lessons_of[clauses].append(index)
     scales = {
         stem(end): f"scale {number}" for number, ends in enumerate(_OPPOSITES) for end in ends
     }
-    for index, found in enumerate(said):
-        for _, words in found:
+    distinct = list(lessons_of)
+    places: dict[str, set[int]] = defaultdict(set)
+    for place, clauses in enumerate(distinct):
+        for _, words in clauses:
             for key in (words[0], *(scales[word] for word in words if word in scales)):
-                places.setdefault(key, set()).add(index)
-    pairs = {(one, two) for there in places.values() for one, two in combinations(sorted(there), 2)}
-    return [(said[one], said[two]) for one, two in sorted(pairs)]
-
-
-Directives = tuple[tuple[bool, tuple[str, ...]], ...]
+                places[key].add(place)
+    pairs: list[Contradiction] = []
+    for first, second in {
+        pair for group in places.values() for pair in combinations(sorted(group), 2)
+    }:
+        about = _disagreement(distinct[first], distinct[second])
+        left, right = lessons_of[distinct[first]], lessons_of[distinct[second]]
+        if about and len({lessons[index].sources for index in (*left, *right)}) > 1:
+            pairs.append(Contradiction(one=tuple(left), two=tuple(right), about=about))
+    return sorted(pairs, key=lambda pair: (pair.one, pair.two))
 
 
 @cache
 def directives(text: str) -> Directives:
     """(approves, stemmed content words of its object) of every directive in a text."""
-    found: list[tuple[bool, tuple[str, ...]]] = []
-    for match in _CUE.finditer(text):
-        clause = _STOP.split(match.group("what"), maxsplit=1)[0]
-        words = content_words(clause)
-        if words and (match.group("yes") or "").lower() in ("instantiate", "create"):
+    clauses: list[tuple[bool, tuple[str, ...]]] = []
+    for cue in _CUE.finditer(text):
+        words = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
+        if words and (cue["yes"] or "").lower() in ("instantiate", "create"):
             words = ("create", *words)
         if words:
-            found.append((match.group("no") is None, words))
-    return tuple(found)
+            clauses.append((cue["no"] is None, words))
+    return tuple(clauses)
 
 
 def _disagreement(first: Directives, second: Directives) -> str:
-    for approves, words in first:
-        for other, others in second:
-            shared = [word for word in words if word in others]
-            if approves != other:
-                if _same_object(words, others, shared):
-                    return " ".join(shared)
-            elif approves and (about := _opposite(words, others)):
-                return about
-    return ""
-
-
-def _same_object(words: tuple[str, ...], others: tuple[str, ...], shared: list[str]) -> bool:
-    """Whether both begin alike and nearly all words of the shorter are in the other.
-
-    One shared word is enough only where both clauses are short ("never pandas", "use pandas").
-    """
-    shorter = min(len(words), len(others))
-    if words[0] != others[0] or len(shared) < OVERLAP * shorter:
-        return False
-    return len(shared) > 1 or len(words) + len(others) <= SHORT
-
-
-def _opposite(words: tuple[str, ...], others: tuple[str, ...]) -> str:
-    common = set(words) & set(others)
-    for left, right in _OPPOSITES:
-        ends = {stem(left), stem(right)}
-        here, there = ends & set(words), ends & set(others)
-        if len(here) == len(there) == 1 and here != there and len(common) >= 2:
-            return f"{left} or {right} {' '.join(sorted(common))}"
+    """The words that two sets of directives disagree on, "" if they do not."""
+    for (approves, words), (also_approves, opposite) in product(first, second):
+        shared = [word for word in words if word in opposite]
+        if approves != also_approves:
+            # Both begin alike, and nearly all words of the shorter are in the other. One shared
+            # word is enough only where both clauses are short ("never pandas", "use pandas").
+            alike = words[0] == opposite[0] and len(shared) >= OVERLAP * min(
+                len(words), len(opposite)
+            )
+            if alike and (len(shared) > 1 or len(words) + len(opposite) <= SHORT):
+                return " ".join(shared)
+        elif approves:
+            common = set(words) & set(opposite)
+            for low, high in _OPPOSITES:
+                ends = {stem(low), stem(high)}
+                end, other_end = ends & set(words), ends & set(opposite)
+                if len(end) == len(other_end) == 1 and end != other_end and len(common) >= 2:
+                    return f"{low} or {high} {' '.join(sorted(common))}"
     return ""

@@ -8,43 +8,52 @@ and every rule keeps the ids of the trajectories it came from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.core import Edit, Patch
-from harness.evolve.corroboration import corroborated
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.evidence import Citations, signs_of
+from harness.evolve.merge.evidence import Citations, corroborated, signs_of
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.evolve.merge.similarity import Grouping, Measure, measure, similar_groups
+from harness.evolve.merge.similarity import Grouping, measure, similar_groups
 from harness.evolve.merge.wording import best_wording
 from harness.evolve.types import Conflict, Discarded, Merge
 
+ItemT = TypeVar("ItemT")
+# A contradiction is settled, not withheld, where one side has so many times the tasks.
 STRONGER = 3
-"""A contradiction is settled, not withheld, where one side has so many times the tasks."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Lessons that say the same.
+def batches(items: Sequence[ItemT], size: int) -> list[list[ItemT]]:
+    """Deal `items` into batches of `size`.
 
-    Attributes:
-        lesson: the wording that is kept, with the sources of all.
-        members: every lesson.
-        support: distinct tasks.
+    Full batches in order; a remainder below half a batch is dealt one by one to the batches
+    before it, a larger one is a batch of its own (Trace2Skill, official `chunk_list`:
+    70 at 32 gives [35, 35]).
+
+    Raises:
+        ValueError: if `size` is below 2, which would never come to one patch.
     """
+    if size < 2:
+        raise ValueError(f"a merge batch holds at least 2 patches, got {size}")
+    dealt = [list(items[start : start + size]) for start in range(0, len(items), size)]
+    if len(dealt) > 1 and 2 * len(dealt[-1]) < size:
+        for position, item in enumerate(dealt.pop()):
+            dealt[position % len(dealt)].append(item)
+    return dealt
 
-    lesson: Lesson
-    members: tuple[Lesson, ...]
-    support: int
+
+def levels(count: int, size: int) -> list[int]:
+    """Number of patches after each merge level: 323 at 5 gives [65, 13, 3, 1]."""
+    sizes: list[int] = []
+    while count > 1:
+        count = len(batches(range(count), size))
+        sizes.append(count)
+    return sizes
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What grouping gave: rules by support, and what fell out of it."""
-
-    rules: tuple[Rule, ...]
-    discarded: tuple[Discarded, ...]
-    conflicts: tuple[Conflict, ...]
+def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
+    """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
+    return len({tasks.get(source, source) for source in sources})
 
 
 def merge_deterministic(
@@ -65,19 +74,39 @@ def merge_deterministic(
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
         citations: what lessons quote, so that evidence counts for one rule only.
     """
-    by = measure(grouping)
-    found = rules_of(patches, tasks, terms, by, scopes or {}, citations or {})
-    edits = [
-        Edit(
+    by, scopes = measure(grouping), scopes or {}
+    lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    withheld, conflicts = _settle(lessons, tasks)
+    lessons = [lesson for index, lesson in enumerate(lessons) if index not in withheld]
+    groups: list[list[int]] = []
+    discarded: list[Discarded] = []
+    if lessons:
+        texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
+        signs = signs_of(lessons, citations or {}, tasks)
+        groups, left_out = corroborated(similar_groups(texts, by), lessons, signs, by)
+        discarded += [
+            _discarded(lessons[index], lessons[index].sources, tasks, reason)
+            for index, reason in sorted(left_out.items())
+        ]
+    rules: list[tuple[tuple[int, int, str], Edit]] = []
+    for members in groups:
+        sources = _sources(lessons[index] for index in members)
+        wording = best_wording(lessons, members, terms)
+        if wording is None:
+            reason = "no wording free of one task's particulars, or too short or long for a rule"
+            discarded.append(_discarded(lessons[members[0]], sources, tasks, reason))
+            continue
+        headings = [lessons[index].section for index in members if lessons[index].section]
+        edit = Edit(
             file="SKILL.md",
             op="append_to_section",
-            target_section=_section(rule),
-            content=rule.lesson.markdown(),
-            sources=rule.lesson.sources,
-            support=rule.support,
+            target_section=max(sorted(set(headings)), key=headings.count, default="Lessons"),
+            content=wording.markdown(),
+            sources=sources,
+            support=support(sources, tasks),
         )
-        for rule in found.rules
-    ]
+        rules.append(((-edit.support, -len(members), wording.wording), edit))
+    edits = [edit for _, edit in sorted(rules, key=lambda rule: rule[0])]
     edits += _other_edits(patches, tasks)
     reasoning = (
         f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
@@ -85,66 +114,21 @@ def merge_deterministic(
     )
     return Merge(
         patch=Patch(reasoning=reasoning, edits=tuple(edits)),
-        discarded=found.discarded,
-        conflicts=found.conflicts,
+        discarded=tuple(discarded),
+        conflicts=tuple(conflicts),
         method=by.name,
     )
 
 
-def rules_of(
-    patches: Sequence[Patch],
-    tasks: Mapping[str, str],
-    terms: frozenset[str],
-    by: Measure,
-    scopes: Mapping[str, str],
-    citations: Citations,
-) -> Rules:
-    """Group the lessons of patches into rules, contradictions taken out first."""
-    lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
-    withheld, conflicts = _settle(lessons, tasks)
-    lessons = [lesson for index, lesson in enumerate(lessons) if index not in withheld]
-    if not lessons:
-        return Rules((), (), tuple(conflicts))
-    rules: list[Rule] = []
-    discarded: list[Discarded] = []
-    texts = [f"{one.wording} {scopes.get(one.text, '')}" for one in lessons]
-    signs = signs_of(lessons, citations, tasks)
-    found = corroborated(similar_groups(texts, by), lessons, signs, by)
-    for at, reason in sorted(found.left_out.items()):
-        one = lessons[at]
-        count = support(one.sources, tasks)
-        discarded.append(
-            Discarded(content=one.wording, reason=reason, sources=one.sources, support=count)
-        )
-    for members in found.groups:
-        sources = _sources(lessons[index] for index in members)
-        count = support(sources, tasks)
-        wording = best_wording(lessons, members, terms)
-        if wording is None:
-            central = lessons[members[0]]
-            reason = "no wording free of one task's particulars, or too short or long for a rule"
-            discarded.append(
-                Discarded(content=central.wording, reason=reason, sources=sources, support=count)
-            )
-            continue
-        kept = wording.model_copy(update={"sources": sources})
-        rules.append(Rule(kept, tuple(lessons[index] for index in members), count))
-    rules.sort(key=lambda rule: (-rule.support, -len(rule.members), rule.lesson.wording))
-    return Rules(tuple(rules), tuple(discarded), tuple(conflicts))
-
-
-def support(sources: Sequence[str], tasks: Mapping[str, str]) -> int:
-    """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
-    return len({tasks.get(source, source) for source in sources})
+def _discarded(
+    lesson: Lesson, sources: tuple[str, ...], tasks: Mapping[str, str], reason: str
+) -> Discarded:
+    count = support(sources, tasks)
+    return Discarded(content=lesson.wording, reason=reason, sources=sources, support=count)
 
 
 def _sources(lessons: Iterable[Lesson]) -> tuple[str, ...]:
     return tuple(sorted({source for lesson in lessons for source in lesson.sources}))
-
-
-def _section(rule: Rule) -> str:
-    names = [lesson.section for lesson in rule.members if lesson.section]
-    return max(sorted(set(names)), key=names.count) if names else "Lessons"
 
 
 def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[int], list[Conflict]]:
@@ -158,16 +142,15 @@ def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[in
     withheld: set[int] = set()
     conflicts: list[Conflict] = []
     for about, (left, right) in sides.items():
-        weight = [support(_sources(lessons[i] for i in side), tasks) for side in (left, right)]
-        strong = 0 if weight[0] >= STRONGER * weight[1] else 1
-        settled = max(weight) >= STRONGER * min(weight)
-        lost = (left, right)[1 - strong] if settled else left | right
-        winner = lessons[min((left, right)[strong])].wording if settled else ""
-        withheld |= lost
+        weights = [support(_sources(lessons[i] for i in side), tasks) for side in (left, right)]
+        strong, weak = (left, right) if weights[0] >= STRONGER * weights[1] else (right, left)
+        settled = max(weights) >= STRONGER * min(weights)
+        losers = weak if settled else left | right
+        withheld |= losers
         conflicts.append(
             Conflict(
-                kept=winner,
-                withheld=tuple(lessons[i].wording for i in sorted(lost)),
+                kept=lessons[min(strong)].wording if settled else "",
+                withheld=tuple(lessons[i].wording for i in sorted(losers)),
                 about=about,
                 sources=_sources(lessons[i] for i in {*left, *right}),
             )
@@ -177,11 +160,11 @@ def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[in
 
 def _other_edits(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
     """Edits that are no lessons (replacements, new files, ...): equal ones are one."""
-    found: dict[str, Edit] = {}
+    merged: dict[str, Edit] = {}
     for edit in (edit for patch in patches for edit in patch.edits if not of_edit(edit)):
         key = edit.model_dump_json(exclude={"sources", "support"})
-        known = found.get(key)
-        sources = tuple(sorted({*edit.sources, *(known.sources if known else ())}))
+        earlier = merged[key].sources if key in merged else ()
+        sources = tuple(sorted({*edit.sources, *earlier}))
         update = {"sources": sources, "support": support(sources, tasks)}
-        found[key] = edit.model_copy(update=update)
-    return sorted(found.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))
+        merged[key] = edit.model_copy(update=update)
+    return sorted(merged.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from harness.core import Edit, Value
 
@@ -71,9 +72,8 @@ def split(content: str, section: str = "") -> list[tuple[str, str, str, str]]:
     A bullet at the margin, or a paragraph, is a lesson; nested bullets and continuation lines
     belong to it. A heading above plain bullets is their title if there is only one of them.
     """
-    found: list[tuple[str, str, str, str]] = []
-    heading = heading_name(section)
-    local = ""
+    lessons: list[tuple[str, str, str, str]] = []
+    heading, local = heading_name(section), ""
     for kind, text in _blocks(content):
         if kind == "heading":
             level, _, name = text.partition(" ")
@@ -81,14 +81,14 @@ def split(content: str, section: str = "") -> list[tuple[str, str, str, str]]:
             if len(level) <= 2 and local:
                 heading = local
         elif kind == "code":
-            if found:
-                title, words, where, code = found[-1]
-                found[-1] = (title, words, where, f"{code}\n\n{text}".strip())
+            if lessons:
+                title, words, place, code = lessons[-1]
+                lessons[-1] = (title, words, place, f"{code}\n\n{text}".strip())
         else:
             title, words = _titled(text, local if local != heading else "")
             if words:
-                found.append((title, words, heading or local, ""))
-    return found
+                lessons.append((title, words, heading or local, ""))
+    return lessons
 
 
 def heading_name(heading: str) -> str:
@@ -98,10 +98,10 @@ def heading_name(heading: str) -> str:
 
 
 def _titled(text: str, heading: str) -> tuple[str, str]:
-    match = _BOLD.match(text)
-    if not match:
+    bold = _BOLD.match(text)
+    if not bold:
         return heading, text
-    label, words = match.group(1).strip(" :"), match.group(2).strip()
+    label, words = bold[1].strip(" :"), bold[2].strip()
     if label.casefold() in _SKIPPED:
         return "", ""
     if label.casefold() in _LABELS:
@@ -115,26 +115,19 @@ def _blocks(content: str) -> Iterator[tuple[str, str]]:
     lines = iter(content.splitlines())
     for line in lines:
         stripped = line.strip()
-        starts = not stripped or stripped.startswith("```") or _HEADING.match(stripped)
+        fence, heading = stripped.startswith("```"), _HEADING.match(stripped)
         bullet = _BULLET.match(line)
-        if (starts or (bullet and len(bullet.group(1)) < 2)) and pending:
+        if pending and (not stripped or fence or heading or (bullet and len(bullet[1]) < 2)):
             yield "text", " ".join(pending)
             pending = []
-        if stripped.startswith("```"):
-            yield "code", "\n".join([stripped, *_until_fence(lines)])
-        elif match := _HEADING.match(stripped):
-            yield "heading", f"{match.group(1)} {match.group(2)}"
+        if fence:
+            code = takewhile(lambda later: not later.strip().startswith("```"), lines)
+            yield "code", "\n".join([stripped, *(later.rstrip() for later in code), "```"])
+        elif heading:
+            yield "heading", f"{heading[1]} {heading[2]}"
         elif stripped:
             if bullet and pending and pending[-1][-1] not in ".:;!?":
                 pending[-1] += ";"  # items of a nested list must not run into one another
-            pending.append(bullet.group(2).strip() if bullet else stripped)
+            pending.append(bullet[2].strip() if bullet else stripped)
     if pending:
         yield "text", " ".join(pending)
-
-
-def _until_fence(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if line.strip().startswith("```"):
-            break
-        yield line.rstrip()
-    yield "```"

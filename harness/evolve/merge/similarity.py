@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.core import Value
-from harness.evolve.stems import content_words
-from harness.rag.retrieve import open_encoder
+from harness.core import Value, plugins
+from harness.evolve.merge.wording import content_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,13 +21,12 @@ Grouping = Literal["lexical", "hybrid"]
 # measure: chosen on half of the labelled lessons of benchmarks/evolution/grouping.py.
 LEXICAL_DISTANCE, HYBRID_DISTANCE = 0.76, 0.64
 CHARACTERS, WORDS = 0.7, 0.3
-ENOUGH, SHARED, SHARED_DISTANCE = 200, 0.2, 0.70
-"""From so many texts on the neighbours that two of them share count too (Jarvis and Patrick 1973),
-with this weight, and groups are linked up to this distance: chosen on the same half."""
-NEIGHBOURHOOD = 12
-"""A text's neighbours are one in so many of all texts."""
+# From so many texts on the neighbours that two of them share count too (Jarvis and Patrick 1973),
+# with this weight, and groups are linked up to this distance: chosen on the same half. A text's
+# neighbours are one in so many of all texts.
+ENOUGH, SHARED, SHARED_DISTANCE, NEIGHBOURHOOD = 200, 0.2, 0.70, 12
+# Texts whose similarities are held at one time: 18 MB of them.
 CHUNK = 1500
-"""Texts whose similarities are held at one time: 18 MB of them."""
 
 
 class Measure(Value):
@@ -65,22 +63,26 @@ def measure(grouping: Grouping) -> Measure:
     Raises:
         BadInput: if it needs an encoder and none is installed.
     """
+    name = "TF-IDF of characters (3 to 5) and stemmed words"
     if grouping == "lexical":
-        name = "TF-IDF of characters (3 to 5) and stemmed words"
         return Measure(name=name, hybrid=False, distance=LEXICAL_DISTANCE)
-    encoder = open_encoder("encoder").name  # which says what is missing
-    name = f"{encoder} with TF-IDF of characters (3 to 5) and stemmed words"
-    return Measure(name=name, hybrid=True, distance=HYBRID_DISTANCE)
+    encoder = plugins.load("encoders", "sentences")()  # which says what is missing
+    return Measure(name=f"{encoder.name} with {name}", hybrid=True, distance=HYBRID_DISTANCE)
 
 
-def tfidf_similarities(texts: Sequence[str]) -> Matrix:
-    """Cosine similarities of character n-grams (3 to 5, within words), shape (n, n)."""
+def tfidf_similarities(texts: Sequence[str], **analyzer: Any) -> Matrix:
+    """Cosine similarities of TF-IDF vectors, shape (n, n).
+
+    Args:
+        texts: to compare.
+        analyzer: of scikit-learn's vectorizer; character n-grams (3 to 5, within words) unless
+            given.
+    """
     import numpy as np
 
-    vectorizer: Any = _sklearn("feature_extraction.text").TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, lowercase=True
-    )
-    vectors: Any = vectorizer.fit_transform(texts)
+    ngrams = analyzer or {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": True}
+    text: Any = import_module("sklearn.feature_extraction.text")
+    vectors: Any = text.TfidfVectorizer(sublinear_tf=True, **ngrams).fit_transform(texts)
     return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
 
 
@@ -88,14 +90,10 @@ def word_similarities(texts: Sequence[str]) -> Matrix:
     """Cosine similarities of TF-IDF over stemmed content words, shape (n, n)."""
     import numpy as np
 
-    vectorizer: Any = _sklearn("feature_extraction.text").TfidfVectorizer(
-        analyzer=content_words, sublinear_tf=True
-    )
     try:
-        vectors: Any = vectorizer.fit_transform(texts)
+        return tfidf_similarities(texts, analyzer=content_words)
     except ValueError:  # no text has a content word
         return np.eye(len(texts))
-    return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
 
 
 def shared_neighbours(similarities: Matrix) -> Matrix:
@@ -114,20 +112,15 @@ def shared_neighbours(similarities: Matrix) -> Matrix:
 
 def warm() -> None:
     """Import what grouping needs (seconds), so that it is there when the last analyst ends."""
-    _sklearn("feature_extraction.text")
-    _sklearn("cluster")
-
-
-def _sklearn(module: str) -> Any:
-    """A module of scikit-learn, which ships no types; imported on first use."""
-    return import_module(f"sklearn.{module}")
+    import_module("sklearn.feature_extraction.text")
+    import_module("sklearn.cluster")
 
 
 def encoded(texts: Sequence[str]) -> Matrix:
     """Cosine similarities of sentence embeddings, shape (n, n)."""
     import numpy as np
 
-    vectors = open_encoder("encoder").encode(texts)
+    vectors = plugins.load("encoders", "sentences")().encode(texts)
     return np.asarray(vectors @ vectors.T, dtype=np.float64)
 
 
@@ -142,23 +135,23 @@ def similar_groups(texts: Sequence[str], by: Measure) -> list[list[int]]:
     for index, text in enumerate(texts):
         equal[" ".join(text.casefold().split())].append(index)
     members = list(equal.values())
-    found = _grouped([texts[one[0]] for one in members], [len(one) for one in members], by)
-    return sorted(([i for one in group for i in members[one]] for group in found), key=min)
+    weights = [len(indices) for indices in members]
+    groups = _grouped([texts[indices[0]] for indices in members], weights, by)
+    return sorted(([i for number in group for i in members[number]] for group in groups), key=min)
 
 
 def _grouped(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
     chunks = [range(at, min(at + CHUNK, len(texts))) for at in range(0, len(texts), CHUNK)]
-    found = [
+    groups = [
         [chunk[i] for i in group]
         for chunk in chunks
         for group in _linked([texts[i] for i in chunk], [weights[i] for i in chunk], by)
     ]
-    if len(chunks) < 2 or len(found) == len(texts):
-        return found
-    heads = [group[0] for group in found]
-    totals = [sum(weights[i] for i in group) for group in found]
-    again = _grouped([texts[i] for i in heads], totals, by)
-    return [[i for one in joined for i in found[one]] for joined in again]
+    if len(chunks) < 2 or len(groups) == len(texts):
+        return groups
+    totals = [sum(weights[i] for i in group) for group in groups]
+    again = _grouped([texts[group[0]] for group in groups], totals, by)
+    return [[i for number in joined for i in groups[number]] for joined in again]
 
 
 def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
@@ -169,13 +162,13 @@ def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[l
         return [[index] for index in range(len(texts))]
     similarity = by.similarities(texts)
     linking, distance = by.to_link(similarity)
-    model: Any = _sklearn("cluster").AgglomerativeClustering(
+    cluster: Any = import_module("sklearn.cluster")
+    model = cluster.AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="average", distance_threshold=distance
     )
-    labels = model.fit_predict(np.clip(1.0 - linking, 0.0, 2.0))
-    members: dict[int, list[int]] = defaultdict(list)
-    for index, label in enumerate(labels):
-        members[int(label)].append(index)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, label in enumerate(model.fit_predict(np.clip(1.0 - linking, 0.0, 2.0))):
+        groups[int(label)].append(index)
     weight = np.asarray(weights, dtype=np.float64)
 
     def outwards(group: list[int]) -> list[int]:
@@ -183,4 +176,4 @@ def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[l
         order = sorted(range(len(group)), key=lambda i: (-round(float(mean[i]), 9), group[i]))
         return [group[i] for i in order]
 
-    return [outwards(group) for group in members.values()]
+    return [outwards(group) for group in groups.values()]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from harness.core import Trajectory
 from harness.evolve.merge.lessons import Lesson
 
 MIN_WORDS, MAX_WORDS, TITLE_WORDS = 3, 36, 6
-SHARED = 5
-"""Tasks that must share a label before it counts as the benchmark's."""
+# Tasks that must share a label before it counts as the benchmark's.
+SHARED_LABEL = 5
 _ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
-_PATH = re.compile(
-    r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"
-)
-_JUDGING = re.compile(
-    r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?|graders?)\b",
-    re.I,
-)
-_NUMBER = re.compile(r"\b\d+-\d+\b|\b\d{3,}\b")
-_CELLS = re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?")
+# Traces of one particular task or benchmark: paths, judging, numbers, cells.
+_RESIDUES = tuple(
+    re.compile(pattern, flags)
+    for pattern, flags in (
+        (r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b"
+         r"|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b", 0),
+        (r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?"
+         r"|graders?)\b", re.IGNORECASE),
+        (r"\b\d+-\d+\b|\b\d{3,}\b", 0),
+        (r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?", 0),
+    )
+)  # fmt: skip
 _DANGLING = re.compile(r"(?:[:,]|\b(?:either by|as follows|such as))\.?$", re.IGNORECASE)
 _PADDING = re.compile(
     r"\s+(?:Patterns?|Protocols?|Strategy|Strategies|Best Practices?|Guidelines?|Workflows?"
@@ -29,9 +33,36 @@ _PADDING = re.compile(
 # Wordings that tell an agent nothing to do.
 _VAGUE = re.compile(
     r"\b(?:may (?:require|need|not)|require careful|be aware|be cautious|does not guarantee)\b",
-    re.I,
+    re.IGNORECASE,
 )
-_LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.I)
+_LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z_](?:[\w.]*\w)")
+_FILLER_WORDS = (
+    "a an the and or of in on at with from is are be it its their this any all each only ever just"
+    " have has do does not use using used prefer rely choose employ always never must should"
+    " assume apply check attempt try verify ensure one both into over non your you them"
+)
+_FILLER = frozenset(_FILLER_WORDS.split())
+_SYNONYMS = {
+    "attribute": "property", "method": "property", "fresh": "new", "instantiate": "create",
+    "recreate": "create", "build": "create", "worksheet": "sheet", "hardcode": "hardcod",
+}  # fmt: skip
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Stemmed English words that carry meaning, in order, without repetition."""
+    stems = (stem(word.lower()) for word in _WORD.findall(text) if word.lower() not in _FILLER)
+    return tuple(dict.fromkeys(word for word in stems if word not in _FILLER))
+
+
+def stem(word: str) -> str:
+    """A word without its ending, and one word for a few that mean the same."""
+    word = _SYNONYMS.get(word, word)
+    for ending in ("ies", "ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            word = word[: -len(ending)]
+            break
+    return _SYNONYMS.get(word, word)
 
 
 class TermCounter:
@@ -43,7 +74,7 @@ class TermCounter:
 
     def __init__(self) -> None:
         self._names: set[str] = set()
-        self._labels: dict[str, int] = {}
+        self._labels: Counter[str] = Counter()
 
     def add(self, trajectory: Trajectory) -> None:
         """Take one trajectory into account."""
@@ -52,13 +83,12 @@ class TermCounter:
             if "_" in key:
                 self._names.add(key.casefold())
             if isinstance(value, str) and len(value) < 40 and re.search(r"\w[- ]\w", value):
-                label = value.casefold()
-                self._labels[label] = self._labels.get(label, 0) + 1
+                self._labels[value.casefold()] += 1
 
-    def found(self) -> frozenset[str]:
-        """The terms."""
-        shared = {label for label, count in self._labels.items() if count >= SHARED}
-        return frozenset(self._names | shared)
+    def terms(self) -> tuple[str, ...]:
+        """The words, sorted."""
+        shared = {label for label, count in self._labels.items() if count >= SHARED_LABEL}
+        return tuple(sorted(self._names | shared))
 
 
 def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
@@ -67,55 +97,34 @@ def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
     for term in sorted(terms):
         if re.search(rf"(?<!\w){re.escape(term)}(?!\w)", folded):
             return term
-    for pattern in (_PATH, _JUDGING, _NUMBER, _CELLS):
-        match = pattern.search(text)
-        if match:
-            return match.group().strip()
-    return ""
+    return next((match[0].strip() for trace in _RESIDUES if (match := trace.search(text))), "")
 
 
 def compact(lesson: Lesson) -> Lesson:
     """The lesson without asides, padding in its title, and with a full stop."""
-    text = _ASIDE.sub("", lesson.text)
-    text = re.sub(r"\s+", " ", text).strip(" -")
+    text = re.sub(r"\s+", " ", _ASIDE.sub("", lesson.text)).strip(" -")
     text = re.sub(r"\s+([.,;:])", r"\1", text)
     if text and text[0].islower() and not text.startswith(("pd.", "wb.", "ws.", "openpyxl")):
         text = text[0].upper() + text[1:]
     if text and text[-1] not in ".!?`:":
         text += "."
+    # Whole sentences up to the limit; the first one always.
+    first, *later = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", text)
+    text = first
+    for sentence in later:
+        if len(f"{text} {sentence}".split()) > MAX_WORDS:
+            break
+        text = f"{text} {sentence}"
     title = lesson.title
     while _PADDING.search(title) and len(title.split()) > 2:
         title = _PADDING.sub("", title)
-    if _LABEL.match(title):
-        title = ""
-    return lesson.model_copy(update={"title": title, "text": _shortened(text)})
-
-
-def _shortened(text: str) -> str:
-    """Whole sentences up to the limit; the first one always."""
-    kept: list[str] = []
-    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", text):
-        if kept and len(" ".join([*kept, sentence]).split()) > MAX_WORDS:
-            break
-        kept.append(sentence)
-    return " ".join(kept)
-
-
-def usable(lesson: Lesson, terms: frozenset[str]) -> bool:
-    """Whether a lesson can stand in a skill as it is."""
-    words = len(lesson.text.split())
-    return (
-        MIN_WORDS <= words <= MAX_WORDS + 8
-        and not _DANGLING.search(lesson.text.rstrip())
-        and lesson.text.count("`") % 2 == 0
-        and not residue(f"{lesson.title} {lesson.text}", terms)
-    )
+    return lesson.model_copy(update={"title": "" if _LABEL.match(title) else title, "text": text})
 
 
 def best_wording(
     lessons: Sequence[Lesson], central: Sequence[int], terms: frozenset[str]
 ) -> Lesson | None:
-    """The most central lesson that is usable once compacted, or None if none is.
+    """The most central lesson that can stand in a skill once compacted, or None if none can.
 
     Among the central third, one with a short title that says what to do is preferred.
 
@@ -124,9 +133,15 @@ def best_wording(
         central: indices of a group, most central first.
         terms: words of the benchmark.
     """
-    candidates = [compact(lessons[index]) for index in central]
-    good = [lesson for lesson in candidates if usable(lesson, terms)]
-    near = good[: max(3, len(good) // 3)]
-    clear = [one for one in near if one.title and not _VAGUE.search(one.text)]
-    short = [one for one in clear if len(one.title.split()) <= TITLE_WORDS]
+    usable = [
+        lesson
+        for lesson in (compact(lessons[index]) for index in central)
+        if MIN_WORDS <= len(lesson.text.split()) <= MAX_WORDS + 8
+        and not _DANGLING.search(lesson.text.rstrip())
+        and lesson.text.count("`") % 2 == 0
+        and not residue(f"{lesson.title} {lesson.text}", terms)
+    ]
+    near = usable[: max(3, len(usable) // 3)]
+    clear = [lesson for lesson in near if lesson.title and not _VAGUE.search(lesson.text)]
+    short = [lesson for lesson in clear if len(lesson.title.split()) <= TITLE_WORDS]
     return (short or clear or near or [None])[0]

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 from pydantic import Field, ValidationError, model_validator
 
 from harness.core import BadInput, Task, Value, digest, first_fault, read_rows
-from harness.evolve.stems import content_words
+from harness.evolve import content_words
 from harness.skills import Skill
 
 CONTROLS = (

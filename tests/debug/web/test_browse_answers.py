@@ -18,7 +18,7 @@ from harness.core.rundir import RunWriter
 from harness.debug.web import Library, open_view
 from harness.debug.web.browse import Browsing
 from harness.debug.web.browse.library import Place
-from harness.evolve.kept import kept_trajectory
+from harness.evolve import kept_trajectory
 from tests.debug.web.worlds import LESSON, QUOTE, attempt, lock, write_evolution, write_run
 
 ASKED = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.core import Task
-from harness.evolve.analysts.agentic.workbook_cells import judged_values, load
+from harness.evolve.analysts.agentic.workbooks import judged_values, load
 
 _WRITE = """\
 import datetime, hashlib, random, shutil

@@ -10,8 +10,7 @@ import pytest
 
 from harness.core import Task, digest
 from harness.evolve.analysts.agentic import prove, trials
-from harness.evolve.analysts.agentic.trial import clean_trial
-from harness.evolve.analysts.agentic.workspace import reachable, run_fix
+from harness.evolve.analysts.agentic.trial import clean_trial, reachable, run_fix
 from harness.evolve.types import Proof
 from harness.sandbox import Sandbox, select
 from tests.evolve.agentic.attacks import ATTACKS, knows_the_file

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.evolve.analysts.agentic.renaming import renamed, renaming
-from harness.evolve.analysts.agentic.renumbering import (
+from harness.evolve.analysts.agentic.replacements import (
     can_move,
     later,
     plain_number,
+    renamed,
+    renaming,
     renumbered,
     renumbering,
 )

@@ -14,12 +14,11 @@ import pytest
 
 from harness.core import Task, assets
 from harness.evals import EvalSettings, Evaluator, ItemRecord, LoadedSuite, load_suite, records
-from harness.evolve.analysts.readers import single_reader
+from harness.evolve.analysts.single import single_reader
 from harness.evolve.baselines import Ground
-from harness.evolve.evolution import Evolution
-from harness.evolve.outcome import Finished, finished
-from harness.evolve.seed import seed_skill
-from harness.evolve.types import EvolveOptions
+from harness.evolve.evolution import Evolution, seed_skill
+from harness.evolve.report import Finished, finished
+from harness.evolve.settings import EvolveOptions
 from harness.models import open_model
 from lab.simulator.orders import HEADER, answer, read_task
 
@@ -97,7 +96,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 async def _evolve(bench: Bench) -> Finished:
-    """The stages of the graph, with the shelf left open."""
+    """The stages of the graph, with the artifact store left open."""
     await bench.evaluate("train", None, bench.suite("train"))
     options = EvolveOptions(
         out=bench.root / "out", create="order-desk", trajectories=bench.root / "runs" / "train"
@@ -112,7 +111,7 @@ async def _evolve(bench: Bench) -> Finished:
 def done(bench: Bench) -> Iterator[Finished]:
     found = asyncio.run(_evolve(bench))
     yield found
-    found.evolution.shelf.close()
+    found.evolution.store.close()
 
 
 @pytest.fixture

@@ -6,13 +6,15 @@ import asyncio
 from dataclasses import replace
 
 from harness.core import Task
-from harness.evolve.analysts.fan_out import Collected
 from harness.evolve.baselines import Ground, make
-from harness.evolve.baselines.memory import with_memories
-from harness.evolve.baselines.random_half import merged_skill, random_half
-from harness.evolve.types import AnalystRecord, MemoryItem
+from harness.evolve.baselines.taught import (
+    merged_skill,
+    open_encoder,
+    random_half,
+    with_memories,
+)
+from harness.evolve.types import AnalystRecord, Collected, MemoryItem
 from harness.models import open_model
-from harness.rag.retrieve import FlatIndex, open_encoder
 from tests.evolve.baselines.conftest import ANALYST, Bench
 
 
@@ -57,10 +59,9 @@ def test_a_task_gets_the_lessons_of_the_task_most_like_it_and_never_its_own() ->
     prompts = {"a": "How many orders of ink?", "b": "Write a poem on rain.", "c": "Orders of wax?"}
     known = [_record("a", "Ink one."), _record("a", "Ink two."), _record("b", "Rhyme.")]
     encoder = open_encoder("lexical")
-    index = FlatIndex(encoder.dimension)
-    index.add(["0", "1", "2"], encoder.encode([prompts[one.task_id] for one in known]))
+    vectors = encoder.encode([prompts[one.task_id] for one in known])
     tasks = [Task(id=name, prompt=prompt) for name, prompt in prompts.items()]
-    own, poem, new = with_memories(tasks, known, index, encoder, 1)
+    own, poem, new = with_memories(tasks, known, vectors, encoder, 1)
     assert own.prompt.startswith(prompts["a"])
     assert "Rhyme." in own.prompt
     assert "Ink" not in own.prompt
@@ -68,9 +69,9 @@ def test_a_task_gets_the_lessons_of_the_task_most_like_it_and_never_its_own() ->
     assert "Ink one." in new.prompt
     assert "Ink two." not in new.prompt
     assert "Applies to: every order" in new.prompt
-    both = with_memories(tasks, known, index, encoder, 2)[2].prompt
+    both = with_memories(tasks, known, vectors, encoder, 2)[2].prompt
     assert both.index("Ink one.") < both.index("Ink two.")
-    assert with_memories(tasks, [], FlatIndex(4096), encoder, 1) == tuple(tasks)
+    assert with_memories(tasks, [], vectors[:0], encoder, 1) == tuple(tasks)
 
 
 def test_the_memory_names_its_encoder_and_what_it_cannot_place(

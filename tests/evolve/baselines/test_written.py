@@ -38,7 +38,7 @@ def test_a_parametric_skill_is_written_from_prompts_alone(
     assert "- Count." in found.skill.body
     assert (found.usage.calls, found.usage.tokens, found.losses) == (1, 10, ())
     assert prompts[0].count("Order book train-") == 20
-    runs = ground.done.runs.load(ground.done.evolution.shelf)
+    runs = ground.done.evolution.store.load(ground.done.runs.runs)
     replies = {str(one.harness.get("answer")) for one in runs}
     assert not [reply for reply in replies if f"answer: {reply}" in prompts[0].lower()]
     assert "REASONING" not in prompts[0]

@@ -8,34 +8,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.types import ToolProtocol
+<<<<<<< HEAD
 from harness.core import BadInput, Task, Trajectory, Usage, assets, first_fault, render
+=======
+from harness.core import BadInput, Task, Trajectory, Usage, assets
+from harness.core.prompts import render
+>>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.analysts.agentic.proof import prove
-from harness.evolve.analysts.agentic.trial import TASK_FILE, clean_trial, single_case
-from harness.evolve.analysts.agentic.workspace import (
+from harness.evolve.analysts.agentic.trial import (
     FIX_LIMITS,
     MAX_SCRIPT_BYTES,
     SCRIPT,
+    TASK_FILE,
+    clean_trial,
     reachable,
     read_regular,
     run_fix,
+    single_case,
 )
-from harness.evolve.analysts.single import accepted, lost, without_gold
-from harness.evolve.analysts.transcript import extract
-from harness.evolve.evidence import transcript
-from harness.evolve.repair import parse_object
-from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, Proof
+from harness.evolve.analysts.json_reply import complaint, parse_object
+from harness.evolve.analysts.records import accepted, lost, without_gold
+from harness.evolve.analysts.transcript import extract, transcript
+from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss
 from harness.models import Message, Model, Sampling
 from harness.sandbox import Limits, Sandbox
 from harness.tasks import family
 from harness.tools import Arguments, Bench, Tool, get_tools
 
+# Characters of the transcript that stand in the prompt; the rest is in a file.
 EXTRACT = 12_000
-"""Characters of the transcript that stand in the prompt; the rest is in a file."""
 TRANSCRIPT_FILE = "transcript.txt"
 REPAIRS = 2
 _STEPS_PER_TURN = 4
@@ -47,7 +51,7 @@ class Dropped(Exception):
 
 
 @dataclass
-class _Bench:
+class _Workplace:
     """What one analyst works with."""
 
     task: Task
@@ -71,9 +75,8 @@ class _Bench:
             script = self.script()
         except ValueError as error:
             return f"FAIL: {error}"
-        trial = clean_trial(self.task, self.base)
-        outcome = run_fix(script, trial, self.sandbox, self.limits)
-        return f"FAIL: {outcome.detail}" if outcome.detail else "PASS"
+        run = run_fix(script, clean_trial(self.task, self.base), self.sandbox, self.limits)
+        return f"FAIL: {run.detail}" if run.detail else "PASS"
 
     def tools(self) -> tuple[Tool, ...]:
         """bash, python and score."""
@@ -90,7 +93,7 @@ class _Bench:
         )
         return (*get_tools(["bash", "python"]), score)
 
-    def heard(self, event: dict[str, Any]) -> None:
+    def count(self, event: dict[str, Any]) -> None:
         """Add up what the calls used."""
         if event["type"] == "reply":
             self.usage += event["reply"].usage
@@ -130,40 +133,70 @@ async def analyse_failure(
     Raises:
         Unreachable, LimitReached: answered calls are in the request cache.
     """
-    bench = _Bench(single_case(task), base, workdir, sandbox, limits)
+    place = _Workplace(single_case(task), base, workdir, sandbox, limits)
+    name, text = trajectory.trajectory_id, transcript(trajectory)
+    losses: list[Loss] = []
     try:
-        prompt, text = await asyncio.to_thread(_set_up, bench, task, trajectory, skill)
-        record, losses = await _report(bench, prompt, text, trajectory, model, protocol, max_turns)
+        prompt = await asyncio.to_thread(_set_up, place, task, trajectory, text, skill)
+        messages: list[Message] = [{"role": "user", "content": prompt}]
+        record, reason = None, ""
+        for _ in range(1 + REPAIRS):
+            turns = max(1, max_turns - place.usage.calls)
+            messages, answer = await _loop(place, messages, model, protocol, turns)
+            try:
+                record = accepted(parse_object(answer)[0], trajectory, "error", text)
+                place.script()
+                break
+            except ValueError as error:
+                record, reason = None, complaint(error)
+            request = f"That could not be used: {reason}. Put it right, then reply with the report."
+            messages = [*messages, {"role": "user", "content": request}]
         if record is None:
-            return None, losses, bench.usage
-        script = await asyncio.to_thread(bench.script)
+            raise Dropped(f"no usable report after {REPAIRS} repairs: {reason}")
+        record, without = without_gold(record)
+        losses += without
+        if record is None:
+            return None, losses, place.usage
+        script = await asyncio.to_thread(place.script)
         proof = await asyncio.to_thread(prove, script, task, base, sandbox, limits=limits)
     except (Dropped, BadInput, ValueError, OSError) as error:
-        return None, [lost(trajectory, str(error))], bench.usage
-    if not proof.holds:
-        return None, [*losses, lost(trajectory, _unproven(proof))], bench.usage
-    return record.model_copy(update={"proof": proof}), losses, bench.usage
+        return None, [lost(name, str(error))], place.usage
+    if proof.holds:
+        return record.model_copy(update={"proof": proof}), losses, place.usage
+    made = sum(run.kind != "clean" for run in proof.runs)
+    reason = f"only {made} perturbed input(s) can be made of this task, two are needed"
+    if failed := next((run for run in proof.runs if not run.passed), None):
+        reason = f"the fix failed on the input {failed.input!r}: {failed.detail}"
+    return None, [*losses, lost(name, f"unproven: {reason}")], place.usage
 
 
-def _set_up(bench: _Bench, task: Task, trajectory: Trajectory, skill: str) -> tuple[str, str]:
-    """Fill the work folder; return the first message and the whole transcript.
+def _set_up(place: _Workplace, task: Task, trajectory: Trajectory, text: str, skill: str) -> str:
+    """Fill the work folder; return the first message.
 
     Raises:
         Dropped: if gold can be read from the sandbox.
         BadInput: if the task cannot be set up.
     """
-    bench.folder.mkdir(parents=True, exist_ok=True)
-    asked = family(bench.task, bench.sandbox).prepare(bench.task, bench.base, bench.folder)
-    trial = clean_trial(bench.task, bench.base)
+    place.folder.mkdir(parents=True, exist_ok=True)
+    question = family(place.task, place.sandbox).prepare(place.task, place.base, place.folder)
+    trial = clean_trial(place.task, place.base)
     if TASK_FILE in trial.files:
-        (bench.folder / TASK_FILE).write_bytes(trial.files[TASK_FILE])
-    text = transcript(trajectory)
-    (bench.folder / TRANSCRIPT_FILE).write_text(text, encoding="utf-8")
-    if open_to := reachable(_secrets(task, bench.base), bench.folder, bench.sandbox):
-        raise Dropped(f"gold can be read in the sandbox {bench.sandbox.name!r}: {open_to[0]!r}")
-    prompt = render(
+        (place.folder / TASK_FILE).write_bytes(trial.files[TASK_FILE])
+    (place.folder / TRANSCRIPT_FILE).write_text(text, encoding="utf-8")
+    # Files that must be out of reach: the gold, and what lies beside the task's own files.
+    answers = task.answer if isinstance(task.answer, list) else [task.answer]
+    golds = [place.base / text for text in answers if isinstance(text, str) and len(text) < 1000]
+    secrets: list[Path] = []
+    for path in (*golds, *sorted(place.base.glob("*.jsonl"))[:20]):
+        try:
+            secrets += [path] if path.is_file() else []
+        except (OSError, ValueError):
+            continue  # an answer text that is no path
+    if readable := reachable(secrets, place.folder, place.sandbox):
+        raise Dropped(f"gold can be read in the sandbox {place.sandbox.name!r}: {readable[0]!r}")
+    return render(
         "analyst_agentic",
-        task=asked,
+        task=question,
         files=sorted(trial.files),
         extract=extract(trajectory, EXTRACT),
         shortened=len(text) > EXTRACT,
@@ -171,95 +204,36 @@ def _set_up(bench: _Bench, task: Task, trajectory: Trajectory, skill: str) -> tu
         skill=skill,
         max_items=MAX_ITEMS,
     )
-    return prompt, text
-
-
-def _secrets(task: Task, base: Path) -> list[Path]:
-    """Files that must be out of reach: the gold, and what lies beside the task's own files."""
-    answers = task.answer if isinstance(task.answer, list) else [task.answer]
-    golds = [base / one for one in answers if isinstance(one, str) and len(one) < 1000]
-    beside = sorted(path for path in base.glob("*.jsonl"))[:20]
-    return [path for path in (*golds, *beside) if _is_file(path)]
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False  # an answer text that is no path
-
-
-async def _report(
-    bench: _Bench,
-    prompt: str,
-    text: str,
-    trajectory: Trajectory,
-    model: Model,
-    protocol: ToolProtocol,
-    max_turns: int,
-) -> tuple[AnalystRecord | None, list[Loss]]:
-    """Run the loop until the report can be used, with at most two repairs.
-
-    Raises:
-        Dropped: if there is no usable report.
-    """
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    calls, reason = bench.usage.calls, ""
-    for _ in range(1 + REPAIRS):
-        turns = max(1, max_turns - (bench.usage.calls - calls))
-        messages, answer = await _loop(bench, messages, model, protocol, turns)
-        try:
-            data, _ = parse_object(answer)
-            record = accepted(data, trajectory, "error", text)
-            bench.script()
-            kept, losses = without_gold(record, trajectory)
-            return kept, list(losses)
-        except ValidationError as error:
-            reason = first_fault(error)
-        except ValueError as error:
-            reason = str(error)
-        complaint = f"That could not be used: {reason}. Put it right, then reply with the report."
-        messages = [*messages, {"role": "user", "content": complaint}]
-    raise Dropped(f"no usable report after {REPAIRS} repairs: {reason}")
 
 
 async def _loop(
-    bench: _Bench, messages: list[Message], model: Model, protocol: ToolProtocol, turns: int
+    place: _Workplace, messages: list[Message], model: Model, protocol: ToolProtocol, turns: int
 ) -> tuple[list[Message], str]:
     """The ReAct loop from where the conversation stands: (conversation, final answer).
 
     Raises:
         Dropped: if the model gives no final answer even when its turns are used up.
     """
-    said = messages
+    conversation, reason = messages, ""
     for limit in (turns, 1):
         context = ReactContext(
             model=model,
             sampling=Sampling(),
-            bench=Bench(bench.folder, bench.sandbox, bench.limits),
-            tools=bench.tools(),
+            bench=Bench(place.folder, place.sandbox, place.limits),
+            tools=place.tools(),
             protocol=protocol,
             max_turns=limit,
-            on_event=bench.heard,
+            on_event=place.count,
         )
-        state: Mapping[str, Any] = {"messages": said}
+        start: dict[str, Any] = {"messages": conversation}
+        state: Mapping[str, Any] = start
         config = {"recursion_limit": _STEPS_PER_TURN * limit + 50}
         try:
             graph = assets.load_graph("react")
-            start = {"messages": said}
             async for now in graph.astream(start, config, context=context, stream_mode="values"):
                 state = now
             return list(state["messages"]), str(state.get("answer") or "")
         except AttemptEnded as error:
             reason = str(error)
-            said = [*state["messages"], {"role": "user", "content": _LAST_TURN}]
+            conversation = [*state["messages"], {"role": "user", "content": _LAST_TURN}]
     raise Dropped(f"no report: {reason}")
-
-
-def _unproven(proof: Proof) -> str:
-    """Which run of a proof failed."""
-    failed = next((run for run in proof.runs if not run.passed), None)
-    if failed is not None:
-        return f"unproven: the fix failed on the input {failed.input!r}: {failed.detail}"
-    made = sum(run.kind != "clean" for run in proof.runs)
-    return f"unproven: only {made} perturbed input(s) can be made of this task, two are needed"

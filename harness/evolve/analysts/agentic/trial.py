@@ -1,19 +1,38 @@
-"""One input that a fix script is run on, and how its result is judged."""
+"""One input that a fix script is run on, the run where no gold can be read, and its judgement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.core import Task
-from harness.tasks.spreadsheet import INPUT_NAME, OUTPUT_NAME
+from harness.core import BadInput, Score, Task, failed
+from harness.sandbox import Limits, Sandbox
+from harness.tasks import family
+from harness.tasks.spreadsheet import INPUT_NAME, OUTPUT_NAME, input_name
+from harness.tasks.workbooks import MAX_FILE_BYTES
 
 CellKey = tuple[str, int, int]
 """Sheet, row and column of a cell."""
+# Holds the task's prompt in the folder that a fix script runs in.
 TASK_FILE = "task.txt"
-"""Holds the task's prompt in the folder that a fix script runs in."""
+SCRIPT = "fix.py"
+MAX_SCRIPT_BYTES = 200_000
+FIX_LIMITS = Limits(wall_s=60.0, cpu_s=60, memory_mb=1024, output_bytes=1_000_000, disk_mb=128)
+_OPEN = """\
+import sys
+for name in sys.argv[1:]:
+    try:
+        open(name, "rb").close()
+        print(name)
+    except OSError:
+        pass
+"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,21 @@ class Trial:
         return OUTPUT_NAME if self.task.check == "spreadsheet" else ""
 
 
+@dataclass(frozen=True)
+class FixRun:
+    """What one run of a fix script came to.
+
+    Attributes:
+        output: what it wrote or printed; the very bytes that were judged.
+        score: of them, by the task family.
+        detail: why it is no pass, in words that give no expected value away.
+    """
+
+    output: bytes
+    score: Score
+    detail: str
+
+
 def single_case(task: Task, case: int = 1) -> Task:
     """One test case of a task, with its input under the name of the first.
 
@@ -54,8 +88,6 @@ def single_case(task: Task, case: int = 1) -> Task:
     """
     if task.check != "spreadsheet" or not isinstance(task.answer, list):
         return task
-    from harness.tasks.spreadsheet import input_name
-
     cases = {input_name(number) for number in range(1, len(task.answer) + 1)}
     files = {name: path for name, path in task.files.items() if name not in cases}
     files[INPUT_NAME] = task.files[input_name(case)]
@@ -64,16 +96,44 @@ def single_case(task: Task, case: int = 1) -> Task:
     return task.model_copy(update={"files": files, "answer": answer, "meta": meta})
 
 
-def cases(task: Task) -> int:
-    """Number of test cases of a task."""
-    several = task.check == "spreadsheet" and isinstance(task.answer, list)
-    return len(task.answer) if several and isinstance(task.answer, list) else 1
-
-
 def clean_trial(task: Task, base: Path) -> Trial:
     """The first case of a task as it is."""
     first = single_case(task)
     return Trial("clean", "clean", read_inputs(first, base), first, base)
+
+
+def own_trials(task: Task, base: Path) -> list[Trial]:
+    """Further test cases, and variants of `meta["variants"]`: the analyst was given neither.
+
+    A variant is an object with `answer`, and `prompt` or `files` as changed.
+
+    Raises:
+        BadInput: if `variants` is something else, or a file of one is missing.
+    """
+    answers = task.answer if task.check == "spreadsheet" else None
+    count = len(answers) if isinstance(answers, list) else 1
+    trials: list[Trial] = []
+    for number in range(2, count + 1):
+        case = single_case(task, number)
+        trials.append(Trial(f"case {number}", "predicted", read_inputs(case, base), case, base))
+    rows = task.meta.get("variants", [])
+    if not isinstance(rows, list):
+        raise BadInput(f"task {task.id!r}: expected meta 'variants' to be a list, found {rows!r}")
+    first = single_case(task)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or "answer" not in row:
+            raise BadInput(
+                f"task {task.id!r}: expected variant {number} to be an object with 'answer', "
+                f"found {row!r:.200}"
+            )
+        fields = {key: row[key] for key in ("prompt", "files", "answer") if key in row}
+        variant = Task.model_validate({**first.model_dump(), **fields})
+        try:
+            files = read_inputs(variant, base)
+        except OSError as error:
+            raise BadInput(f"task {task.id!r}: variant {number}: {error}") from error
+        trials.append(Trial(f"variant {number}", "predicted", files, variant, base))
+    return trials
 
 
 def read_inputs(task: Task, base: Path) -> dict[str, bytes]:
@@ -86,3 +146,98 @@ def read_inputs(task: Task, base: Path) -> dict[str, bytes]:
     if task.check != "spreadsheet":
         files.setdefault(TASK_FILE, task.prompt.encode())
     return files
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of an ordinary file that has no second name; links are not followed.
+
+    Raises:
+        ValueError: if it is missing, a link, no ordinary file, or too large.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path.name}") from None
+    except OSError:
+        raise ValueError(f"{path.name} is a link or cannot be opened") from None
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+            raise ValueError(f"{path.name} is no ordinary file of its own")
+        if facts.st_size > limit:
+            raise ValueError(f"{path.name} has more than {limit} bytes")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
+
+
+def reachable(paths: Sequence[Path], folder: Path, sandbox: Sandbox) -> list[str]:
+    """Those of `paths` that a program in the sandbox can read from the work folder `folder`."""
+    names = [str(path.resolve()) for path in paths]
+    if not names:
+        return []
+    result = sandbox.exec([sys.executable, "-c", _OPEN, *names], workdir=folder)
+    if not result.ok:
+        raise BadInput(f"the sandbox {sandbox.name!r} runs no program: {result.stderr[-200:]!r}")
+    return result.stdout.splitlines()
+
+
+def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_LIMITS) -> FixRun:
+    """Run a fix script on a fresh copy of a trial's input and judge what it gives.
+
+    A written output is read once; those bytes are hashed, put into a folder that the script never
+    saw, and judged there. Blocking.
+
+    Raises:
+        BadInput: if the task's gold or check cannot be used.
+    """
+    with tempfile.TemporaryDirectory(prefix="fix-") as name:
+        folder, judged = Path(name, "run"), Path(name, "judged")
+        folder.mkdir()
+        judged.mkdir()
+        files = {**trial.files, SCRIPT: script}
+        command = [sys.executable, SCRIPT]
+        result = sandbox.exec(command, workdir=folder, files=files, limits=limits)
+        output, answer, problem = b"", None, ""
+        if result.limit is not None:
+            problem = f"the script was stopped: {result.limit} limit"
+        elif result.exit_code != 0:
+            last = (result.stderr.strip().splitlines() or [""])[-1]
+            problem = f"the script ended with exit code {result.exit_code}: {last[:200]}"
+        elif trial.output_file:
+            try:
+                output = read_regular(folder / trial.output_file, MAX_FILE_BYTES)
+                (judged / trial.output_file).write_bytes(output)
+            except ValueError as error:
+                problem = str(error)
+        else:
+            answer = result.stdout.strip()
+            output = answer.encode()
+            if not output and trial.kind == "control":
+                problem = "it printed nothing"
+        if problem:
+            return FixRun(output, failed(problem), problem)
+        place = judged if trial.output_file else folder
+        score = family(trial.task, sandbox).score(trial.task, trial.base, place, answer)
+        return FixRun(output, score, "" if score.outcome == "pass" else disclosed(score))
+
+
+def disclosed(score: Score) -> str:
+    """What may be said of a score: which cells or that the answer differs, no expected value."""
+    differences = score.detail.get("differences")
+    if not isinstance(differences, list):
+        return "the answer differs"
+    if not differences:
+        return "the output cannot be compared: a judged sheet is missing, or it is no workbook"
+    cells: list[str] = []
+    for row in differences:
+        if isinstance(row, dict):
+            expected, got = row.get("expected"), row.get("got")
+            how = "value"
+            if got is None:
+                how = "missing"
+            elif expected is not None and isinstance(expected, str) != isinstance(got, str):
+                how = "type"
+            cells.append(f"{row['cell']} ({how})")
+    return f"{score.detail.get('different_cells')} cells differ: {', '.join(cells)}"

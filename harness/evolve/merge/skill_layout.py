@@ -1,0 +1,221 @@
+"""Where each rule goes: the heading that it is filed under, SKILL.md or the reference file.
+
+A heading is the skill's own, a topic (a noun that many titles share, such as "formula"), or a
+phase that any agent's work goes through. English words; rules in other languages go under one
+heading. Trace2Skill (section 2.3) asks for prevalent patterns in SKILL.md and low-support
+observations in references.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from harness.core import Edit
+from harness.evolve.merge.deterministic import support
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.similarity import tfidf_similarities
+from harness.evolve.merge.wording import content_words
+from harness.evolve.types import Discarded
+from harness.skills import Skill, sections
+
+PHASES: dict[str, str] = {
+    "Look before you change": "inspect explore discover examine discovery inspection existence"
+    " exist structure dimensions assume header preview list locate detect detection identify"
+    " understand before mapping search assumption",
+    "Stay in scope and preserve the rest": "preserve preservation overwrite original source copy"
+    " backup scope boundary boundaries range specified in-place merged retain untouched protect"
+    " protection clear stale safety directory separate separation delete deletion",
+    "Handle types, gaps and text": "type types none null empty blank string numeric isinstance"
+    " date convert conversion coerce normalize case whitespace mixed missing nan regex substring"
+    " try except fallback error defensive tolerance",
+    "Build it robustly": "dynamic hardcode hardcoded programmatically iterate loop reference"
+    " template reverse library openpyxl pandas index offset helper buffer memory style format"
+    " object attribute api",
+    "Check before you finish": "verify verification validate validation after saving reload re-read"
+    " confirm compare count log report summary output completion coverage expected post-save"
+    " evaluate result",
+}  # fmt: skip
+FALLBACK = "Other rules"
+# Heading of the section that a new skill begins with.
+GUIDE = "How to use this skill"
+# Smallest and largest share of the titles that hold a topic.
+TOPIC_SHARE = (0.15, 0.45)
+EXISTING_SIMILARITY = 0.12
+_NO_TOPIC_WORDS = (
+    "pattern validate validation verify verification output cell handl handle access check target"
+    " type data string preservation preserve dynamic safe operation result execution before after"
+    " construction multi aware reference source range row column sheet workbook sheets"
+)
+_NO_TOPIC = frozenset(_NO_TOPIC_WORDS.split())
+_PHASE_STEMS = {heading: frozenset(content_words(words)) for heading, words in PHASES.items()}
+REFERENCE = "references/further-rules.md"
+REFERENCE_RULES = 200
+REFERENCE_INTRO = (
+    "# Further rules\n\n"
+    "Each was learned from one or two tasks only: evidence that it helps is thin. Read the "
+    "section that fits when a rule in SKILL.md is not enough."
+)
+LINK = f"- [{REFERENCE}]({REFERENCE}): further rules, by the same themes, learned from fewer tasks."
+
+
+def assemble(
+    skill: Skill,
+    merged: Sequence[Edit],
+    tasks: Mapping[str, str],
+    *,
+    min_support: int,
+    max_rules: int,
+) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """The final edits, and what found no place.
+
+    Rules with `min_support` distinct tasks go to SKILL.md, best first and at most `max_rules`;
+    the others to a reference file that SKILL.md links. Edits that are no rules (replacements, new
+    files) stay as they are if they have the support.
+
+    Args:
+        skill: the seed, whose sections are used where they fit.
+        merged: merged edits with `sources` and `support`, best supported first.
+        tasks: trajectory id -> task id.
+    """
+    rules = [(lesson, edit) for edit in merged for lesson in of_edit(edit)]
+    strong = [pair for pair in rules if pair[1].support >= min_support]
+    weak = [pair for pair in rules if pair[1].support < min_support]
+    lines = skill.text.split("\n")
+    own = {
+        section.title: "\n".join(lines[section.content : section.end])
+        for section in sections(lines)
+        if section.level == 2
+    }
+    edits = _edits("SKILL.md", strong[:max_rules], own)
+    discarded: list[Discarded] = []
+    for edit in merged:
+        if of_edit(edit):
+            continue
+        if edit.support >= min_support:
+            edits.append(edit)
+        else:
+            reason = f"support {edit.support}: below {min_support} distinct tasks"
+            discarded.append(Discarded.of(edit, reason))
+    further = [*strong[max_rules:], *weak]
+    referenced = further[:REFERENCE_RULES]
+    reference = _edits(REFERENCE, referenced, {})
+    if referenced and REFERENCE not in skill.files:
+        sources = tuple(sorted({source for _, edit in referenced for source in edit.sources}))
+        evidence = {"sources": sources, "support": support(sources, tasks)}
+        create = Edit(file=REFERENCE, op="create", content=REFERENCE_INTRO, **evidence)
+        section = "## References"
+        link = Edit(
+            file="SKILL.md", op="add_section", target_section=section, content=LINK, **evidence
+        )
+        reference = [create, *reference, link]
+    discarded += [
+        Discarded.of(edit, f"support {edit.support}, and {REFERENCE} is full")
+        for _, edit in further[REFERENCE_RULES:]
+    ]
+    return (*edits, *reference), tuple(discarded)
+
+
+def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, str]) -> list[Edit]:
+    """One edit a rule, in the order in which they are applied, so that each line has its sources.
+
+    Every edit is an `add_section`, which appends where the section is already there. A new
+    section is placed behind the nearest one that comes before it in the order of the work.
+    """
+    # How the skill is read is no place for a rule.
+    places = {heading: text for heading, text in own.items() if heading != GUIDE}
+    headings = file_under([lesson for lesson, _ in rules], places)
+    wanted = order([heading for heading in headings if heading not in own])
+    present = list(own)
+    edits: list[Edit] = []
+    for (lesson, edit), heading in zip(rules, headings, strict=True):
+        after = ""
+        if heading not in present:
+            earlier = [name for name in wanted[: wanted.index(heading)] if name in present]
+            seeds = [name for name in present if name not in wanted]
+            after = next(iter(earlier[-1:] or seeds[-1:]), "")
+            present.append(heading)
+        edits.append(
+            Edit(
+                file=file,
+                op="add_section",
+                target_section=f"## {heading}",
+                after_section=after,
+                content=lesson.for_readers(),
+                sources=edit.sources,
+                support=edit.support,
+            )
+        )
+    return edits
+
+
+def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = None) -> list[str]:
+    """A heading for every rule.
+
+    Args:
+        rules: the rules, best supported first.
+        existing: headings of the skill -> text of their sections; used where they fit.
+    """
+    existing = existing or {}
+    names = [name for name, text in existing.items() if text.strip()]
+    own: dict[int, str] = {}
+    if names and rules:
+        texts = [rule.wording for rule in rules] + [f"{name}. {existing[name]}" for name in names]
+        scores = tfidf_similarities(texts)[: len(rules), len(rules) :]
+        for index, best in enumerate(scores.argmax(axis=1)):
+            if scores[index, int(best)] >= EXISTING_SIMILARITY:
+                own[index] = names[int(best)]
+    # The skill's own heading for a phase: the first that begins with the same word.
+    same = {
+        phase: name
+        for phase in PHASES
+        for name in reversed(list(existing))
+        if name.casefold().split()[:1] == phase.casefold().split()[:1]
+    }
+    topics = _topics(rules)
+    headings: list[str] = []
+    for index, rule in enumerate(rules):
+        title, text = content_words(rule.title), set(content_words(rule.text))
+        heading = own.get(index) or next((topics[stem] for stem in topics if stem in title), "")
+        if not heading:
+            scores_of = {
+                phase: 2 * len(stems & set(title)) + len(stems & text)
+                for phase, stems in _PHASE_STEMS.items()
+            }
+            heading = max(scores_of, key=lambda phase: scores_of[phase])
+            heading = heading if scores_of[heading] else FALLBACK
+        headings.append(same.get(heading, heading))
+    return headings
+
+
+def order(headings: Sequence[str]) -> list[str]:
+    """Distinct headings: phases in the order of the work, topics between building and checking."""
+    phases = list(PHASES)
+    distinct = list(dict.fromkeys(headings))
+
+    def place(heading: str) -> tuple[float, int]:
+        if heading in PHASES:
+            return float(phases.index(heading)), 0
+        return (99.0 if heading == FALLBACK else len(phases) - 1.5), distinct.index(heading)
+
+    return sorted(distinct, key=place)
+
+
+def _topics(rules: Sequence[Lesson]) -> dict[str, str]:
+    """Stem -> heading of the nouns, three at most, that a fair share of the titles hold."""
+    low, high = (share * len(rules) for share in TOPIC_SHARE)
+    counts = Counter(stem for rule in rules for stem in set(content_words(rule.title)))
+    excluded = _NO_TOPIC.union(*_PHASE_STEMS.values())
+    chosen = [
+        stem
+        for stem, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        if max(low, 3) <= count <= high and stem not in excluded
+    ]
+    words = [word for rule in rules for word in re.findall(r"[A-Za-z]+", rule.title)]
+    topics: dict[str, str] = {}
+    for stem in chosen[:3]:
+        same = [word.lower() for word in words if content_words(word) == (stem,)]
+        noun = max(sorted(set(same)), key=same.count)
+        topics[stem] = (noun if noun.endswith("s") else f"{noun}s").capitalize()
+    return topics
