@@ -43,17 +43,14 @@ async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]
     messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
     reply = await context.model.complete(messages, sampling=context.sampling)
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
-    said = {"role": "assistant", "content": reply.text}
-    return {"messages": [said], "answer": reply.text.strip()}
+    message = {"role": "assistant", "content": reply.text}
+    return {"messages": [message], "answer": reply.text.strip()}
 
 
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and ReactContext."""
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node("answer", answer)
-    graph.add_edge(START, "answer")
-    graph.add_edge("answer", END)
-    return graph
+    return graph.add_node("answer", answer).add_edge(START, "answer").add_edge("answer", END)
 
 
 graph = build().compile(name="answer")

@@ -29,8 +29,8 @@ from harness.rag.tools.documents import read_documents
 from harness.rag.tools.passages import attribute, pages_of
 from harness.tools import get_tools
 
+# Tools that a model may call beside its context.
 LOOKING = ("expand", "search", "read")
-"""Tools that a model may call beside its context."""
 
 
 class Question(TypedDict):
@@ -93,23 +93,24 @@ async def page(state: State, runtime: Context) -> Update:
     """Read one page and note what helps."""
     context = runtime.context
     pages = pages_of(await asyncio.to_thread(read_documents, context.bench.workdir))
-    at = state.get("page", 0)
-    if at >= context.max_turns - 1:
+    read = state.get("page", 0)
+    if read >= context.max_turns - 1:
         raise TurnLimit(f"{len(pages)} pages need more than the {context.max_turns} turns allowed")
     prompt = render(
         "longdoc_page",
         question=_question(state),
         notes=state.get("notes", []),
-        page=pages[at].shown,
-        number=at + 1,
+        page=pages[read].shown,
+        number=read + 1,
         pages=len(pages),
     )
     messages = [{"role": "user", "content": prompt}]
     reply = await context.model.complete(messages, sampling=context.sampling)
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
-    said = reply.text.strip()
-    notes = [] if said.lower().strip(" .-") in ("", "nothing") else [f"{pages[at].citation} {said}"]
-    return {"page": at + 1, "notes": notes, "pending": [] if at + 1 >= len(pages) else [{}]}
+    note = reply.text.strip()
+    empty = note.lower().strip(" .-") in ("", "nothing")
+    notes = [] if empty else [f"{pages[read].citation} {note}"]
+    return {"page": read + 1, "notes": notes, "pending": [] if read + 1 >= len(pages) else [{}]}
 
 
 async def answer(state: State, runtime: Context) -> Update:
@@ -131,12 +132,17 @@ async def answer(state: State, runtime: Context) -> Update:
     messages = [*system, {"role": "user", "content": prompt}, *state["messages"][1:]]
     reply = await context.model.complete(messages, tools=native or None, sampling=context.sampling)
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
-    said: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if not (native and reply.tool_calls):
-        return {"messages": [said], "answer": reply.text.strip(), "pending": [], "turns": turns + 1}
-    said["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
+        return {
+            "messages": [message],
+            "answer": reply.text.strip(),
+            "pending": [],
+            "turns": turns + 1,
+        }
+    message["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
     pending = [held(call) for call in reply.tool_calls]
-    return {"messages": [said], "pending": pending, "turns": turns + 1}
+    return {"messages": [message], "pending": pending, "turns": turns + 1}
 
 
 async def act(state: State, runtime: Context) -> Update:
@@ -150,9 +156,9 @@ async def act(state: State, runtime: Context) -> Update:
 async def cite(state: State, runtime: Context) -> Update:
     """Add the citation of a passage that says what the answer says, where it has none; check it."""
     context = runtime.context
-    said = state.get("answer", "")
+    text = state.get("answer", "")
     documents = await asyncio.to_thread(read_documents, context.bench.workdir)
-    cited = await asyncio.to_thread(attribute, said, _question(state), documents)
+    cited = await asyncio.to_thread(attribute, text, _question(state), documents)
     verdict = await asyncio.to_thread(cited_verdict, _question(state), cited, documents)
     context.tell({"type": "check", "verdict": verdict})
     context.tell({"type": "final", "answer": cited})
@@ -177,18 +183,19 @@ def after_answering(state: State) -> str:
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and ReactContext."""
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node("gather", gather)
-    graph.add_node("page", page)
-    graph.add_node("answer", answer)
-    graph.add_node("act", act)
-    graph.add_node("cite", cite)
-    graph.add_edge(START, "gather")
-    graph.add_conditional_edges("gather", after_gathering, ["answer", "page"])
-    graph.add_conditional_edges("page", after_page, ["page", "answer"])
-    graph.add_conditional_edges("answer", after_answering, ["act", "cite"])
-    graph.add_edge("act", "answer")
-    graph.add_edge("cite", END)
-    return graph
+    return (
+        graph.add_node("gather", gather)
+        .add_node("page", page)
+        .add_node("answer", answer)
+        .add_node("act", act)
+        .add_node("cite", cite)
+        .add_edge(START, "gather")
+        .add_conditional_edges("gather", after_gathering, ["answer", "page"])
+        .add_conditional_edges("page", after_page, ["page", "answer"])
+        .add_conditional_edges("answer", after_answering, ["act", "cite"])
+        .add_edge("act", "answer")
+        .add_edge("cite", END)
+    )
 
 
 graph = build().compile(name="longdoc")

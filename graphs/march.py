@@ -89,8 +89,8 @@ async def solve(state: State, runtime: Context) -> Update:
 async def propose(state: ProposerInput, runtime: Context) -> Update:
     """Take the response apart; an unreadable reply is asked for once more, then rules do it."""
     context = runtime.context
-    asked, response = state.get("asked", ""), state.get("response", "")
-    prompt = render("march_propose", asked=asked, response=response)
+    question, response = state.get("asked", ""), state.get("response", "")
+    prompt = render("march_propose", asked=question, response=response)
     messages = [{"role": "user", "content": prompt}]
     pairs = read_pairs("")
     for seed in (0, 1):
@@ -98,12 +98,12 @@ async def propose(state: ProposerInput, runtime: Context) -> Update:
         reply = await context.proposer.complete(
             messages, sampling=sampling, response_format=pairs_format(context.proposer)
         )
-        said = {"role": "proposer", "messages": messages, "reply": reply}
-        context.tell({"type": "reply", **said, "again": seed > 0})
+        event = {"type": "reply", "role": "proposer", "messages": messages, "reply": reply}
+        context.tell({**event, "again": seed > 0})
         pairs = read_pairs(reply.text)
         if pairs:
             break
-    return {"claims": [one.model_dump() for one in proposed(response, asked, pairs)]}
+    return {"claims": [claim.model_dump() for claim in proposed(response, question, pairs)]}
 
 
 def blind(state: State, runtime: Context) -> Update:
@@ -111,38 +111,39 @@ def blind(state: State, runtime: Context) -> Update:
 
     Where engine and models are mixed, values that the engine is sure of are not asked for.
     """
-    claims = [Claim.model_validate(one) for one in state.get("claims", [])]
-    known = settled(runtime.context, claims)
-    places = {id(claim): at for at, claim in enumerate(claims)}
-    asked = [claim for at, claim in enumerate(claims) if at not in known]
-    found = blinded(asked, state.get("response", ""))
+    claims = [Claim.model_validate(claim) for claim in state.get("claims", [])]
+    findings = settled(runtime.context, claims)
+    places = {id(claim): place for place, claim in enumerate(claims)}
+    open_claims = [claim for place, claim in enumerate(claims) if place not in findings]
+    requests = blinded(open_claims, state.get("response", ""))
     runtime.context.vault.seal(
-        state.get("response", ""), [list(group.values) for group in found.groups]
+        state.get("response", ""), [list(group.values) for group in requests.groups]
     )
     return {
-        "groups": [[places[id(claim)] for claim in group.claims] for group in found.groups],
-        "questions": [list(group.questions) for group in found.groups],
-        "reworded": found.reworded,
-        "settled": {str(at): one.model_dump(mode="json") for at, one in known.items()},
+        "groups": [[places[id(claim)] for claim in group.claims] for group in requests.groups],
+        "questions": [list(group.questions) for group in requests.groups],
+        "reworded": requests.reworded,
+        "settled": {str(n): finding.model_dump(mode="json") for n, finding in findings.items()},
     }
 
 
 async def check(state: CheckerInput, runtime: Context) -> Update:
     """Ask every request over every window, `votes` times."""
-    asked = [
-        ask_windows(runtime.context, at, questions)
-        for at, questions in enumerate(state["questions"])
+    requests = [
+        ask_windows(runtime.context, number, questions)
+        for number, questions in enumerate(state["questions"])
     ]
-    return {"answers": list(await asyncio.gather(*asked))}
+    return {"answers": list(await asyncio.gather(*requests))}
 
 
 def judge(state: State, runtime: Context) -> Update:
     """Compare claimed and found values, count votes, apply the policy."""
-    claims = [Claim.model_validate(one) for one in state.get("claims", [])]
-    known = {int(at): Finding.model_validate(one) for at, one in state.get("settled", {}).items()}
+    claims = [Claim.model_validate(claim) for claim in state.get("claims", [])]
+    settled_claims = state.get("settled", {})
+    findings = {int(n): Finding.model_validate(value) for n, value in settled_claims.items()}
     report = judge_all(
         runtime.context, state.get("response", ""), claims, state.get("groups", []),
-        state.get("answers", []), state.get("reworded", 0), known,
+        state.get("answers", []), state.get("reworded", 0), findings,
     )  # fmt: skip
     runtime.context.tell({"type": "report", "report": report})
     return {"report": report.model_dump(mode="json")}
@@ -151,18 +152,19 @@ def judge(state: State, runtime: Context) -> Update:
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and MarchContext."""
     graph: Any = StateGraph(State, context_schema=MarchContext)
-    graph.add_node("solve", solve)
-    graph.add_node("propose", propose, input_schema=ProposerInput)
-    graph.add_node("blind", blind)
-    graph.add_node("check", check, input_schema=CheckerInput)
-    graph.add_node("judge", judge)
-    graph.add_edge(START, "solve")
-    graph.add_edge("solve", "propose")
-    graph.add_edge("propose", "blind")
-    graph.add_edge("blind", "check")
-    graph.add_edge("check", "judge")
-    graph.add_edge("judge", END)
-    return graph
+    return (
+        graph.add_node("solve", solve)
+        .add_node("propose", propose, input_schema=ProposerInput)
+        .add_node("blind", blind)
+        .add_node("check", check, input_schema=CheckerInput)
+        .add_node("judge", judge)
+        .add_edge(START, "solve")
+        .add_edge("solve", "propose")
+        .add_edge("propose", "blind")
+        .add_edge("blind", "check")
+        .add_edge("check", "judge")
+        .add_edge("judge", END)
+    )
 
 
 graph = build().compile(name="march")

@@ -110,7 +110,7 @@ async def act(state: State, runtime: Context) -> Update:
         context.tell({"type": "observation", "id": action["id"], "text": text})
         observed.append({"role": "tool", "tool_call_id": action["id"], "content": text})
     if context.protocol == "text":
-        text = "\n\n".join(fenced(one["content"]) for one in observed)
+        text = "\n\n".join(fenced(message["content"]) for message in observed)
         observed = [{"role": "user", "content": text}]
     return {"messages": observed, "pending": []}
 
@@ -173,16 +173,17 @@ def after_finishing(state: State) -> str:
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and ReactContext."""
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node("think", think)
-    graph.add_node("act", act)
-    graph.add_node("correct", correct)
-    graph.add_node("finish", finish)
-    graph.add_edge(START, "think")
-    graph.add_conditional_edges("think", after_thinking, ["act", "correct", "finish", END])
-    graph.add_edge("act", "think")
-    graph.add_edge("correct", "think")
-    graph.add_conditional_edges("finish", after_finishing, ["think", END])
-    return graph
+    return (
+        graph.add_node("think", think)
+        .add_node("act", act)
+        .add_node("correct", correct)
+        .add_node("finish", finish)
+        .add_edge(START, "think")
+        .add_conditional_edges("think", after_thinking, ["act", "correct", "finish", END])
+        .add_edge("act", "think")
+        .add_edge("correct", "think")
+        .add_conditional_edges("finish", after_finishing, ["think", END])
+    )
 
 
 graph = build().compile(name="react")

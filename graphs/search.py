@@ -27,8 +27,8 @@ from harness.rag.tasks.reading import bare_question
 from harness.rag.tools.documents import read_documents
 from harness.tools import Tool, ToolArgumentError, get_tools
 
+# Searches and readings of one attempt, where the turns of the suite allow more.
 MOST_LOOKS = 8
-"""Searches and readings of one attempt, where the turns of the suite allow more."""
 LINE = re.compile(r"^\W*(search|read|answer)\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 ARGUMENT = {"search": "query", "read": "document"}
 
@@ -78,14 +78,14 @@ async def think(state: State, runtime: Context) -> Update:
     reply = await context.model.complete(messages, sampling=context.sampling)
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
     line = LINE.search(reply.text)
-    kind, rest = (line[1].lower(), line[2].strip()) if line else ("", "")
+    kind, argument = (line[1].lower(), line[2].strip()) if line else ("", "")
     if kind == "answer":
-        return {"answer": rest, "pending": [], "format_errors": 0}
+        return {"answer": argument, "pending": [], "format_errors": 0}
     if not kind or len(queries) >= _most_looks(context):
-        said = {"role": "assistant", "content": reply.text}
+        message = {"role": "assistant", "content": reply.text}
         count = state.get("format_errors", 0) + 1
-        return {"messages": [said], "pending": [], "format_errors": count}
-    return {"pending": [kind, rest], "format_errors": 0}
+        return {"messages": [message], "pending": [], "format_errors": count}
+    return {"pending": [kind, argument], "format_errors": 0}
 
 
 def _most_looks(context: ReactContext) -> int:
@@ -100,11 +100,11 @@ async def look(state: State, runtime: Context) -> Update:
     arguments: dict[str, Any] = {ARGUMENT[name]: argument}
     context.tell({"type": "tool", "id": "text", "name": name, "arguments": arguments})
     try:
-        found = await _tool(name, context).call(arguments, context.bench)
+        passages = await _tool(name, context).call(arguments, context.bench)
     except ToolArgumentError as error:
-        found = f"[Error: {error}]"
-    context.tell({"type": "observation", "id": "text", "text": found})
-    return {"found": found, "queries": [argument]}
+        passages = f"[Error: {error}]"
+    context.tell({"type": "observation", "id": "text", "text": passages})
+    return {"found": passages, "queries": [argument]}
 
 
 def _tool(name: str, context: ReactContext) -> Tool:
@@ -142,12 +142,12 @@ def correct(state: State, runtime: Context) -> Update:
 
 async def finish(state: State, runtime: Context) -> Update:
     """End with the answer, and say whether the passages that it cites bear it out."""
-    context, said = runtime.context, state.get("answer", "")
+    context, text = runtime.context, state.get("answer", "")
     documents = await asyncio.to_thread(read_documents, context.bench.workdir)
-    asked = bare_question(state["messages"][0]["content"])
-    verdict = await asyncio.to_thread(cited_verdict, asked, said, documents)
+    question = bare_question(state["messages"][0]["content"])
+    verdict = await asyncio.to_thread(cited_verdict, question, text, documents)
     context.tell({"type": "check", "verdict": verdict})
-    context.tell({"type": "final", "answer": said})
+    context.tell({"type": "final", "answer": text})
     return {}
 
 
@@ -161,18 +161,19 @@ def after_thinking(state: State) -> str:
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and ReactContext."""
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node("think", think)
-    graph.add_node("look", look)
-    graph.add_node("note", note)
-    graph.add_node("correct", correct)
-    graph.add_node("finish", finish)
-    graph.add_edge(START, "think")
-    graph.add_conditional_edges("think", after_thinking, ["look", "correct", "finish"])
-    graph.add_edge("look", "note")
-    graph.add_edge("note", "think")
-    graph.add_edge("correct", "think")
-    graph.add_edge("finish", END)
-    return graph
+    return (
+        graph.add_node("think", think)
+        .add_node("look", look)
+        .add_node("note", note)
+        .add_node("correct", correct)
+        .add_node("finish", finish)
+        .add_edge(START, "think")
+        .add_conditional_edges("think", after_thinking, ["look", "correct", "finish"])
+        .add_edge("look", "note")
+        .add_edge("note", "think")
+        .add_edge("correct", "think")
+        .add_edge("finish", END)
+    )
 
 
 graph = build().compile(name="search")

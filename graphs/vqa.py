@@ -38,12 +38,12 @@ from harness.vision.agent import (
 from harness.vision.images import Packed
 from harness.vision.premises import read_solution
 
+# Lines of a checklist, where the turns of the suite allow as many.
 MOST_LOOKS = 6
-"""Lines of a checklist, where the turns of the suite allow as many."""
+# Rounds of tool calls for one line of the checklist.
 MOST_TOOL_ROUNDS = 3
-"""Rounds of tool calls for one line of the checklist."""
+# Calls of an attempt that are no looks: perceive, plan, reason.
 OTHER_CALLS = 3
-"""Calls of an attempt that are no looks: perceive, plan, reason."""
 ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+(\S.*)$", re.MULTILINE)
 SEEN = re.compile(r"^\W*seen\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 
@@ -59,8 +59,8 @@ async def perceive(state: State, runtime: Context) -> Update:
     context.tell({"type": "images", "images": [image.facts() for image in packed.images]})
     files = [image.name for image in packed.images if (image.page or 1) == 1]
     prompt = render("vqa_perceive", question=question_of(state), files=files)
-    said, _ = await ask(context, prompt, packed, turns=state.get("turns", 0))
-    return {"description": said, "turns": 1}
+    text, _ = await ask(context, prompt, packed, turns=state.get("turns", 0))
+    return {"description": text, "turns": 1}
 
 
 async def read(state: State, runtime: Context) -> Update:
@@ -77,8 +77,8 @@ async def plan(state: State, runtime: Context) -> Update:
     prompt = render(
         "vqa_plan", question=question_of(state), description=state.get("description", ""), most=most
     )
-    said, _ = await ask(context, prompt, Packed(()), turns=state.get("turns", 0))
-    return {"checklist": [item.strip() for item in ITEM.findall(said)][:most], "turns": 1}
+    text, _ = await ask(context, prompt, Packed(()), turns=state.get("turns", 0))
+    return {"checklist": [item.strip() for item in ITEM.findall(text)][:most], "turns": 1}
 
 
 async def look(state: State, runtime: Context) -> Update:
@@ -98,14 +98,14 @@ async def look(state: State, runtime: Context) -> Update:
     )
     packed = await _sent(state, context)
     turns = state.get("turns", 0)
-    said, reply = await ask(context, prompt, packed, turns=turns, dialogue=dialogue, tools=tools)
+    text, reply = await ask(context, prompt, packed, turns=turns, dialogue=dialogue, tools=tools)
     if tools and reply.tool_calls:
         calls = [on_wire(call) for call in reply.tool_calls]
         turn = {"role": "assistant", "content": reply.text, "tool_calls": calls}
         pending = [held(call) for call in reply.tool_calls]
         return {"dialogue": [*dialogue, turn], "pending": pending, "turns": 1}
-    found = SEEN.search(said)
-    observation = found[1].strip() if found else " ".join(said.split())[:300] or "not readable"
+    line = SEEN.search(text)
+    observation = line[1].strip() if line else " ".join(text.split())[:300] or "not readable"
     return {"seen": [observation], "dialogue": [], "pending": [], "turns": 1}
 
 
@@ -121,13 +121,13 @@ async def reason(state: State, runtime: Context) -> Update:
     context = runtime.context
     packed, turns = await _sent(state, context), state.get("turns", 0)
     prompt = solving_prompt(state)
-    said, _ = await ask(context, prompt, packed, turns=turns, dialogue=state["messages"][1:])
-    solution = read_solution(said)
+    text, _ = await ask(context, prompt, packed, turns=turns, dialogue=state["messages"][1:])
+    solution = read_solution(text)
     if solution is None:
-        turn = {"role": "assistant", "content": said}
+        turn = {"role": "assistant", "content": text}
         return {"messages": [turn], "format_errors": state.get("format_errors", 0) + 1, "turns": 1}
-    held = solution.model_dump(mode="json")
-    return {"solution": held, "answer": solution.answer, "format_errors": 0, "turns": 1}
+    plain = solution.model_dump(mode="json")
+    return {"solution": plain, "answer": solution.answer, "format_errors": 0, "turns": 1}
 
 
 def correct(state: State, runtime: Context) -> Update:
@@ -174,22 +174,23 @@ def build(first: str = "perceive") -> Any:
         first: `perceive`, or `read` for a model that is sent no images.
     """
     graph: Any = StateGraph(State, context_schema=ReactContext)
-    graph.add_node(first, {"perceive": perceive, "read": read}[first])
-    graph.add_node("plan", plan)
-    graph.add_node("look", look)
-    graph.add_node("tool", tool)
-    graph.add_node("reason", reason)
-    graph.add_node("correct", correct)
-    graph.add_node("answer", answer)
-    graph.add_edge(START, first)
-    graph.add_edge(first, "plan")
-    graph.add_conditional_edges("plan", after_plan, ["look", "reason"])
-    graph.add_conditional_edges("look", after_look, ["tool", "look", "reason"])
-    graph.add_edge("tool", "look")
-    graph.add_conditional_edges("reason", after_reason, ["answer", "correct"])
-    graph.add_edge("correct", "reason")
-    graph.add_edge("answer", END)
-    return graph
+    return (
+        graph.add_node(first, {"perceive": perceive, "read": read}[first])
+        .add_node("plan", plan)
+        .add_node("look", look)
+        .add_node("tool", tool)
+        .add_node("reason", reason)
+        .add_node("correct", correct)
+        .add_node("answer", answer)
+        .add_edge(START, first)
+        .add_edge(first, "plan")
+        .add_conditional_edges("plan", after_plan, ["look", "reason"])
+        .add_conditional_edges("look", after_look, ["tool", "look", "reason"])
+        .add_edge("tool", "look")
+        .add_conditional_edges("reason", after_reason, ["answer", "correct"])
+        .add_edge("correct", "reason")
+        .add_edge("answer", END)
+    )
 
 
 graph = build().compile(name="vqa")

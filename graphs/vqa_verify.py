@@ -34,10 +34,10 @@ from harness.vision.premises import (
     verify,
 )
 
+# Solutions of a question, where the turns of the suite allow as many.
 CANDIDATES = 4
-"""Solutions of a question, where the turns of the suite allow as many."""
+# Of all candidates but the first: greedy ones would be equal.
 LEAST_TEMPERATURE = 0.7
-"""Of all candidates but the first: greedy ones would be equal."""
 AGGREGATOR = "geometric_mean"
 
 _vqa = assets.load_module(assets.find("graphs/vqa.py"))
@@ -66,22 +66,23 @@ async def solve(state: State, runtime: Context) -> Update:
     count = max(1, min(CANDIDATES, context.max_turns - turns))
     warm = max(LEAST_TEMPERATURE, context.sampling.temperature or 0.0)
     seed = context.sampling.seed or 0
-    found: list[dict[str, Any]] = []
+    solutions: list[dict[str, Any]] = []
     for number in range(count):
         other = {"temperature": warm, "seed": seed + number}
         sampling = context.sampling.model_copy(update=other if number else {})
-        said, _ = await ask(context, prompt, packed, turns=turns + number, sampling=sampling)
-        if (solution := read_solution(said)) is not None:
-            found.append(solution.model_dump(mode="json"))
-    return {"candidates": found, "turns": count}
+        text, _ = await ask(context, prompt, packed, turns=turns + number, sampling=sampling)
+        if (solution := read_solution(text)) is not None:
+            solutions.append(solution.model_dump(mode="json"))
+    return {"candidates": solutions, "turns": count}
 
 
 async def extract(state: State, runtime: Context) -> Update:
     """Write down what the image shows, without a solution in sight."""
     context = runtime.context
     parts = (await packed_images(context)).parts()
-    found = await extract_constraints(context.model, parts, question_of(state), context.sampling)
-    return {"constraints": None if found is None else found.model_dump(mode="json")}
+    question = question_of(state)
+    constraints = await extract_constraints(context.model, parts, question, context.sampling)
+    return {"constraints": None if constraints is None else constraints.model_dump(mode="json")}
 
 
 async def check(state: State, runtime: Context) -> Update:
@@ -89,34 +90,34 @@ async def check(state: State, runtime: Context) -> Update:
     held = state.get("constraints")
     if held is None:
         reason = "the constraints could not be read"
-        found = [Verified(solution=one, invalid=reason) for one in _candidates(state)]
-        return {"verdicts": [one.model_dump(mode="json") for one in found]}
+        invalid = [Verified(solution=solution, invalid=reason) for solution in _candidates(state)]
+        return {"verdicts": [verdict.model_dump(mode="json") for verdict in invalid]}
     context, constraints = runtime.context, Constraints.model_validate(held)
     parts = (await packed_images(context)).parts()
     question = question_of(state)
     verdicts = await asyncio.gather(
         *(
-            verify(context.model, parts, question, one, constraints=constraints,
+            verify(context.model, parts, question, solution, constraints=constraints,
                    sampling=context.sampling)
-            for one in _candidates(state)
+            for solution in _candidates(state)
         )
     )  # fmt: skip
-    return {"verdicts": [one.model_dump(mode="json") for one in verdicts]}
+    return {"verdicts": [verdict.model_dump(mode="json") for verdict in verdicts]}
 
 
 def choose(state: State, runtime: Context) -> Update:
     """Take the candidate with the best gated score; the first, where none could be verified."""
-    verdicts = [Verified.model_validate(one) for one in state.get("verdicts", [])]
+    verdicts = [Verified.model_validate(verdict) for verdict in state.get("verdicts", [])]
     best = best_of(verdicts, AGGREGATOR)
     solution = _candidates(state)[best or 0]
     shown = [
         {
-            "answer": one.solution.answer,
-            "reliability": one.reliability,
-            "score": solution_score(one, AGGREGATOR),
-            "invalid": one.invalid,
+            "answer": verdict.solution.answer,
+            "reliability": verdict.reliability,
+            "score": solution_score(verdict, AGGREGATOR),
+            "invalid": verdict.invalid,
         }
-        for one in verdicts
+        for verdict in verdicts
     ]
     runtime.context.tell({"type": "chosen", "candidates": shown, "chosen": best})
     return {"solution": solution.model_dump(mode="json"), "answer": solution.answer}
@@ -133,7 +134,7 @@ def to_candidates(state: State) -> Update:
 
 
 def _candidates(state: State) -> list[Solution]:
-    return [Solution.model_validate(one) for one in state.get("candidates", [])]
+    return [Solution.model_validate(solution) for solution in state.get("candidates", [])]
 
 
 def build() -> Any:

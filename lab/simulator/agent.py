@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from lab.simulator.catalogue import offers, opened
 from lab.simulator.conversation import Conversation
 from lab.simulator.draws import draw
 from lab.simulator.lookup import look_up
@@ -15,6 +15,15 @@ from lab.simulator.spreadsheet import edit_script, view_script
 
 _FILE = re.compile(r"[\w./-]+\.(?:csv|tsv|txt|md|json)\b")
 _QUESTION = re.compile(r"^(?:\W*question\s*:\s*)?(.*\?)\s*$", re.IGNORECASE | re.MULTILINE)
+# Words that a description must share with the task to be opened for it.
+LEAST = 2
+_SKILL = re.compile(r'<skill name="([^"]+)"(?: path="([^"]+)")?>(.*?)</skill>', re.DOTALL)
+_WORD = re.compile(r"[a-z]{4,}")
+_FILLER_WORDS = (
+    "about after before from have help into make need please that their them then this what when"
+    " where which with would your task tasks skill skills user users asks"
+)
+_FILLER = frozenset(_FILLER_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -46,9 +55,9 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
     if profile.orders and (task := read_task(view.task)):
         return _order_desk(profile, view, task, draw("noise", request, seed, profile.seed))
     if profile.opens_skills and view.can("read_skill_file") and not view.observations:
-        found = opened(view.task, offers(view.system), profile.blindness, profile.seed)
-        if found is not None:
-            return Move(f"The skill {found.name} is about this.", "read_skill_file", found.path)
+        offer = opened(view.task, offers(view.system), profile.blindness, profile.seed)
+        if offer is not None:
+            return Move(f"The skill {offer.name} is about this.", "read_skill_file", offer.path)
     defects = profile.defects(view.identity, view.skill)
     slip = draw("noise", request, seed, profile.seed) < profile.noise
     tool = next((name for name in ("bash", "python") if view.can(name)), "")
@@ -64,9 +73,9 @@ def _order_desk(
     profile: Profile, view: Conversation, task: tuple[str, str, tuple[Order, ...]], chance: float
 ) -> Move:
     """One answer of the order desk, with what goes wrong in it."""
-    kind, asked, orders = task
+    kind, name, orders = task
     slips = profile.slips(view.identity, view.skill, APPLIES[kind])
-    reasoning, text = answer(kind, asked, orders, slips)
+    reasoning, text = answer(kind, name, orders, slips)
     distracted = draw("distraction", view.identity, profile.seed) < profile.distracts(view.skill)
     if chance < profile.noise or distracted:
         return Move(f"{text}?", reasoning="I lost my place in the table.")
@@ -106,20 +115,62 @@ def _answer(view: Conversation, defects: set[Defect], slip: bool) -> str:
         value = f"The answer to the question is {value}."
     if "no_final_line" in defects:
         return f"I looked at the material. It seems to be {value}, as far as I can tell."
-    asked = view.task.rstrip().endswith(f"{view.label}:")
-    return _finish(view, value if asked else f"{view.label}: {value}")
+    labelled = view.task.rstrip().endswith(f"{view.label}:")
+    return _finish(view, value if labelled else f"{view.label}: {value}")
 
 
 def _finish(view: Conversation, text: str) -> str:
-    done = "ACTION: TASK_COMPLETE"
-    return f"{text}\n{done}" if done in view.instructions else text
+    signal = "ACTION: TASK_COMPLETE"
+    return f"{text}\n{signal}" if signal in view.instructions else text
 
 
 def _split(view: Conversation) -> tuple[str, str]:
     """The question, and the material it is about."""
-    found: list[str] = _QUESTION.findall(view.task)
-    question = found[-1].strip() if found else (view.task.strip().splitlines() or [""])[-1]
+    questions: list[str] = _QUESTION.findall(view.task)
+    question = questions[-1].strip() if questions else (view.task.strip().splitlines() or [""])[-1]
     material = "\n".join(view.observations) if view.observations else view.task
-    kept = [line for line in material.splitlines() if question not in line or not question]
-    text = "\n".join(line for line in kept if not re.match(r"\s*(Observation|Question)\b", line))
+    lines = [line for line in material.splitlines() if question not in line or not question]
+    text = "\n".join(line for line in lines if not re.match(r"\s*(Observation|Question)\b", line))
     return question, re.sub(r"^\W*(?:passage|context|text|document)\s*:\s*", "", text, flags=re.I)
+
+
+class Offer(NamedTuple):
+    """A skill of a catalogue: its name, the path that opens it, and its description."""
+
+    name: str
+    path: str
+    description: str
+
+
+def offers(system: str) -> tuple[Offer, ...]:
+    """The skills that a system prompt lists by description."""
+    return tuple(
+        Offer(name, path or "SKILL.md", text) for name, path, text in _SKILL.findall(system)
+    )
+
+
+def opened(task: str, listed: tuple[Offer, ...], blindness: float, seed: int) -> Offer | None:
+    """The skill that is opened for a task: one that it names, else the one that shares most words.
+
+    Args:
+        task: the user's text.
+        listed: the catalogue.
+        blindness: share of tasks, drawn by a hash of the task, on which descriptions are not
+            looked at; a name is always seen.
+        seed: of that draw.
+    """
+    for offer in listed:
+        if offer.name in task:
+            return offer
+    if draw("blind", task, seed) < blindness:
+        return None
+    words = _words(task)
+    shared = [len(words & _words(offer.description)) for offer in listed]
+    most = max(shared, default=0)
+    return listed[shared.index(most)] if most >= LEAST else None
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words of four letters or more, without a plural s."""
+    words = _WORD.findall(text.lower())
+    return frozenset(word.rstrip("s") for word in words if word not in _FILLER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, cast
+from typing import Any
 
 from lab.simulator.conversation import Conversation
 from lab.simulator.profile import FailureMode, Profile
@@ -18,17 +18,20 @@ _HEADING = re.compile(r"^## (?!.*\b(?:Failure|Success|Log|Task|Title|Step)\b).+$
 
 
 def analysis(profile: Profile, view: Conversation) -> str | None:
-    """A reply to an analyst's or a merger's request; None if the request is neither."""
-    text = view.instructions
+    """A reply to an analyst's or a merger's request; None if the request is neither.
+
+    The first user message says which role is asked; a later one may only complain of a reply.
+    """
+    text = f"{view.system}\n{view.opening}"
     if '"memory_items"' in text:
+        log, failed = _part(view.opening, "transcript"), '"error"' in view.opening
         if profile.analyst is not None:
-            log = _part(view.task, "transcript")
-            return json.dumps(profile.analyst.record(log, failed='"error"' in text))
-        return json.dumps(_record(profile, view.task))
-    if numbered := _NUMBERED.findall(view.task):
+            return json.dumps(profile.analyst.record(log, failed=failed))
+        return json.dumps(_record(profile, log, failed))
+    if numbered := _NUMBERED.findall(view.opening):
         return json.dumps(_merged_by_id(numbered))
-    if records := _RECORDS.findall(view.task):
-        return json.dumps(_mapped(records, _part(view.task, "skill")))
+    if records := _RECORDS.findall(view.opening):
+        return json.dumps(_mapped(records, _part(view.opening, "skill")))
     if any(word in text for word in _PATCH_WORDS):
         patches = _patches(view.task)
         return json.dumps(_merged(patches) if len(patches) > 1 else _patch(profile, view))
@@ -40,19 +43,21 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
 
 def _part(text: str, tag: str) -> str:
     """What stands between two tags, without a fence around it."""
-    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
-    inner = found[1] if found else ""
+    part = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
+    inner = part[1] if part else ""
     fenced = _FENCED.search(inner)
     return fenced[2] if fenced else inner
 
 
-def _record(profile: Profile, task: str) -> dict[str, Any]:
+def _record(profile: Profile, log: str, failed: bool) -> dict[str, Any]:
     """What one log shows, with the lines that show it."""
-    log = _part(task, "transcript")
-    failed = '"error"' in task
     modes = _recognised(profile, log) if failed else []
-    shown = [found[0] for mode in modes if (found := re.search(mode.symptom, log))]
     first = next((line.strip() for line in log.splitlines() if line.strip()), "")
+    shown: list[str] = []
+    for mode in modes:
+        # The line of the symptom, with the one before it: a symptom alone may be short.
+        line = re.search(rf"(?:.*\n)?.*(?:{mode.symptom}).*", log)
+        shown.append(line[0].strip()[-200:] if line else first)
     lessons = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
     cause = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
     return {
@@ -73,7 +78,7 @@ def _mapped(records: list[str], skill: str) -> dict[str, Any]:
         raw: dict[str, Any] = json.loads(record)
         items += raw.get("items") or raw.get("memory_items") or []
     lessons = [(str(item.get("title", "")), str(item.get("lesson", ""))) for item in items]
-    new = [one for one in lessons if one[1] not in skill] or lessons
+    new = [lesson for lesson in lessons if lesson[1] not in skill] or lessons
     return {
         "reasoning": f"{len(new)} lessons of {len(records)} records.",
         "edits": [
@@ -99,8 +104,8 @@ def _merged_by_id(numbered: list[tuple[str, str, str]]) -> dict[str, Any]:
     for name, support, text in numbered:
         edit: dict[str, Any] = json.loads(text)
         content = str(edit.get("content", "")).strip()
-        count, names, kept = groups.get(content, (0, [], edit))
-        groups[content] = (count + int(support), [*names, name], kept)
+        count, names, first = groups.get(content, (0, [], edit))
+        groups[content] = (count + int(support), [*names, name], first)
     ranked = sorted(groups.values(), key=lambda group: (-group[0], group[1][0]))
     fields = ("file", "op", "target_section", "target_text", "content", "old_text", "after_section")
     return {
@@ -132,21 +137,16 @@ def _patch(profile: Profile, view: Conversation) -> dict[str, Any]:
 def _patches(text: str) -> list[dict[str, Any]]:
     """Every JSON object with `edits` in the text."""
     decoder = json.JSONDecoder()
-    found: list[dict[str, Any]] = []
+    patches: list[dict[str, Any]] = []
     position = text.find("{")
     while position >= 0:
         try:
             value, end = decoder.raw_decode(text, position)
         except ValueError:
-            end = position + 1
-        else:
-            found += [item for item in _objects(value) if item.get("edits")]
+            value, end = {}, position + 1
+        patches += [value] if value.get("edits") else []
         position = text.find("{", end)
-    return found
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [cast("dict[str, Any]", value)] if isinstance(value, dict) else []
+    return patches
 
 
 def _merged(patches: list[dict[str, Any]]) -> dict[str, Any]:
@@ -159,11 +159,11 @@ def _merged(patches: list[dict[str, Any]]) -> dict[str, Any]:
             counts[content] = counts.get(content, 0) + 1
             edits.setdefault(content, edit)
     order = sorted(edits, key=lambda content: (-counts[content], content))
-    kept = [content for content in order if _IDLE not in content] or order
+    useful = [content for content in order if _IDLE not in content] or order
     return {
         "reasoning": f"{len(edits)} distinct edits in {len(patches)} patches.",
-        "edits": [edits[content] for content in kept],
-        "changelog_entries": [content.lstrip("- ") for content in kept],
+        "edits": [edits[content] for content in useful],
+        "changelog_entries": [content.lstrip("- ") for content in useful],
     }
 
 

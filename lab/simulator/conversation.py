@@ -18,13 +18,15 @@ class Conversation:
 
     Attributes:
         system: text of the system messages.
-        task: text of the first user message.
+        opening: text of the first user message.
+        task: text of the user message that holds the task.
         observations: what tools returned, oldest first.
         tools: names of native tools, empty where there are none.
         replies: what the model has said so far.
     """
 
     system: str
+    opening: str
     task: str
     observations: tuple[str, ...]
     tools: tuple[str, ...]
@@ -54,8 +56,8 @@ class Conversation:
     @property
     def label(self) -> str:
         """How the final answer is to be introduced."""
-        found = _LABEL.search(self.instructions)
-        return found[1] if found else "Final answer"
+        label = _LABEL.search(self.instructions)
+        return label[1] if label else "Final answer"
 
     def can(self, tool: str) -> bool:
         """Whether the tool may be called, natively or as text."""
@@ -66,14 +68,14 @@ class Conversation:
 
 def read_conversation(body: dict[str, Any]) -> Conversation:
     """Read the body of a chat request."""
-    parts: dict[str, list[str]] = {"system": [], "task": [], "observed": [], "said": []}
+    parts: dict[str, list[str]] = {"system": [], "task": [], "observed": [], "replies": []}
     for message in cast("list[dict[str, Any]]", body.get("messages") or []):
         text = _text(message.get("content"))
         role = message.get("role")
         if role in ("system", "developer"):
             parts["system"].append(text)
         elif role == "assistant":
-            parts["said"].append(text)
+            parts["replies"].append(text)
         elif role == "tool" or (parts["task"] and _OBSERVATION.match(text)):
             parts["observed"].append(text)
         else:
@@ -85,10 +87,11 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
     plain = not tools and "Action:" not in system
     return Conversation(
         system=system,
+        opening=parts["task"][0] if parts["task"] else "",
         task=(parts["task"][-1 if plain else 0]) if parts["task"] else "",
         observations=tuple(parts["observed"]),
         tools=tuple(str(tool.get("function", {}).get("name", "")) for tool in tools),
-        replies=tuple(parts["said"]),
+        replies=tuple(parts["replies"]),
     )
 
 

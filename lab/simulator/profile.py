@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl
@@ -12,13 +13,87 @@ from pydantic import Field, ValidationError, field_validator
 
 from harness.core import BadInput, Value, first_fault
 from lab.simulator.draws import draw
-from lab.simulator.fallible import Analyst
 from lab.simulator.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
+# What may be set behind the name of a profile.
 SETTINGS = ("seed", "noise", "distraction", "blindness", "error")
-"""What may be set behind the name of a profile."""
 _FOLDER = Path(__file__).parent / "profiles"
+
+
+class Symptom(Value):
+    """What a log can show, and lessons against it.
+
+    Attributes:
+        pattern: regex that matches in the log.
+        wordings: lessons that say the same in different words.
+    """
+
+    pattern: str
+    wordings: tuple[str, ...] = Field(min_length=1)
+
+
+class Analyst(Value):
+    """An analyst that errs: it misses, invents, mixes up and never says a thing the same way.
+
+    It knows nothing of the agent's profile: it has its own patterns for what a log shows and its
+    own wordings, so that what it teaches is judged by what it says.
+
+    Attributes:
+        symptoms: what it can recognise.
+        idle: plausible lessons that are not worth anything, or hurt.
+        error: rate of each kind of error: a symptom missed, a symptom blamed on another, and a
+            lesson that nothing in the log supports.
+        seed: of the draws.
+    """
+
+    symptoms: tuple[Symptom, ...]
+    idle: tuple[str, ...] = Field(min_length=1)
+    error: float = Field(default=0.0, ge=0, le=1)
+    seed: int = 41
+
+    def lessons(self, log: str, *, failed: bool) -> list[tuple[str, str]]:
+        """(quote from the log, lesson) for what the analyst believes to see; at most three."""
+        # What the agent wrote, sentence by sentence: an invention quotes one of these at random.
+        # That is the hardest case for a check of evidence: the quote is real, and often shows a
+        # failure.
+        text = log.partition("REASONING ")[2] or log
+        parts = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n", text)]
+        written = [part for part in parts if len(part) >= 8] or [log[:80]]
+        lessons: list[tuple[str, str]] = []
+        visible = [
+            symptom for symptom in self.symptoms if failed and re.search(symptom.pattern, log)
+        ]
+        for number, symptom in enumerate(visible):
+            matching = (part for part in written if re.search(symptom.pattern, part))
+            quote = next(matching, written[0])
+            chance = draw("miss", number, log, self.seed)
+            if chance < self.error:
+                continue
+            blamed = symptom
+            if draw("blame", number, log, self.seed) < self.error:
+                blamed = _one_of(self.symptoms, "other", number, log, self.seed)
+            lessons.append((quote, _one_of(blamed.wordings, "wording", number, log, self.seed)))
+        if draw("invent", log, self.seed) < self.error or not lessons:
+            quote = _one_of(written, "quote", log, self.seed)
+            lessons.append((quote, _one_of(self.idle, "idle", log, self.seed)))
+        return lessons[:3]
+
+    def record(self, log: str, *, failed: bool) -> dict[str, Any]:
+        """The record in the form that the analysts' prompts ask for."""
+        return {
+            "analyst_type": "error" if failed else "success",
+            "root_cause" if failed else "success_surface": "what the quotes show",
+            "memory_items": [
+                {
+                    "title": " ".join(lesson.split()[:4]),
+                    "lesson": lesson,
+                    "generalization": "",
+                    "evidence": [quote],
+                }
+                for quote, lesson in self.lessons(log, failed=failed)
+            ],
+        }
 
 
 class FailureMode(Value):
@@ -61,12 +136,12 @@ class FailureMode(Value):
         """Whether the failure shows in an attempt at `task` with the text `skill` in view."""
         if draw("mode", self.name, task, seed) >= self.prevalence:
             return False
-        if not _found(self.trigger, task):
+        if not _matches(self.trigger, task):
             return False
         lines = skill.splitlines()
-        if self.cause and not any(_found(cause, line) for cause in self.cause for line in lines):
+        if self.cause and not any(_matches(cause, line) for cause in self.cause for line in lines):
             return False
-        cured = any(all(_found(part, line) for part in self.remedy) for line in lines)
+        cured = any(all(_matches(part, line) for part in self.remedy) for line in lines)
         return not (self.remedy and cured)
 
 
@@ -99,18 +174,18 @@ class Profile(Value):
 
     def slips(self, task: str, skill: str, applicable: tuple[Slip, ...]) -> set[Slip]:
         """What goes wrong at the order desk in an attempt at `task` with `skill` in view."""
-        there = {one.name: one for one in self.orders if one.slip in applicable}
+        modes = {mode.name: mode for mode in self.orders if mode.slip in applicable}
         cured = {
             name
-            for name, one in there.items()
-            if (one.remedy and one.remedy.entailed_by(skill))
-            or draw("mode", name, task, self.seed) >= one.prevalence
-            or (one.cause and not one.cause.entailed_by(skill))
+            for name, mode in modes.items()
+            if (mode.remedy and mode.remedy.entailed_by(skill))
+            or draw("mode", name, task, self.seed) >= mode.prevalence
+            or (mode.cause and not mode.cause.entailed_by(skill))
         }
         return {
-            one.slip
-            for name, one in there.items()
-            if name not in cured and not (set(one.requires) & there.keys()) - cured
+            mode.slip
+            for name, mode in modes.items()
+            if name not in cured and not (set(mode.requires) & modes.keys()) - cured
         }
 
     def distracts(self, skill: str) -> float:
@@ -122,7 +197,7 @@ class Profile(Value):
             return 0.0
         rules = [line for line in skill.splitlines() if line.lstrip().startswith(("- ", "* "))]
         useless = sum(
-            not any(one.remedy and one.remedy.said_in(rule) for one in self.orders)
+            not any(mode.remedy and mode.remedy.said_in(rule) for mode in self.orders)
             for rule in rules
         )
         return 1 - (1 - self.distraction) ** useless
@@ -144,9 +219,9 @@ def load_profile(name: str) -> Profile:
     name, _, query = name.partition("?")
     path = Path(name) if name.endswith(".json") else _FOLDER / f"{name}.json"
     if not path.is_file():
-        known = ", ".join(sorted(found.stem for found in _FOLDER.glob("*.json")))
+        names = ", ".join(sorted(file.stem for file in _FOLDER.glob("*.json")))
         raise BadInput(
-            f"no simulated profile {name!r}; expected one of {known}, or the path of a .json file"
+            f"no simulated profile {name!r}; expected one of {names}, or the path of a .json file"
         )
     try:
         data: dict[str, Any] = json.loads(path.read_bytes())
@@ -171,5 +246,9 @@ def _with(data: dict[str, Any], query: str) -> dict[str, Any]:
     return data
 
 
-def _found(pattern: str, text: str) -> bool:
+def _one_of(items: Sequence[Any], *parts: object) -> Any:
+    return items[int(draw(*parts) * len(items))]
+
+
+def _matches(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Force = Literal["asked", "forbidden", "allowed", "none"]
+# Words that a negation reaches forward within its clause.
 REACH = 11
-"""Words that a negation reaches forward within its clause."""
+# Words that a negating determiner (`no`, `without`) reaches.
 SHORT_REACH = 4
-"""Words that a negating determiner (`no`, `without`) reaches."""
 
 _NAMES = {";": "semicolon", ",": "comma", ".": "dot", "/": "slash", "-": "hyphen", "|": "pipe"}
 _QUOTED = re.compile(

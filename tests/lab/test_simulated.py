@@ -228,3 +228,19 @@ def test_through_the_client_it_is_labelled_and_quick(tmp_path: Path) -> None:
     assert rate > 50
     replay = open_model(f"replay/{tmp_path / 'calls.sqlite'}")
     assert replay.simulated
+
+
+def test_a_complaint_goes_to_the_role_that_was_asked() -> None:
+    """40 % of the calls of benchmarks/evolution/scale.py were answered by the agent."""
+    profile = load_profile("lookup")
+    log = "[1] USER\nHow many boxes?\n\n[2] AGENT\n7 units"
+    prompt = render("analyst_error", task="How many boxes?", transcript=log, skill="", max_items=3)
+    asked = body(prompt)
+    first = respond(profile, asked)["choices"][0]["message"]["content"]
+    assert json.loads(first)["evidence"] == ["[2] AGENT\n7 units"]
+    asked["messages"] += [
+        {"role": "assistant", "content": first},
+        {"role": "user", "content": "That could not be used: no evidence."},
+    ]
+    again = respond(profile, asked)["choices"][0]["message"]["content"]
+    assert json.loads(again)["memory_items"] == json.loads(first)["memory_items"]

@@ -103,11 +103,17 @@ def assemble(
     reference = _edits(REFERENCE, referenced, {})
     if referenced and REFERENCE not in skill.files:
         sources = tuple(sorted({source for _, edit in referenced for source in edit.sources}))
-        evidence = {"sources": sources, "support": support(sources, tasks)}
-        create = Edit(file=REFERENCE, op="create", content=REFERENCE_INTRO, **evidence)
-        section = "## References"
+        count = support(sources, tasks)
+        create = Edit(
+            file=REFERENCE, op="create", content=REFERENCE_INTRO, sources=sources, support=count
+        )
         link = Edit(
-            file="SKILL.md", op="add_section", target_section=section, content=LINK, **evidence
+            file="SKILL.md",
+            op="add_section",
+            target_section="## References",
+            content=LINK,
+            sources=sources,
+            support=count,
         )
         reference = [create, *reference, link]
     discarded += [

@@ -6,7 +6,7 @@ Six kinds come from the simulated agent; the other five are written here from th
 from __future__ import annotations
 
 from harness.core import Task
-from lab.simulator.ledger import ledger_script
+from lab.simulator.spreadsheet import ledger_script
 
 _START = """\
 import re
