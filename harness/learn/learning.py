@@ -42,7 +42,7 @@ def recipients(
     """
     roles = parse_roles(list(settings.models))
     where = {role: place(spec, settings.base_url, environment) for role, spec in roles.items()}
-    analysts, merges = asked(settings.evolution(Path(gathered.folder), None))
+    analysts, merges = settings.evolution(Path(gathered.folder), None).asking
     lines: list[str] = []
     if analysts:
         lines.append(

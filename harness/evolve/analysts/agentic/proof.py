@@ -26,7 +26,6 @@ from harness.sandbox import Limits, Sandbox
 from harness.tasks.cells import cells_equal
 from harness.tasks.spreadsheet import INPUT_NAME
 
-
 MOST_PREDICTED = 3
 FEWEST_PERTURBED = 2
 
