@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from harness.core import Usage, Value, assets, loops, write_atomic
-from harness.core.pages import render_page
+from harness.core import Usage, Value, assets, loops, render_page, write_atomic
 from harness.evals import (
     EvalSettings,
     Evaluator,

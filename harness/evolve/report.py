@@ -12,17 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-<<<<<<< HEAD
-from harness.core import BadInput, Value, render_page, write_atomic
-from harness.evolve.baselines.transfer import TransferRow
-from harness.evolve.evidence import step_of
-=======
-from harness.core import BadInput, Patch, Usage, write_atomic
-from harness.core.pages import render_page
+from harness.core import BadInput, Patch, Usage, render_page, write_atomic
 from harness.evolve.analysts.transcript import step_of
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, State
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.formats.patches import OfficialPatches, write_official_patches
 from harness.evolve.selection import Selection
 from harness.evolve.types import (

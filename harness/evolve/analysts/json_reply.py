@@ -13,13 +13,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 
-<<<<<<< HEAD
 from harness.core import BadInput, Usage, first_fault
-from harness.evolve.repair import parse_object
-=======
-from harness.core import BadInput, Usage
-from harness.core.values import first_fault
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.models import Message, Model
 
 ValueT = TypeVar("ValueT")

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-<<<<<<< HEAD
-from pydantic import ValidationError
-
-from harness.core import BadInput, Edit, Patch, Value, first_fault, read_rows
-=======
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.analysts.transcript import mentions_gold, task_id, unsupported
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, MemoryItem
 

@@ -15,12 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from harness.core import Patch, Trajectory, Usage, Value, render
-=======
-from harness.core import Patch, Task, Trajectory, digest, plugins
-from harness.core.prompts import render
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
+from harness.core import Patch, Task, Trajectory, digest, plugins, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
 from harness.evolve.analysts.transcript import extract, task_id, task_prompt, transcript

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.core import Patch, Task, Usage, assets, plugins
-from harness.core.prompts import render
+from harness.core import Patch, Task, Usage, assets, plugins, render
 from harness.evals import LoadedSuite
 from harness.evolve.artifacts import ArtifactStore
 from harness.evolve.baselines.run import Baseline, Ground

@@ -6,8 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any, Literal
 
-from harness.core import Patch, Usage
-from harness.core.prompts import render
+from harness.core import Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.run import Baseline, Ground
 from harness.skills import Skill, apply_patch, new_skill, validate

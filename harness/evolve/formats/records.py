@@ -14,16 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-<<<<<<< HEAD
-from harness.core import BadInput, Value, first_fault, read_json, write_atomic
-from harness.evolve.analysts.records import RecordedPatches, read_recorded
-=======
-from harness.core import BadInput, Value, write_atomic
-from harness.core.jsonl import read_json, read_rows
-from harness.core.values import first_fault
+from harness.core import BadInput, Value, first_fault, read_json, read_rows, write_atomic
 from harness.evolve.analysts.json_reply import parse_object
 from harness.evolve.analysts.records import lost, record_of
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
 from harness.evolve.formats.patches import read_official_patches
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem, RecordedPatches
 

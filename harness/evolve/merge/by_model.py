@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from harness.core import Edit, Patch, Usage
-from harness.core.prompts import render
+from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.merge.deterministic import batches, merge_deterministic, support
 from harness.evolve.types import Loss, Merge, MergeStep

@@ -11,12 +11,7 @@ from typing import Any
 from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.types import ToolProtocol
-<<<<<<< HEAD
-from harness.core import BadInput, Task, Trajectory, Usage, assets, first_fault, render
-=======
-from harness.core import BadInput, Task, Trajectory, Usage, assets
-from harness.core.prompts import render
->>>>>>> 9034aa3 (Evolution: stage logic of Trace2Skill stands in the nodes of its graph; helpers merged by concept; plugins in place of imports of the rag wing; artifacts committed in batches)
+from harness.core import BadInput, Task, Trajectory, Usage, assets, render
 from harness.evolve.analysts.agentic.proof import prove
 from harness.evolve.analysts.agentic.trial import (
     FIX_LIMITS,
