@@ -16,9 +16,7 @@ from typing import Any
 
 from benchmarks.reports import option, read_options, report
 from harness.checkpoints import open_store
-from harness.debug import Debugger, History
-from harness.debug.history import shown
-from harness.debug.recording import digest_of
+from harness.debug import Debugger, History, digest_of, shown
 from tests.checkpoints.graphs import talk
 
 

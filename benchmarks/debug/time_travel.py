@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import option, read_options
-from harness.debug import Debugger, Point
-from harness.debug.graphs import with_store
-from harness.debug.history import Moment
+from harness.debug import Debugger, Moment, Point, with_store
 from tests.debug.shapes import Log, Shape
 from tests.debug.suite import SHAPES
 from tests.debug.test_time_travel import Watched, finish

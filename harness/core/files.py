@@ -6,32 +6,38 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from harness.core.errors import BadInput
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
     """Replace `path` by `data` in one step: after a kill or a full disk, old or new, never half.
+
+    Parts of a long text are written as they come.
 
     Raises:
         BadInput: if the folder cannot be written or the disk is full.
     """
-    raw = data.encode() if isinstance(data, str) else data
+    parts = (data,) if isinstance(data, (bytes, str)) else data
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
+            for part in parts:
+                stream.write(part.encode() if isinstance(part, str) else part)
             stream.flush()
             os.fsync(stream.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise BadInput(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 

@@ -1,32 +1,29 @@
-from .branches import (
-    Branch as Branch,
-)
-from .branches import (
-    listed as listed,
-)
-from .forks import (
-    KEEP as KEEP,
-)
-from .forks import (
-    Point as Point,
-)
-from .history import (
-    History as History,
-)
-from .history import (
-    Moment as Moment,
-)
-from .loading import load_graph as load_graph
-from .session import Debugger as Debugger
-from .types import (
-    Breakpoint as Breakpoint,
-)
-from .types import (
-    Failure as Failure,
-)
-from .types import (
-    Stop as Stop,
-)
-from .types import (
-    TaskInfo as TaskInfo,
-)
+from .engine.branches import KEEP as KEEP
+from .engine.branches import Branch as Branch
+from .engine.branches import Point as Point
+from .engine.branches import listed as listed
+from .engine.compare import compare as compare
+from .engine.compare import differences as differences
+from .engine.expressions import Expression as Expression
+from .engine.graphs import load_graph as load_graph
+from .engine.graphs import with_store as with_store
+from .engine.history import Event as Event
+from .engine.history import History as History
+from .engine.history import Moment as Moment
+from .engine.history import shown as shown
+from .engine.history import timeline as timeline
+from .engine.recording import digest_of as digest_of
+from .engine.session import Attached as Attached
+from .engine.session import Debugger as Debugger
+from .engine.sources import node_source as node_source
+from .engine.sources import replace_source as replace_source
+from .engine.stops import Breakpoint as Breakpoint
+from .engine.stops import Failure as Failure
+from .engine.stops import Stop as Stop
+from .engine.stops import TaskInfo as TaskInfo
+from .engine.usage import Meter as Meter
+from .engine.usage import cost_of as cost_of
+from .postmortem import trajectory_graph as trajectory_graph
+from .savers import copy_thread as copy_thread
+from .savers import open_postgres as open_postgres
+from .savers import thread_ids as thread_ids

@@ -1,8 +1,8 @@
 """The terminal debugger at the node of a graph that fails in a test (`pytest --harness-debug`).
 
 The run is the test's own and waits inside the node: look at the state and the local variables, run
-the node again, serve its output, step on. `continue` lets the exception go on its way. Exceptions
-that the test expects stop as well; `quit` ends the debugger for the rest of the session.
+the node again, serve its output, step on. `continue` lets the exception be raised. Exceptions
+that the test expects stop as well; `quit` ends the debugger for the remaining tests.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from harness.debug.attached import Attached
-    from harness.debug.types import Stop
+    from harness.debug import Attached, Stop
 
 
 class Stops:
@@ -34,7 +33,7 @@ class Stops:
         if self._over:
             return (yield)
         from harness.checkpoints import open_store
-        from harness.debug.attached import Attached
+        from harness.debug import Attached
 
         with ExitStack() as stack:
             folder = stack.enter_context(TemporaryDirectory(prefix="harness-debug-"))
@@ -58,13 +57,12 @@ class Stops:
                 finally:
                     capture.resume_global_capture()
         finally:
-            session.detach()  # whatever happens here, the test does not wait for ever
+            session.detach()  # whatever happens here, the test does not wait forever
 
     def _talk(self, session: Attached, stop: Stop, test: str) -> Stop:
-        """Commands until the test has ended; at the end of the input it goes on. The last stop."""
+        """Commands until the test or the input has ended; the last stop."""
         from harness.core import cache_root
-        from harness.debug.terminal import Terminal
-        from harness.debug.terminal.prompt import prompted
+        from harness.debug.terminal import Terminal, prompted
 
         reporter: Any = self._plugins.getplugin("terminalreporter")
         terminal = Terminal(session, reporter.write_line)

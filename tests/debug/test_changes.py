@@ -14,10 +14,16 @@ from langgraph.managed import RemainingSteps  # pyright: ignore[reportMissingTyp
 
 from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
-from harness.debug import Debugger, Point, listed, load_graph
-from harness.debug.compare import compare
-from harness.debug.foreign import copy_thread, thread_ids
-from harness.debug.timeline import timeline
+from harness.debug import (
+    Debugger,
+    Point,
+    compare,
+    copy_thread,
+    listed,
+    load_graph,
+    thread_ids,
+    timeline,
+)
 from tests.debug.shapes import Log, chain, counter, fan, inner, leaf, leaves, loop
 from tests.debug.suite import asked_inside, conditional, modelled, sending, worker
 

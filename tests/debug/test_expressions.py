@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from harness.core import BadInput
-from harness.debug.expressions import Expression
+from harness.debug.engine.expressions import Expression
 
 
 @dataclass

@@ -14,10 +14,8 @@ import pytest
 from harness.agents import open_agent
 from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
-from harness.debug import Debugger
+from harness.debug import Debugger, compare, timeline
 from harness.debug.attempts import Item, Settings, find_item, open_item
-from harness.debug.compare import compare
-from harness.debug.timeline import timeline
 from harness.evals import EvalPlan, EvalReport, load_suite, run_eval
 from harness.models import CallStore, open_model
 from harness.sandbox import select

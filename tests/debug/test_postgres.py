@@ -12,10 +12,7 @@ from langgraph.checkpoint.postgres import PostgresSaver  # pyright: ignore[repor
 
 from harness.checkpoints import open_store
 from harness.core import BadInput
-from harness.debug import Debugger
-from harness.debug.compare import compare
-from harness.debug.foreign import copy_thread, thread_ids
-from harness.debug.timeline import timeline
+from harness.debug import Debugger, compare, copy_thread, thread_ids, timeline
 from tests.debug.shapes import Log, chain, inner, leaf
 
 EMPTY: dict[str, Any] = {"path": []}
@@ -79,7 +76,7 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
 
 
 def test_nothing_can_be_written(uri: str) -> None:
-    from harness.debug.postgres import open_postgres
+    from harness.debug import open_postgres
 
     with open_postgres(uri) as source, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         source._connection.execute("CREATE TABLE x (n int)")  # pyright: ignore[reportPrivateUsage]  # what it must refuse

@@ -9,12 +9,16 @@ import pytest
 
 from harness.checkpoints import open_store
 from harness.core import assets
-from harness.debug import Breakpoint, Debugger, History
-from harness.debug.compare import compare
-from harness.debug.history import shown
-from harness.debug.postmortem import trajectory_graph
-from harness.debug.recording import digest_of
-from harness.debug.timeline import timeline
+from harness.debug import (
+    Breakpoint,
+    Debugger,
+    History,
+    compare,
+    digest_of,
+    shown,
+    timeline,
+    trajectory_graph,
+)
 from tests.agents.scripted import action, attempt, completion, in_order
 
 SCRIPT = in_order(

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
-from harness.debug import load_graph
-from harness.debug.sources import node_source, replace_source
+from harness.debug import load_graph, node_source, replace_source
 
 FILE = '''"""A flow."""
 import functools

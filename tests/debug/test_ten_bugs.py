@@ -19,8 +19,7 @@ from langgraph.graph import END, START, StateGraph, add_messages  # pyright: ign
 from langgraph.types import Send, interrupt
 
 from harness.checkpoints import CheckpointStore, open_store
-from harness.debug import KEEP, Breakpoint, Debugger, Point
-from harness.debug.timeline import Event, timeline
+from harness.debug import KEEP, Breakpoint, Debugger, Event, Point, timeline
 
 reduce_messages: Any = add_messages
 

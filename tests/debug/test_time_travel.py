@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from harness.checkpoints import CheckpointStore, open_store
-from harness.debug import Debugger, Point, Stop
-from harness.debug.compare import compare
+from harness.debug import Debugger, Point, Stop, compare
 from tests.debug.shapes import Log, Shape
 from tests.debug.suite import SHAPES
 

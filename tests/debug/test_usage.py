@@ -11,9 +11,8 @@ from langgraph.graph import MessagesState, StateGraph  # pyright: ignore[reportM
 
 from harness.checkpoints import open_store
 from harness.core import Usage
-from harness.debug import Debugger
+from harness.debug import Debugger, cost_of
 from harness.debug.terminal import Terminal
-from harness.debug.usage import cost_of
 
 
 class Both(TypedDict):

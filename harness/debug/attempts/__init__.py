@@ -1,4 +1,4 @@
-"""Finished attempts of eval and evolve runs: replayed from what was recorded, then gone on with."""
+"""Finished attempts of runs: replayed from what was recorded, then continued live."""
 
 import lazy_loader
 

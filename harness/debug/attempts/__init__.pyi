@@ -1,15 +1,5 @@
-from .finding import (
-    Found as Found,
-)
-from .finding import (
-    find_item as find_item,
-)
-from .opening import (
-    Item as Item,
-)
-from .opening import (
-    Settings as Settings,
-)
-from .opening import (
-    open_item as open_item,
-)
+from .items import Finished as Finished
+from .items import Item as Item
+from .items import Settings as Settings
+from .items import find_item as find_item
+from .items import open_item as open_item

@@ -2,22 +2,24 @@
 
 A model call is found by its messages and tools, a tool call by its name, its arguments and the
 reply that asked for it. What is not on record is where a run leaves the recording: the node that
-asked stops with :class:`LeftRecording`, until the user lets it go on live.
+asked stops with :class:`LeftRecording`, until the user lets it continue live.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import Trajectory, digest
-from harness.debug.attempts.effects import Effects, ToolCall
-from harness.debug.recording import LeftRecording
-from harness.debug.usage import Meter
+from harness.core import Trajectory, canonical_json, digest
+from harness.debug.engine.branches import find_branch
+from harness.debug.engine.history import History
+from harness.debug.engine.recording import LeftRecording
+from harness.debug.engine.usage import Meter
 from harness.models import (
     Message,
     Model,
@@ -34,9 +36,12 @@ from harness.tools.truncation import KEPT_EACH_SIDE, LONGEST
 from harness.tools.types import Arguments, Bench
 from harness.trajectories import content_text
 
+if TYPE_CHECKING:
+    from harness.checkpoints import CheckpointStore
+
 ELIDED = re.compile(r"(\d+) characters elided")
 Schemas = list[dict[str, JsonValue]]
-Results = dict[str, list[tuple[int, str]]]
+ToolCall = tuple[Tool, Arguments]
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,38 @@ class Counts:
     live: int = 0
 
 
+class Effects:
+    """Which tool calls led to a step of a branch, to run them again where live tools continue.
+
+    They are kept by thread and super-step; a branch has those of its parent up to its point.
+    """
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self._store = store
+        self._noted: defaultdict[str, dict[int, dict[str, ToolCall]]] = defaultdict(dict)
+
+    def note(self, thread: str, step: int, call: ToolCall) -> None:
+        """A node of `step` made this call; if it is run again, the same call counts once."""
+        key = f"{call[0].name} {canonical_json(call[1])}"
+        self._noted[thread].setdefault(step, {})[key] = call
+
+    def before(self, thread: str, step: int) -> list[ToolCall]:
+        """The calls of a thread's steps up to `step`, those of `step` itself included, in order."""
+        steps = self._steps(thread, step)
+        return [call for number in sorted(steps) for call in steps[number].values()]
+
+    def _steps(self, thread: str, last: int) -> dict[int, dict[str, ToolCall]]:
+        own = {step: calls for step, calls in self._noted[thread].items() if step <= last}
+        branch = find_branch(self._store, thread)
+        if branch.parent is None:
+            return own
+        end = last - 1
+        if branch.point is not None:
+            history = History(self._store, thread)
+            end = min(end, history.find(branch.point.checkpoint, branch.point.ns).step)
+        return {**self._steps(branch.parent, end), **own}
+
+
 class Answers:
     """The record of one attempt.
 
@@ -87,10 +124,16 @@ class Answers:
         self._calls = list(calls)
         self._ids = {call.call_id for call in calls}
         self._by_request = {_request_key(call.body): call for call in reversed(calls)}
-        self._results = _results(trajectory)
-        self._steps = {step.call_id: at for at, step in enumerate(trajectory.steps)}
+        self._steps = {step.call_id: number for number, step in enumerate(trajectory.steps)}
+        # Results of tool calls, with the step that asked for each.
+        self._results: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        for number, step in enumerate(trajectory.steps):
+            results = step.observation.results if step.observation else ()
+            for call, result in zip(step.tool_calls or (), results, strict=False):
+                key = digest([call.function_name, call.arguments])
+                self._results[key].append((number, content_text(result.content or "")))
         self._effects = effects
-        self._at: dict[str, int] = {}
+        self._step_of: dict[str, int] = {}
         self._live: set[str] = set()
         self._folder_of: str | None = None
 
@@ -100,9 +143,9 @@ class Answers:
         call = None if thread in self._live else self._by_request.get(_request_key(body))
         if call is not None:
             self.counts.replies += 1
-            whole = {**body, "model": call.body["model"]}
-            self.counts.exact += request_digest(call.kind, whole) in self._ids
-            self._at[thread] = self._steps.get(call.call_id, -1)
+            request = {**body, "model": call.body["model"]}
+            self.counts.exact += request_digest(call.kind, request) in self._ids
+            self._step_of[thread] = self._steps.get(call.call_id, -1)
             self.meter.note(thread, task, call.usage)
             return read_reply(call.call_id, call.response, call.usage, cached=True)
         if self.beyond is None:
@@ -118,20 +161,20 @@ class Answers:
     async def result(self, tool: Tool, arguments: Arguments, bench: Bench) -> str:
         """The recorded result of a tool call, or a live one where the user allowed it."""
         thread, step, _ = _place()
-        key = _call_key(tool.name, arguments)
-        found = [] if thread in self._live else self._results.get(key, [])
-        here = [text for at, text in found if at == self._at.get(thread)]
-        texts = set(here or [text for _, text in found])
+        key = digest([tool.name, arguments])
+        results = [] if thread in self._live else self._results.get(key, [])
+        own = [text for number, text in results if number == self._step_of.get(thread)]
+        texts = set(own or [text for _, text in results])
         if len(texts) == 1:
             self.counts.results += 1
             self._effects.note(thread, step, (tool, arguments))
-            return _whole(texts.pop())
+            return _uncut(texts.pop())
         if self.beyond is None:
             number = f"{len(texts)} different results" if texts else "no result"
             raise LeftRecording(f"the record has {number} of {tool.name!r} for these arguments")
         self._live.add(thread)
-        done = None if self._folder_of == thread else self._effects.before(thread, step)
-        place = await self.beyond.bench(bench, done)
+        calls = None if self._folder_of == thread else self._effects.before(thread, step)
+        place = await self.beyond.bench(bench, calls)
         self._folder_of = thread
         self._effects.note(thread, step, (tool, arguments))
         self.counts.live += 1
@@ -191,24 +234,9 @@ def _request_key(body: dict[str, Any]) -> str:
     return digest([body["messages"], body.get("tools"), body.get("response_format")])
 
 
-def _call_key(name: str, arguments: Any) -> str:
-    return digest([name, arguments])
-
-
-def _results(trajectory: Trajectory) -> Results:
-    """Results of tool calls, with the step that asked for each."""
-    found: Results = {}
-    for at, step in enumerate(trajectory.steps):
-        results = step.observation.results if step.observation else ()
-        for call, result in zip(step.tool_calls or (), results, strict=False):
-            key = _call_key(call.function_name, call.arguments)
-            found.setdefault(key, []).append((at, content_text(result.content or "")))
-    return found
-
-
-def _whole(text: str) -> str:
+def _uncut(text: str) -> str:
     """A text that :func:`harness.tools.truncate` cuts to `text`, where it was cut on record."""
-    said = ELIDED.search(text, KEPT_EACH_SIDE, len(text) - KEPT_EACH_SIDE)
-    if len(text) <= LONGEST or said is None:
+    cut = ELIDED.search(text, KEPT_EACH_SIDE, len(text) - KEPT_EACH_SIDE)
+    if len(text) <= LONGEST or cut is None:
         return text
-    return text[:KEPT_EACH_SIDE] + "…" * int(said[1]) + text[-KEPT_EACH_SIDE:]
+    return text[:KEPT_EACH_SIDE] + "…" * int(cut[1]) + text[-KEPT_EACH_SIDE:]

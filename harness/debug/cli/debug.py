@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli import intent
-from harness.core.errors import BadInput
+from harness.core import BadInput
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
-    from harness.debug import Debugger, Stop
-    from harness.debug.usage import Meter
+    from harness.debug import Debugger, Meter
 
 
 @intent("Look inside")
 @click.command(short_help="Step through a graph; look at it, change it, fork it, replay it.")
 @click.argument("graph", required=False)
-@click.option("--input", "given", metavar="FILE|JSON", help="What the graph is started with.")
+@click.option("--input", "values", metavar="FILE|JSON", help="What the graph is started with.")
 @click.option("--config", metavar="FILE|JSON", help="LangGraph's config: configurable, tags, …")
 @click.option("--context", metavar="FILE|JSON", help="The graph's runtime context.")
 @click.option("--store", "path", type=click.Path(path_type=Path), help="Keep the branches here.")
@@ -62,10 +61,15 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
     if web and terminal:
         raise BadInput("expected one of --web and --terminal, found both")
     with TemporaryDirectory(prefix="harness-debug-") as folder:
-        kept = path or Path(folder) / "checkpoints.sqlite"
-        if options["run"] is not None and options["item"] is None and not kept.exists():
-            _copy_evolution(options["run"], kept)
-        with open_store(kept) as store:
+        database = path or Path(folder) / "checkpoints.sqlite"
+        run, item = options["run"], options["item"]
+        if run is not None and item is None and not database.exists():
+            from harness.debug.postmortem import copy_evolution
+
+            if not (run / "checkpoints.sqlite").is_file():
+                raise BadInput("expected --item ID with a run of eval; without, a folder of evolve")
+            copy_evolution(run, database)
+        with open_store(database) as store:
             opened = _opened(graph, store, Path(folder) / "work", options)
             debugger = Debugger(
                 opened.graph,
@@ -76,13 +80,27 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                 beyond=opened.beyond,
                 meter=opened.meter,
             )
-            stop = _begin(debugger, opened)
-            for note in (*opened.notes, *opened.told()):
+            # An input is started on; else the thread is opened: an ended one stays as it is.
+            if opened.start is not None:
+                debugger.start(opened.start, thread=opened.thread or "main", hold=opened.hold)
+            elif opened.thread is not None:
+                debugger.open(opened.thread)
+            for note in (*opened.notes, *opened.summary()):
                 click.echo(note, err=True)
             if web:
-                _in_browser(debugger, opened, options["port"])
+                from harness.debug.web import serve_page
+
+                serve_page(
+                    debugger,
+                    opened.title,
+                    port=options["port"],
+                    reload=opened.reload,
+                    root=opened.root,
+                    folders=opened.folders,
+                    ready=click.echo,
+                )
             else:
-                _in_terminal(debugger, opened.reload, stop)
+                _in_terminal(debugger, opened.reload)
             debugger.quit()
 
 
@@ -93,7 +111,7 @@ class _Opened:
     Attributes:
         start: the input, or None to open `thread`.
         hold: stop in front of the first node.
-        told: what there is to say once it has begun.
+        summary: what there is to say once it has begun.
     """
 
     graph: Any
@@ -109,37 +127,51 @@ class _Opened:
     root: Path | None = None
     folders: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
-    told: Callable[[], tuple[str, ...]] = tuple
+    summary: Callable[[], tuple[str, ...]] = tuple
 
 
 def _opened(
     graph: str | None, store: CheckpointStore, folder: Path, options: dict[str, Any]
 ) -> _Opened:
-    if graph is not None:
-        return _of_file(graph, store, options)
     run, item, trajectories = options["run"], options["item"], options["trajectories"]
+    if graph is not None:
+        return _of_file(_listed(graph), store, options)
     if run is not None and item is not None:
         return _of_item(run, item, store, folder, options)
     if run is not None:
-        return _of_evolution(run, store)
+        from harness.core import assets
+
+        thread = next(iter(store.threads()), None)
+        if thread is None:
+            raise BadInput(f"the evolution {str(run)!r} has no state yet")
+        note = "an evolution post-mortem: its nodes are served from the record and not run"
+        return _Opened(assets.load_graph("trace2skill"), run.name, thread=thread, notes=(note,))
     if trajectories is None or item is None:
         raise BadInput("expected a graph (FILE.py:NAME), or --run RUN with --item ID")
-    return _of_trajectory(trajectories, item)
+    from harness.debug.postmortem import START, trajectory_graph
+    from harness.trajectories import find_trajectory
+
+    played = trajectory_graph(find_trajectory(trajectories, item))
+    return _Opened(played, f"trajectory {item}", start=START)
 
 
 def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Opened:
-    from harness.debug import load_graph
+    from harness.debug import copy_thread, load_graph, thread_ids
 
-    graph = _listed(graph)
     settings: dict[str, Any] = _value(options["config"]) or {}
-    thread, start = options["thread"], _value(options["given"])
+    thread, start = options["thread"], _value(options["values"])
     reload = partial(load_graph, graph, settings)
-    made = reload()
-    if options["checkpoints"]:
-        thread = _copied(options["checkpoints"], thread, store)
+    compiled = reload()
+    if uri := options["checkpoints"]:
+        # The thread is copied into the session's store; where it comes from is only read.
+        ids = thread_ids(uri)
+        if thread is None:
+            raise BadInput(f"expected --thread, one of {ids[:20]}")
+        if thread not in store.threads():
+            copy_thread(uri, thread, store)
     context = _value(options["context"])
     root = Path(graph.rpartition(":")[0]).resolve().parent
-    return _Opened(made, graph, settings, context, start, thread, reload=reload, root=root)
+    return _Opened(compiled, graph, settings, context, start, thread, reload=reload, root=root)
 
 
 def _listed(graph: str) -> str:
@@ -147,13 +179,12 @@ def _listed(graph: str) -> str:
     listing = Path("langgraph.json")
     if ":" in graph or not listing.is_file():
         return graph
-    named = cast("dict[str, dict[str, Any]]", _value(str(listing)))
-    graphs = named.get("graphs", {})
+    graphs = cast("dict[str, dict[str, Any]]", _value(str(listing))).get("graphs", {})
     if graph not in graphs:
         names = ", ".join(graphs) or "none"
         raise BadInput(f"expected FILE.py:NAME or a graph of langgraph.json ({names}): {graph!r}")
-    found = graphs[graph]
-    return found if isinstance(found, str) else str(found["path"])
+    entry = graphs[graph]
+    return entry if isinstance(entry, str) else str(entry["path"])
 
 
 def _of_item(
@@ -175,88 +206,30 @@ def _of_item(
         meter=opened.meter,
         folders=(folder,),
         notes=opened.notes,
-        told=lambda: (opened.served(),),
+        summary=lambda: (opened.served(),),
     )
 
 
-def _of_trajectory(trajectories: Path, item: str) -> _Opened:
-    from harness.debug.postmortem import START, trajectory_graph
-    from harness.trajectories import find_trajectory
-
-    graph = trajectory_graph(find_trajectory(trajectories, item))
-    return _Opened(graph, f"trajectory {item}", start=START)
-
-
-def _copy_evolution(run: Path, path: Path) -> None:
-    from harness.debug.evolutions import copy_state, is_evolution
-
-    if not is_evolution(run):
-        raise BadInput("expected --item ID with a run of eval; without, a folder of evolve")
-    copy_state(run, path)
-
-
-def _of_evolution(run: Path, store: CheckpointStore) -> _Opened:
-    from harness.core import assets
-
-    thread = next(iter(store.threads()), None)
-    if thread is None:
-        raise BadInput(f"the evolution {str(run)!r} has no state yet")
-    note = "an evolution post-mortem: its nodes are served from the record and not run"
-    return _Opened(assets.load_graph("trace2skill"), run.name, thread=thread, notes=(note,))
-
-
-def _value(given: str | None) -> Any:
+def _value(option: str | None) -> Any:
     """JSON from the command line, or from a file of that name."""
-    if given is None:
+    if option is None:
         return None
-    text = given
-    if not given.lstrip().startswith(("{", "[", '"')) and Path(given).is_file():
-        text = Path(given).read_text(encoding="utf-8")
+    text = option
+    if not option.lstrip().startswith(("{", "[", '"')) and Path(option).is_file():
+        text = Path(option).read_text(encoding="utf-8")
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadInput(f"expected JSON or a file that holds JSON, found {given!r}") from error
+        raise BadInput(f"expected JSON or a file that holds JSON, found {option!r}") from error
 
 
-def _copied(uri: str, thread: str | None, store: CheckpointStore) -> str:
-    """Copy the thread into the session's store; the file that it comes from is only read."""
-    from harness.debug.foreign import copy_thread, thread_ids
-
-    known = thread_ids(uri)
-    if thread is None:
-        raise BadInput(f"expected --thread, one of {known[:20]}")
-    return thread if thread in store.threads() else copy_thread(uri, thread, store)
-
-
-def _begin(debugger: Debugger, opened: _Opened) -> Stop | None:
-    """Start on the input, or open the thread: an ended one stays, another goes on."""
-    if opened.start is not None:
-        return debugger.start(opened.start, thread=opened.thread or "main", hold=opened.hold)
-    return None if opened.thread is None else debugger.open(opened.thread)
-
-
-def _in_terminal(debugger: Debugger, reload: Any, stop: Stop | None) -> None:
+def _in_terminal(debugger: Debugger, reload: Callable[[], Any] | None) -> None:
     from harness.core import cache_root
-    from harness.debug.terminal import Terminal
-    from harness.debug.terminal.prompt import prompted
+    from harness.debug.terminal import Terminal, prompted
 
-    terminal = Terminal(debugger, click.echo, reload)
-    if stop is None:
+    if debugger.last is None:
         raise BadInput("expected --input, or --checkpoints or --store with --thread")
-    terminal.show(stop)
+    terminal = Terminal(debugger, click.echo, reload)
+    terminal.show(debugger.last)
     with prompted(terminal.complete, cache_root() / "debug_history") as lines:
         terminal.run(lines)
-
-
-def _in_browser(debugger: Debugger, opened: _Opened, port: int) -> None:
-    from harness.debug.web import serve_page
-
-    serve_page(
-        debugger,
-        opened.title,
-        port=port,
-        reload=opened.reload,
-        root=opened.root,
-        folders=opened.folders,
-        ready=click.echo,
-    )

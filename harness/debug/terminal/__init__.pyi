@@ -1,1 +1,2 @@
 from .session import Terminal as Terminal
+from .session import prompted as prompted

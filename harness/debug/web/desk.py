@@ -9,19 +9,117 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.core import BadInput, HarnessError
-from harness.debug.branches import Branch, listed
-from harness.debug.session import Debugger
-from harness.debug.sources import Source, node_source, replace_source
-from harness.debug.types import Stop, TaskInfo
-from harness.debug.web.commands import RUNNING, SETTING
-from harness.debug.web.looking import described
-from harness.debug.web.plain import tree
+from harness.debug.engine.branches import Point, listed
+from harness.debug.engine.session import Debugger
+from harness.debug.engine.sources import Source, node_source, replace_source
+from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
+from harness.debug.web.values import described, tree
 
 LOADING = ("reload", "edit_source")
 """Commands that load the graph's file again."""
+
+
+class Arguments:
+    """The JSON arguments of a command, checked as they are read."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def get(self, name: str) -> Any:
+        """Any value; None where there is none."""
+        return self._values.get(name)
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A text that must be there, if it has no default."""
+        value = self._values.get(name, default)
+        if not isinstance(value, str):
+            raise BadInput(f"expected a text as {name!r}, found {value!r}")
+        return value
+
+    def optional(self, name: str) -> str | None:
+        """A text; None where there is none or an empty one."""
+        return self.text(name) if self.get(name) else None
+
+    def number(self, name: str, default: int) -> int:
+        """A whole number."""
+        value = self._values.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise BadInput(f"expected a whole number as {name!r}, found {value!r}")
+        return value
+
+    def state(self) -> dict[str, Any]:
+        """State keys and values, under `values`."""
+        values = self.get("values")
+        if not isinstance(values, dict):
+            raise BadInput(f"expected an object of state keys as 'values', found {values!r}")
+        return cast("dict[str, Any]", values)
+
+    def point(self) -> Point:
+        """A point of a thread."""
+        task = self.get("task")
+        if task is not None and not isinstance(task, str):
+            raise BadInput(f"expected a task id as 'task', found {task!r}")
+        return Point(self.text("ns", ""), self.text("checkpoint"), task)
+
+
+def _fork(debugger: Debugger, arguments: Arguments) -> Any:
+    return debugger.fork(
+        arguments.point(),
+        of=arguments.optional("of"),
+        name=arguments.optional("name"),
+        values=None if arguments.get("values") is None else arguments.state(),
+    )
+
+
+def _edit_output(debugger: Debugger, arguments: Arguments) -> Any:
+    of, name = arguments.optional("of"), arguments.optional("name")
+    return debugger.edit_output(arguments.point(), arguments.state(), of=of, name=name)
+
+
+def _replay(debugger: Debugger, arguments: Arguments) -> Any:
+    beyond = arguments.text("beyond", "stop")
+    if beyond not in ("stop", "live"):
+        raise BadInput(f"expected 'stop' or 'live' as 'beyond', found {beyond!r}")
+    return debugger.replay(arguments.optional("of"), beyond=beyond)
+
+
+def _add(debugger: Debugger, arguments: Arguments) -> Any:
+    visit = None if arguments.get("visit") is None else arguments.number("visit", 1)
+    point = Breakpoint(arguments.text("node"), visit, arguments.optional("condition"))
+    return debugger.breakpoints.add(point)
+
+
+Command = Callable[[Debugger, Arguments], Any]
+RUNNING: Mapping[str, Command] = {
+    "start": lambda d, a: d.start(a.get("input"), thread=a.text("thread", "main")),
+    "resume": lambda d, a: d.resume(a.optional("thread")),
+    "step": lambda d, _: d.step(),
+    "into": lambda d, _: d.step_into(),
+    "out": lambda d, _: d.step_out(),
+    "continue": lambda d, _: d.go(),
+    "until": lambda d, a: d.until(a.text("node")),
+    "answer": lambda d, a: d.answer(a.get("value")),
+    "retry": lambda d, _: d.retry(),
+    "live": lambda d, _: d.live(),
+    "serve": lambda d, a: d.serve(a.state()),
+    "edit": lambda d, a: d.edit(a.state(), name=a.optional("name")),
+    "edit_output": _edit_output,
+    "fork": _fork,
+    "rewind": lambda d, a: d.rewind(a.number("steps", 1)),
+    "replay": _replay,
+}
+"""Commands that let the graph run: one at a time."""
+SETTING: Mapping[str, Command] = {
+    "break": _add,
+    "unbreak": lambda d, a: d.breakpoints.remove(a.number("number", 0)),
+    "watch": lambda d, a: d.breakpoints.watch(a.text("expression")),
+    "unwatch": lambda d, a: d.breakpoints.unwatch(a.text("expression")),
+    "pause": lambda d, _: d.ask_pause(),
+}
+"""Commands that may come while the graph runs."""
 
 
 class Desk:
@@ -51,7 +149,7 @@ class Desk:
         self.version = 1
         self.read_only = read_only
         self.folders = (Path.cwd(), *folders)
-        self._root = root
+        self._root = None if read_only or reload is None else root
         self._reload = reload
         self._thread = ThreadPoolExecutor(1, "debugger")
         self._busy: str | None = None
@@ -69,21 +167,26 @@ class Desk:
         if self.read_only:
             raise BadInput("this is only to look at: `harness debug` opens it to change it")
         if name in SETTING:
-            SETTING[name](self.debugger, arguments)
+            SETTING[name](self.debugger, Arguments(arguments))
         elif name in RUNNING or (name in LOADING and self._reload is not None):
             with self._lock:
                 if self._busy is not None:
                     raise BadInput(f"{self._busy!r} still runs: pause it first")
                 self._busy = name
             if name == "edit_source":
-                await self._written(arguments)
+                # Written before the command is taken; its faults leave all as it was.
+                try:
+                    await asyncio.to_thread(self._edit, arguments)
+                except BaseException:  # a file that is not UTF-8, a function without a source, …
+                    self._busy = None
+                    raise
             self._error = None
             loop = asyncio.get_running_loop()
             self._thread.submit(self._run, name, dict(arguments), loop)
         else:
             names = ", ".join(sorted({*RUNNING, *SETTING, *LOADING}))
             raise BadInput(f"expected a command ({names}), found {name!r}")
-        self._tell()
+        self._announce()
 
     async def wait(self, version: int, timeout_s: float) -> None:
         """Return when the version is no longer this one, or after some seconds."""
@@ -95,15 +198,26 @@ class Desk:
         """Everything that the page shows besides graph, timeline and states; JSON only."""
         debugger = self.debugger
         stop = debugger.last if self._busy is None else None
+        state = {} if stop is None or debugger.branch is None else debugger.state()
         return {
             "version": self.version,
             "title": self.title,
             "busy": self._busy,
             "error": self._error,
             "stop": None if stop is None else _stop(stop),
-            "state": self._state(stop),
+            "state": {key: described(value) for key, value in state.items()},
             "branch": None if debugger.branch is None else debugger.branch.thread,
-            "branches": [_branch(one) for one in listed(debugger.store)],
+            "branches": [
+                {
+                    "thread": branch.thread,
+                    "name": branch.name,
+                    "kind": branch.kind,
+                    "parent": branch.parent,
+                    "checkpoint": branch.point and branch.point.checkpoint,
+                    "left": branch.left,
+                }
+                for branch in listed(debugger.store)
+            ],
             "breakpoints": [
                 {"number": number, **asdict(point)}
                 for number, point in debugger.breakpoints.listed().items()
@@ -111,12 +225,8 @@ class Desk:
             "watches": debugger.breakpoints.watches(),
             "read_only": self.read_only,
             "can_reload": self._reload is not None,
-            "can_edit": self._may_edit,
+            "can_edit": self._root is not None,
         }
-
-    @property
-    def _may_edit(self) -> bool:
-        return not self.read_only and self._root is not None and self._reload is not None
 
     def source(self, node: str) -> dict[str, Any]:
         """The source of a node, for the page's editor.
@@ -124,41 +234,15 @@ class Desk:
         Raises:
             BadInput: if it has none that may be edited here.
         """
-        found = self._source(node)
-        name = str(found.file.relative_to(found.file.parent.parent))
-        return {"node": node, "file": name, "line": found.line, "text": found.text,
-                "digest": found.digest}  # fmt: skip
-
-    def _source(self, node: str) -> Source:
-        if self._root is None or not self._may_edit:
-            raise BadInput(
-                "nodes of this graph are not edited here: it comes from no file of yours"
-            )
-        return node_source(self.debugger.graph, node, self._root)
-
-    def _edit(self, arguments: Mapping[str, Any]) -> None:
-        """Write a node's new source, if the old one is still what the page has shown."""
-        found = self._source(str(arguments.get("node")))
-        if arguments.get("digest") != found.digest:
-            raise BadInput(f"{str(found.file)!r} was changed meanwhile: open the source again")
-        text = arguments.get("text")
-        if not isinstance(text, str):
-            raise BadInput(f"expected the source as 'text', found {text!r}")
-        replace_source(found, text)
-
-    async def _written(self, arguments: Mapping[str, Any]) -> None:
-        """Write the source before the command is taken; its faults leave all as it was."""
-        try:
-            await asyncio.to_thread(self._edit, arguments)
-        except BaseException:  # a file that is not UTF-8, a function without a source, …
-            self._busy = None
-            raise
+        source = self._source(node)
+        name = str(source.file.relative_to(source.file.parent.parent))
+        return {"node": node, "file": name, "line": source.line, "text": source.text,
+                "digest": source.digest}  # fmt: skip
 
     def usage(self, branch: str) -> dict[str, list[Any]]:
         """Tokens and US dollars (None where unknown) by task id, in a branch."""
-        debugger = self.debugger
-        found = debugger.meter.tasks(debugger.store, branch)
-        return {task: [one.tokens, one.cost_usd] for task, one in found.items()}
+        tasks = self.debugger.meter.tasks(self.debugger.store, branch)
+        return {task: [usage.tokens, usage.cost_usd] for task, usage in tasks.items()}
 
     def close(self) -> None:
         """Let the graph end what it is doing, and nothing more."""
@@ -166,11 +250,22 @@ class Desk:
         self._thread.submit(self.debugger.quit).result()
         self._thread.shutdown()
 
-    def _state(self, stop: Stop | None) -> dict[str, Any]:
-        """The state where the run stands, as the current node sees it."""
-        if stop is None or self.debugger.branch is None:
-            return {}
-        return {key: described(value) for key, value in self.debugger.state().items()}
+    def _source(self, node: str) -> Source:
+        if self._root is None:
+            raise BadInput(
+                "nodes of this graph are not edited here: it comes from no file of yours"
+            )
+        return node_source(self.debugger.graph, node, self._root)
+
+    def _edit(self, arguments: Mapping[str, Any]) -> None:
+        """Write a node's new source, if the old one is still what the page has shown."""
+        source = self._source(str(arguments.get("node")))
+        if arguments.get("digest") != source.digest:
+            raise BadInput(f"{str(source.file)!r} was changed meanwhile: open the source again")
+        text = arguments.get("text")
+        if not isinstance(text, str):
+            raise BadInput(f"expected the source as 'text', found {text!r}")
+        replace_source(source, text)
 
     def _run(self, name: str, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
         error: dict[str, str] | None = None
@@ -178,18 +273,17 @@ class Desk:
             if name in LOADING and self._reload is not None:
                 self.debugger.reload(self._reload())
             else:
-                RUNNING[name](self.debugger, arguments)
-        except HarnessError as found:
-            error = {"type": "", "message": str(found)}
-        except Exception as found:  # noqa: BLE001  # what a user's file or graph raises is shown on the page
-            error = {"type": type(found).__name__, "message": str(found)}
+                RUNNING[name](self.debugger, Arguments(arguments))
+        except Exception as raised:  # noqa: BLE001  # what a user's file or graph raises is shown on the page
+            kind = "" if isinstance(raised, HarnessError) else type(raised).__name__
+            error = {"type": kind, "message": str(raised)}
         self._error, self._busy = error, None
-        loop.call_soon_threadsafe(self._tell)
+        loop.call_soon_threadsafe(self._announce)
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         self.version += 1
-        told, self._news = self._news, asyncio.Event()
-        told.set()
+        news, self._news = self._news, asyncio.Event()
+        news.set()
 
 
 def _stop(stop: Stop) -> dict[str, Any]:
@@ -197,8 +291,8 @@ def _stop(stop: Stop) -> dict[str, Any]:
         "reason": stop.reason,
         "ended": stop.ended,
         "task": None if stop.task is None else _task(stop.task),
-        "waiting": [_task(one) for one in stop.waiting],
-        "running": [_task(one) for one in stop.running],
+        "waiting": [_task(task) for task in stop.waiting],
+        "running": [_task(task) for task in stop.running],
         "breakpoint": stop.breakpoint,
         "watches": {text: tree(value) for text, value in stop.watches.items()},
         "failure": None if stop.failure is None else asdict(stop.failure),
@@ -208,24 +302,5 @@ def _stop(stop: Stop) -> dict[str, Any]:
 
 
 def _task(task: TaskInfo) -> dict[str, Any]:
-    return {
-        "id": task.id,
-        "node": task.node,
-        "where": task.where,
-        "ns": task.ns,
-        "checkpoint": task.checkpoint,
-        "step": task.step,
-        "visit": task.visit,
-        "depth": task.depth,
-    }
-
-
-def _branch(branch: Branch) -> dict[str, Any]:
-    return {
-        "thread": branch.thread,
-        "name": branch.name,
-        "kind": branch.kind,
-        "parent": branch.parent,
-        "checkpoint": None if branch.point is None else branch.point.checkpoint,
-        "left": branch.left,
-    }
+    names = ("id", "node", "where", "ns", "checkpoint", "step", "visit", "depth")
+    return {name: getattr(task, name) for name in names}

@@ -1,21 +1,25 @@
-"""What a branch did, step by step, without reading its values: fast for thousands of steps."""
+"""What a branch did, for the page: its steps, the state at one of them, two branches compared."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from harness.core import HarnessError
-from harness.debug.history import CONTROL, History, Moment
+from harness.debug.engine.compare import Difference, compare, differences
+from harness.debug.engine.history import CONTROL, HIDDEN, History, Moment, outputs, shown, written
+from harness.debug.web.values import described, tree
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
 
+MOST = 500
+"""Differences of one step that are listed."""
 _TO = "branch:to:"
 _PULLED = "~__pregel_pull, "
 _TICKS = 10_000_000
-_ERRORS = frozenset(("__error__",))
 
 
 def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
@@ -23,23 +27,23 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
     whether it is on the way to the latest state, `seconds` how long until the next one, with all
-    waiting.
+    waiting. No value is read: fast for thousands of steps.
     """
     history = History(store, thread)
-    on = {(moment.ns, moment.id) for moment in history.trail()}
-    written = store.writers(thread)
-    found: list[dict[str, Any]] = []
+    trail = {(moment.ns, moment.id) for moment in history.trail()}
+    writers = store.writers(thread)
+    rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     taken: set[tuple[str, str]] = set()
-    next_at = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
+    ends = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
     for moment in history.moments:
-        begun, done = seconds_of(moment.id), next_at.get((moment.ns, moment.id))
-        here = (moment.ns, moment.id) in on
-        tasks = _tasks(graph, history, moment, written.get((moment.ns, moment.id), {}))
-        if here:
+        key = (moment.ns, moment.id)
+        begun, ended = seconds_of(moment.id), ends.get(key)
+        tasks = _tasks(graph, history, moment, writers.get(key, {}))
+        if key in trail:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
             taken.update((task["where"], target) for task in tasks for target in task["goes_to"])
-        found.append(
+        rows.append(
             {
                 "ns": moment.ns,
                 "checkpoint": moment.id,
@@ -47,12 +51,12 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "names": list(moment.names),
                 "step": moment.step,
                 "source": moment.source,
-                "on": here,
-                "seconds": None if begun is None or done is None else round(done - begun, 4),
+                "on": key in trail,
+                "seconds": None if begun is None or ended is None else round(ended - begun, 4),
                 "tasks": tasks,
             }
         )
-    return {"steps": found, "visits": dict(visits), "taken": sorted(taken)}
+    return {"steps": rows, "visits": dict(visits), "taken": sorted(taken)}
 
 
 def seconds_of(checkpoint: str) -> float | None:
@@ -64,38 +68,100 @@ def seconds_of(checkpoint: str) -> float | None:
     return (int(digits[:12], 16) << 12 | int(digits[13:16], 16)) / _TICKS
 
 
-def _targets(channels: list[str]) -> list[str]:
-    """Nodes that a task's writes call; `__end__` where it finished and called none."""
-    found = [one.removeprefix(_TO) for one in channels if one.startswith(_TO)]
-    found += [one.rpartition(":")[2] for one in channels if one.startswith("join:")]
-    unfinished = CONTROL.intersection(channels) or "__pregel_tasks" in channels
-    return found or ([] if unfinished else ["__end__"])
-
-
 def _tasks(
-    graph: Any, history: History, moment: Moment, written: dict[str, tuple[str, list[str]]]
+    graph: Any, history: History, moment: Moment, writers: dict[str, tuple[str, list[str]]]
 ) -> list[dict[str, Any]]:
     """Tasks with node and written keys; those of a `Send` are named by preparing the step anew."""
-    pushed = any(not path.startswith(_PULLED) for path, _ in written.values())
-    known: dict[str, str] = {}
-    if pushed:
+    names: dict[str, str] = {}
+    if any(not path.startswith(_PULLED) for path, _ in writers.values()):
         try:
-            known = {task.id: task.name for task in history.tasks(graph, moment)}
+            names = {task.id: task.name for task in history.tasks(graph, moment)}
         except (HarnessError, KeyError, ValueError):
-            known = {}  # the graph was changed since
-    found: list[dict[str, Any]] = []
-    for task, (path, channels) in written.items():
-        node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else known.get(task, "Send")
-        keys = [one for one in channels if not one.startswith(("__", "branch:", "join:"))]
-        found.append(
+            names = {}  # the graph was changed since
+    rows: list[dict[str, Any]] = []
+    for task, (path, channels) in writers.items():
+        node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else names.get(task, "Send")
+        targets = [channel.removeprefix(_TO) for channel in channels if channel.startswith(_TO)]
+        targets += [name.rpartition(":")[2] for name in channels if name.startswith("join:")]
+        if not targets and not CONTROL.intersection(channels) and "__pregel_tasks" not in channels:
+            targets = ["__end__"]  # it finished and called no other
+        rows.append(
             {
                 "id": task,
                 "node": node,
                 "where": "/".join((*moment.names, node)),
-                "goes_to": ["/".join((*moment.names, one)) for one in _targets(channels)],
-                "keys": sorted({key for key in keys if key not in CONTROL}),
-                "failed": not _ERRORS.isdisjoint(channels),
+                "goes_to": ["/".join((*moment.names, target)) for target in targets],
+                "keys": sorted({name for name in channels if not name.startswith(HIDDEN)}),
+                "failed": "__error__" in channels,
                 "asks": "__interrupt__" in channels and "__resume__" not in channels,
             }
         )
-    return found
+    return rows
+
+
+def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[str, Any]:
+    """The state at a checkpoint, what the tasks that started from it wrote, and what that changed.
+
+    `changes` is None where they did not finish.
+
+    Raises:
+        BadInput: if there is no such checkpoint.
+    """
+    history = History(store, thread)
+    moment = history.find(checkpoint, ns)
+    saved = history.load(moment)
+    values = shown(saved)
+    # Of several next checkpoints (time travel inside the thread) the last.
+    children = [m for m in history.moments if (m.ns, m.parent) == (moment.ns, moment.id)]
+    changes = None
+    if children:
+        changes = _changes(differences(values, shown(history.load(children[-1]))))
+    return {
+        "ns": moment.ns,
+        "checkpoint": moment.id,
+        "step": moment.step,
+        "values": {key: described(value) for key, value in values.items()},
+        "changes": changes,
+        "writes": [
+            {"task": task, "channel": channel, "value": tree(value)}
+            for task, writes in written(saved).items()
+            for channel, value in outputs(writes)
+            if not channel.startswith(HIDDEN)
+        ],
+    }
+
+
+def compared(store: CheckpointStore, first: str, second: str) -> dict[str, Any]:
+    """Two branches, step by step: the first pair that differs, and what differs in each.
+
+    Args:
+        store: that holds both.
+        first: thread of one.
+        second: thread of the other.
+    """
+    pairs = compare(History(store, first), History(store, second)).pairs
+    rows: list[dict[str, Any]] = [
+        {
+            "names": list(pair.place[0]),
+            "step": pair.place[1],
+            "first": pair.first and {"ns": pair.first.ns, "id": pair.first.id},
+            "second": pair.second and {"ns": pair.second.ns, "id": pair.second.id},
+            "same": pair.same,
+            "changes": _changes(pair.changes),
+        }
+        for pair in pairs
+    ]
+    parted = next((number for number, row in enumerate(rows) if not row["same"]), None)
+    return {"parted": parted, "pairs": rows}
+
+
+def _changes(changes: Sequence[Difference]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": [str(part) for part in change.path],
+            "kind": change.kind,
+            "before": tree(change.before),
+            "after": tree(change.after),
+        }
+        for change in changes[:MOST]
+    ]

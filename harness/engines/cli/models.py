@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import emit, intent, json_option
-from harness.core.errors import BadInput
+from harness.core import BadInput
 
 if TYPE_CHECKING:
     from harness.engines.vllm import Fleet, Launch

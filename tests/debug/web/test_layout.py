@@ -7,8 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.debug.web.drawing import drawing
-from harness.debug.web.layout import HEIGHT, placed
+from harness.debug.web.drawing import HEIGHT, drawing, placed
 from tests.debug.web.agent import graph
 
 NAMES = [f"n{k}" for k in range(9)]

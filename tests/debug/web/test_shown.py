@@ -12,8 +12,7 @@ from langchain_core.messages import HumanMessage
 
 from harness.core import BadInput
 from harness.debug.terminal.text import short
-from harness.debug.web.plain import tree
-from harness.debug.web.workbooks import sheets
+from harness.debug.web.values import sheets, tree
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

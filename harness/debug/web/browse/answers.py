@@ -1,26 +1,28 @@
-"""What the page is told of finished work; nothing is changed by asking."""
+"""What the page asks about finished work, answered as JSON values; nothing is changed by asking."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.core import BadInput
-from harness.core.redaction import redact
+from harness.core import BadInput, Step, Trajectory
 from harness.debug.web.browse.evolutions import evolution, lineage
-from harness.debug.web.browse.library import Library, Place
-from harness.debug.web.browse.matrices import headline, matrix
-from harness.debug.web.browse.runs import TASK
-from harness.debug.web.browse.transcript import transcript
+from harness.debug.web.browse.library import TASK, Library, clean_text
+from harness.debug.web.values import TEXT, tree
+from harness.trajectories import content_text
 
 PAGE = 5000
 """Samples in one answer."""
 REASON = 300
+"""Characters of a reason in the list of samples."""
+UNCUT = 2_000_000
+"""Characters of one text that are shown where the whole of a step was asked for."""
 Query = Mapping[str, str]
 
 
 class Browsing:
-    """Answers about a library, as JSON values, from the parameters of an address."""
+    """Answers about a library, from the parameters of an address."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -41,15 +43,37 @@ class Browsing:
 
     def runs(self, _: Query) -> Any:
         """All runs, matrices and evolutions, the latest first; one that cannot be read says why."""
-        rows = [_row(self.library, place) for place in self.library.places()]
+        rows: list[dict[str, Any]] = []
+        for place in self.library.places():
+            row: dict[str, Any] = {
+                "name": place.name,
+                "kind": place.kind,
+                "changed": place.changed,
+            }
+            try:
+                if place.kind == "eval":
+                    row["report"] = self.library.run(place.name).report().model_dump(mode="json")
+                elif place.kind == "matrix":
+                    from harness.evals.matrix.spec import read_lock
+
+                    lock = read_lock(place.path)
+                    begun = [
+                        (place.path / cell.folder / "run.json").is_file() for cell in lock.cells
+                    ]
+                    row["matrix"] = {"title": lock.name, "cells": len(begun), "begun": sum(begun)}
+                else:
+                    row["result"] = evolution(place)["result"]
+            except (BadInput, KeyError, OSError) as error:
+                row["error"] = str(error)
+            rows.append(row)
         return {"root": self.library.root.name or str(self.library.root), "rows": rows}
 
     def run(self, query: Query) -> Any:
         """Report and lock of a `run`, and the reports of its arms."""
         name = needed(query, "run")
         arms = [
-            {"name": one, **self.library.run(one).report().model_dump(mode="json")}
-            for one in self.library.arms(name)
+            {"name": arm, **self.library.run(arm).report().model_dump(mode="json")}
+            for arm in self.library.arms(name)
         ]
         return {"name": name, "lock": self.library.run(name).lock, "arms": arms}
 
@@ -58,26 +82,25 @@ class Browsing:
 
         A cell is [outcome, value, reason, tokens, seconds]; None where an arm has no such attempt.
         """
-        arms = self.library.arms(needed(query, "run"))
-        items = [self.library.run(one).items() for one in arms]
-        ids = list(dict.fromkeys(name for one in items for name in one))
+        arms = [self.library.run(arm).items() for arm in self.library.arms(needed(query, "run"))]
+        ids = list(dict.fromkeys(name for items in arms for name in items))
         start = whole(query, "from", 0)
         rows: list[dict[str, Any]] = []
         for name in ids[start : start + PAGE]:
-            found = [one.get(name) for one in items]
-            known = next(one for one in found if one is not None)
+            attempts = [items.get(name) for items in arms]
+            stratum = next(item.stratum for item in attempts if item is not None)
             cells = [
-                one
+                item
                 and [
-                    one.outcome,
-                    one.value,
-                    redact(one.reason)[:REASON],
-                    one.usage.tokens,
-                    round(one.usage.seconds, 2),
+                    item.outcome,
+                    item.value,
+                    clean_text(item.reason)[:REASON],
+                    item.usage.tokens,
+                    round(item.usage.seconds, 2),
                 ]
-                for one in found
+                for item in attempts
             ]
-            rows.append({"id": name, "stratum": known.stratum, "cells": cells})
+            rows.append({"id": name, "stratum": stratum, "cells": cells})
         following = start + PAGE
         return {"rows": rows, "next": following if following < len(ids) else None}
 
@@ -89,10 +112,10 @@ class Browsing:
         """Record and transcript of an `item` of a `run` or of an `evolution`; `whole` is a step."""
         name, step = needed(query, "item"), whole(query, "whole", 0) or None
         if "evolution" in query:
-            found = self.library.taught(query["evolution"], name)
-            return {"record": None, "transcript": transcript(found, step)}
+            trajectory = self.library.taught(query["evolution"], name)
+            return {"record": None, "transcript": transcript(trajectory, step)}
         run = self.library.run(needed(query, "run"))
-        record = run.items().get(name)
+        record = run.item(name)
         if record is None and not run.has(name):
             raise BadInput(f"run {query['run']!r} has no item {name!r}")
         return {
@@ -109,8 +132,25 @@ class Browsing:
         return lineage(self.library, needed(query, "evolution"), whole(query, "edit", -1))
 
     def matrix(self, query: Query) -> Any:
-        """The table of a `matrix` and its plots."""
-        return matrix(self.library.place(needed(query, "matrix"), "matrix"))
+        """The table of a `matrix`, each cell with the address of its run, and its plots as images.
+
+        Raises:
+            BadInput: if its lock cannot be read.
+        """
+        from harness.evals.matrix.report import matrix_report
+
+        place = self.library.place(needed(query, "matrix"), "matrix")
+        report = matrix_report(place.path).model_dump(mode="json")
+        below = "" if place.name == "." else f"{place.name}/"
+        for cell in report["cells"]:
+            cell["run"] = f"{below}{cell['run']}"
+            if cell["versus_base"]:
+                del cell["versus_base"]["fixed"], cell["versus_base"]["broken"]
+        plots = [
+            [suite, f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"]
+            for suite, drawn in report.pop("plots").items()
+        ]
+        return {**report, "plots": plots, "changed": place.changed}
 
 
 def needed(query: Query, name: str) -> str:
@@ -131,15 +171,51 @@ def whole(query: Query, name: str, default: int) -> int:
     return int(value)
 
 
-def _row(library: Library, place: Place) -> dict[str, Any]:
-    head = {"name": place.name, "kind": place.kind, "changed": place.changed}
-    try:
-        if place.kind == "eval":
-            run = library.run(place.name)
-            return {**head, "report": run.report().model_dump(mode="json")}
-        if place.kind == "matrix":
-            return {**head, "matrix": headline(place)}
-        found = evolution(place)
-    except (BadInput, KeyError, OSError) as error:
-        return {**head, "error": str(error)}
-    return {**head, "result": found["result"]}
+def transcript(trajectory: Trajectory, uncut: int | None = None) -> dict[str, Any]:
+    """A trajectory as the page reads it: messages, thoughts, tool calls and what they gave back.
+
+    Args:
+        trajectory: what to show.
+        uncut: number of a step whose texts are not cut.
+    """
+    agent = trajectory.agent
+    return {
+        "agent": f"{agent.name} {agent.version}".strip(),
+        "model": agent.model_name,
+        "notes": trajectory.notes,
+        "steps": [
+            _step(step, UNCUT if step.step_id == uncut else TEXT) for step in trajectory.steps
+        ],
+    }
+
+
+def _step(step: Step, most: int) -> dict[str, Any]:
+    def cut(text: str) -> dict[str, Any]:
+        clean = clean_text(text)
+        return {"kind": "text", "value": clean[:most], "size": len(clean)}
+
+    results = step.observation.results if step.observation is not None else ()
+    metrics = step.metrics
+    return {
+        "step": step.step_id,
+        "source": step.source,
+        "time": step.timestamp,
+        "model": step.model_name,
+        "reasoning": cut(step.reasoning_content or ""),
+        "message": cut(content_text(step.message)),
+        "calls": [
+            {
+                "name": call.function_name,
+                "arguments": [
+                    [name, cut(value) if isinstance(value, str) else tree(value)]
+                    for name, value in call.arguments.items()
+                ],
+            }
+            for call in step.tool_calls or ()
+        ],
+        "results": [cut(content_text(result.content or "")) for result in results],
+        "tokens": None
+        if metrics is None
+        else (metrics.prompt_tokens or 0) + (metrics.completion_tokens or 0),
+        "cost_usd": None if metrics is None else metrics.cost_usd,
+    }

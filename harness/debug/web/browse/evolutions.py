@@ -16,7 +16,6 @@ from harness.debug.web.browse.library import Library, Place
 from harness.skills import (
     SKILL_FILE,
     Provenance,
-    Source,
     explain_file,
     load_skill,
     matching,
@@ -33,13 +32,12 @@ def evolution(place: Place) -> dict[str, Any]:
     Raises:
         BadInput: if a file of it is damaged.
     """
-    skill = skill_of(place)
-    provenance = None if skill is None else _provenance(skill)
+    skill, provenance = _skill(place)
     edits = provenance.edits if provenance is not None else ()
     return {
         "result": _read(place.path / "evolve.json") or {},
         "lines": [] if skill is None else _lines(skill, provenance),
-        "edits": [_edit(one) for one in edits],
+        "edits": [_edit(edit) for edit in edits],
         "discarded": _read(place.path / "discarded.json") or [],
         "conflicts": _read(place.path / "conflicts.json") or [],
     }
@@ -54,42 +52,51 @@ def lineage(library: Library, name: str, number: int) -> dict[str, Any]:
         BadInput: if the evolution has no such edit.
     """
     place = library.place(name, "evolution")
-    skill = skill_of(place)
-    provenance = None if skill is None else _provenance(skill)
+    skill, provenance = _skill(place)
     if skill is None or provenance is None or not 0 <= number < len(provenance.edits):
         raise BadInput(f"evolution {name!r} has no edit {number}")
     edit = provenance.edits[number]
-    found = matching(read_sources(skill), edit.sources)
-    return {**_edit(edit), "records": [_source(one, library, name) for one in found]}
+    records = [
+        {
+            "trajectory": source.trajectory_id,
+            "task": source.task_id,
+            "kind": source.kind,
+            "summary": redact(source.summary),
+            "lessons": [redact(lesson) for lesson in source.lessons],
+            "quotes": [{"text": redact(quote.text), "step": quote.step} for quote in source.quotes],
+            "proven": source.proven,
+            "run": library.home(name, source.trajectory_id),
+        }
+        for source in matching(read_sources(skill), edit.sources)
+    ]
+    return {**_edit(edit), "records": records}
 
 
-def skill_of(place: Place) -> Path | None:
-    """The skill directory that an evolution wrote; None if it wrote none."""
-    found = sorted(one.parent for one in (place.path / "skill").glob(f"*/{SKILL_FILE}"))
-    return found[0] if found else None
-
-
-def _provenance(skill: Path) -> Provenance | None:
+def _skill(place: Place) -> tuple[Path | None, Provenance | None]:
+    """The skill directory that an evolution wrote, and its provenance; None where there is none."""
+    skill = next(iter(sorted((place.path / "skill").glob(f"*/{SKILL_FILE}"))), None)
+    if skill is None:
+        return None, None
     try:
-        return read_provenance(skill)
+        return skill.parent, read_provenance(skill.parent)
     except BadInput:
-        return None
+        return skill.parent, None
 
 
 def _lines(folder: Path, provenance: Provenance | None) -> list[dict[str, Any]]:
     skill = load_skill(folder)
-    known = provenance or Provenance(skill=skill.digest, parent=skill.digest)
-    numbers = {edit: number for number, edit in enumerate(known.edits)}
+    provenance = provenance or Provenance(skill=skill.digest, parent=skill.digest)
+    numbers = {edit: number for number, edit in enumerate(provenance.edits)}
     return [
         {
             "file": file,
-            "line": one.line,
-            "text": one.text,
-            "edit": None if one.edit is None or not one.text.strip() else numbers[one.edit],
+            "line": line.line,
+            "text": line.text,
+            "edit": None if line.edit is None or not line.text.strip() else numbers[line.edit],
         }
         for file in skill.all_files
         if skill.file_text(file) is not None
-        for one in explain_file(known, skill, file)
+        for line in explain_file(provenance, skill, file)
     ]
 
 
@@ -101,19 +108,6 @@ def _edit(edit: Edit) -> dict[str, Any]:
         "content": edit.content,
         "support": edit.support,
         "sources": list(edit.sources),
-    }
-
-
-def _source(source: Source, library: Library, name: str) -> dict[str, Any]:
-    return {
-        "trajectory": source.trajectory_id,
-        "task": source.task_id,
-        "kind": source.kind,
-        "summary": redact(source.summary),
-        "lessons": [redact(one) for one in source.lessons],
-        "quotes": [{"text": redact(one.text), "step": one.step} for one in source.quotes],
-        "proven": source.proven,
-        "run": library.home(name, source.trajectory_id),
     }
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from harness.core import BadInput, Trajectory
-from harness.debug.web.browse.runs import EvalRun
+from harness.core.redaction import redact
+from harness.core.rundir import RunReader
+from harness.core.segments import read_at, read_placed
+from harness.evals import EvalReport, ItemRecord, summarise
 from harness.trajectories import find_trajectory
 
 Kind = Literal["eval", "evolution", "matrix"]
@@ -17,12 +22,114 @@ Kept = Callable[[Path, str], Trajectory]
 """Gives a trajectory that an evolution in a folder kept itself; BadInput if it kept none."""
 DEPTH = 5
 """Folders below the root that are looked into."""
-MARKS: tuple[tuple[str, Kind], ...] = (
-    ("run.json", "eval"),
-    ("evolve.json", "evolution"),
-    ("matrix.json", "matrix"),
-)
-_ASIDE = frozenset(("work", "patches", "skill", "export", "node_modules"))
+TASK = 2000
+"""Characters of a task that are listed and searched."""
+MARKS: dict[str, Kind] = {"run.json": "eval", "evolve.json": "evolution", "matrix.json": "matrix"}
+_NAMES = {"eval": "an eval run", "evolution": "an evolution", "matrix": "a matrix"}
+_SKIPPED = frozenset(("work", "patches", "skill", "export", "node_modules"))
+
+clean_text = lru_cache(maxsize=512)(redact)
+"""A text without secrets. Texts repeat: in a copy each is cleaned for its transcript and again on
+its way out."""
+
+
+class EvalRun:
+    """A run folder, which a run may still be writing: read once, then only what was appended since.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        BadInput: if it is no run folder of this version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock: dict[str, Any] = RunReader(path).lock
+        self._mutex = threading.Lock()
+        self._items: dict[str, ItemRecord] = {}
+        self._offsets: dict[str, int] = {}
+        self._texts: dict[str, str] = {}
+        self._read: dict[str, tuple[int, int]] = {}
+
+    def items(self) -> dict[str, ItemRecord]:
+        """The last record of every attempt by its id, in the order of first finishing."""
+        with self._mutex:
+            self._read_items()
+            return dict(self._items)
+
+    def item(self, name: str) -> ItemRecord | None:
+        """The last record of one attempt."""
+        with self._mutex:
+            self._read_items()
+            return self._items.get(name)
+
+    def report(self) -> EvalReport:
+        """The report so far."""
+        items = list(self.items().values())
+        return summarise(
+            self.lock, self.path.name, items, sum(item.usage.seconds for item in items)
+        )
+
+    def same_tasks(self, other: EvalRun) -> bool:
+        """Whether both runs are attempts at the same tasks."""
+        names = ("suite", "split", "tasks", "limit")
+        return all(self.lock.get(name) == other.lock.get(name) for name in names)
+
+    def texts(self) -> dict[str, str]:
+        """What was asked in every attempt that left a trajectory, cut at :data:`TASK`."""
+        self._index()
+        return dict(self._texts)
+
+    def has(self, item: str) -> bool:
+        """Whether the attempt left a trajectory."""
+        self._index()
+        return item in self._offsets
+
+    def trajectory(self, item: str) -> Trajectory:
+        """What an attempt did.
+
+        Raises:
+            BadInput: if it left no trajectory.
+        """
+        if not self.has(item):
+            raise BadInput(f"no trajectory of {item!r} in {str(self.path)!r}")
+        row = read_at(self.path / "trajectories.seg", self._offsets[item])
+        return Trajectory.model_validate(row)
+
+    def _read_items(self) -> None:
+        for _, row in self._appended("items.seg"):
+            self._items[row["id"]] = ItemRecord.model_validate(row)
+
+    def _index(self) -> None:
+        with self._mutex:
+            for offset, row in self._appended("trajectories.seg"):
+                name = str(row.get("trajectory_id", ""))
+                self._offsets[name] = offset
+                self._texts[name] = redact(_task_text(row))[:TASK]
+
+    def _appended(self, name: str) -> Iterator[tuple[int, Any]]:
+        """Records since the last look, from the last one known: behind it a torn one may lie."""
+        path = self.path / name
+        size = path.stat().st_size if path.is_file() else 0
+        last, read_size = self._read.get(name, (0, 0))
+        if size == read_size:
+            return
+        for offset, row in read_placed(path, last):
+            last = offset
+            yield offset, row
+        self._read[name] = (last, size)
+
+
+def _task_text(row: dict[str, Any]) -> str:
+    """The task's own words, else the first message of the user."""
+    extra: dict[str, Any] = row.get("extra") or {}
+    harness: dict[str, Any] = extra.get("harness") or {}
+    task: dict[str, Any] = harness.get("task") or {}
+    if isinstance(task.get("prompt"), str):
+        return task["prompt"]
+    messages = [step["message"] for step in row["steps"] if step["source"] == "user"]
+    return messages[0] if messages and isinstance(messages[0], str) else ""
 
 
 @dataclass(frozen=True)
@@ -53,15 +160,14 @@ class Library:
         self, root: Path, *, trajectories: Path | None = None, kept: Kept | None = None
     ) -> None:
         self.root = root
-        self._trajectories, self._kept = trajectories, kept
+        self._trajectories, self._read_kept = trajectories, kept
         self._places: dict[str, Place] = {}
         self._runs: dict[Path, EvalRun] = {}
 
     def places(self) -> list[Place]:
         """Everything under the root, the latest first; links are not followed."""
-        found = {place.name: place for place in _walk(self.root)}
-        self._places = found
-        return sorted(found.values(), key=lambda one: (-one.changed, one.name))
+        self._places = {place.name: place for place in _walk(self.root)}
+        return sorted(self._places.values(), key=lambda place: (-place.changed, place.name))
 
     def whole(self) -> str:
         """Address of the root, where the root itself is something to show; else ""."""
@@ -77,11 +183,12 @@ class Library:
         """
         if name not in self._places:
             self.places()
-        found = self._places.get(name)
-        if found is None or found.kind != kind:
-            what = {"eval": "an eval run", "evolution": "an evolution", "matrix": "a matrix"}[kind]
-            raise BadInput(f"expected the name of {what} in {str(self.root)!r}, found {name!r}")
-        return found
+        place = self._places.get(name)
+        if place is None or place.kind != kind:
+            raise BadInput(
+                f"expected the name of {_NAMES[kind]} in {str(self.root)!r}, found {name!r}"
+            )
+        return place
 
     def run(self, name: str) -> EvalRun:
         """The eval run of that name; what was read of it is kept.
@@ -96,26 +203,29 @@ class Library:
 
     def arms(self, name: str) -> list[str]:
         """Eval runs of the same tasks in the same folder, `name` first."""
-        mine = self.run(name)
+        run = self.run(name)
         if name == ".":
             return [name]
-        beside = (one.relative_to(self.root).as_posix() for one in _runs_in(mine.path.parent))
-        same = (one for one in sorted(beside) if one != name and self._same_tasks(one, mine))
-        return [name, *same]
-
-    def _same_tasks(self, name: str, other: EvalRun) -> bool:
-        try:
-            return self.run(name).same_tasks(other)
-        except BadInput:
-            return False  # of another version
+        arms = [name]
+        parent = run.path.parent
+        for path in (parent / folder for folder in sorted(_listed(parent)[0]) if _shown(folder)):
+            if path.is_symlink() or path == run.path or "run.json" not in _listed(path)[1]:
+                continue
+            beside = path.relative_to(self.root).as_posix()
+            try:
+                if self.run(beside).same_tasks(run):
+                    arms.append(beside)
+            except BadInput:
+                continue  # of another version
+        return arms
 
     def home(self, evolution: str, trajectory_id: str) -> str | None:
         """The eval run inside an evolution that holds a trajectory."""
         below = self.place(evolution, "evolution").path / "runs"
-        for one in self._places.values():
-            inside = one.kind == "eval" and one.path.is_relative_to(below)
-            if inside and self.run(one.name).has(trajectory_id):
-                return one.name
+        for place in self._places.values():
+            inside = place.kind == "eval" and place.path.is_relative_to(below)
+            if inside and self.run(place.name).has(trajectory_id):
+                return place.name
         return None
 
     def taught(self, evolution: str, trajectory_id: str) -> Trajectory:
@@ -129,8 +239,8 @@ class Library:
             return self.run(run).trajectory(trajectory_id)
         if self._trajectories is not None:
             return find_trajectory(self._trajectories, trajectory_id)
-        if self._kept is not None:
-            return self._kept(self.place(evolution, "evolution").path, trajectory_id)
+        if self._read_kept is not None:
+            return self._read_kept(self.place(evolution, "evolution").path, trajectory_id)
         raise BadInput(
             f"the trajectories of {evolution!r} do not lie beside it: name them with --trajectories"
         )
@@ -140,19 +250,13 @@ def _walk(root: Path) -> Iterator[Place]:
     for folder, below, files in os.walk(root):
         path = Path(folder)
         name = path.relative_to(root).as_posix()
-        for mark, kind in MARKS:
+        for mark, kind in MARKS.items():
             if mark in files:
-                yield Place(name, path, kind, _changed(path, mark))
+                records = (path / mark, path / "items.seg")
+                times = [file.stat().st_mtime for file in records if file.exists()]
+                yield Place(name, path, kind, max(times, default=0.0))
         deep = name.count("/") + 1 >= DEPTH or "run.json" in files
-        below[:] = [] if deep else [one for one in sorted(below) if _searched(one)]
-
-
-def _runs_in(folder: Path) -> Iterator[Path]:
-    """The eval runs that are folders of this folder, as :func:`_walk` finds them."""
-    below, _ = _listed(folder)
-    for path in (folder / name for name in below if _searched(name)):
-        if not path.is_symlink() and "run.json" in _listed(path)[1]:
-            yield path
+        below[:] = [] if deep else filter(_shown, sorted(below))
 
 
 def _listed(folder: Path) -> tuple[list[str], list[str]]:
@@ -162,10 +266,5 @@ def _listed(folder: Path) -> tuple[list[str], list[str]]:
     return [], []
 
 
-def _searched(name: str) -> bool:
-    return name not in _ASIDE and not name.startswith(".")
-
-
-def _changed(path: Path, mark: str) -> float:
-    times = [one.stat().st_mtime for one in (path / mark, path / "items.seg") if one.exists()]
-    return max(times, default=0.0)
+def _shown(name: str) -> bool:
+    return name not in _SKIPPED and not name.startswith(".")

@@ -1,4 +1,4 @@
-"""Who may run and who waits: the debugger's traffic light.
+"""Which tasks may run and which wait.
 
 Every task arrives here before it runs and reports here when it is done. A task that may not run
 waits; when nothing more can happen without the user, a :class:`Stop` is announced. Commands come
@@ -10,12 +10,19 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.debug.breakpoints import Breakpoints
-from harness.debug.tasks import describe, is_inside, state_names
-from harness.debug.types import Failure, Reason, Stop, TaskInfo
+from harness.debug.engine.breakpoints import Breakpoints
+from harness.debug.engine.stops import (
+    Failure,
+    Reason,
+    Stop,
+    TaskInfo,
+    describe_task,
+    is_inside,
+    state_names,
+)
 
 Verdict = Literal["go", "suspend", "raise", "retry", "serve"]
 
@@ -24,7 +31,7 @@ Verdict = Literal["go", "suspend", "raise", "retry", "serve"]
 class Gate:
     """A task in front of its node, or in it with an exception.
 
-    `wake` lets its thread or coroutine go on and read `verdict`; with `serve`, `writes` are what
+    `wake` lets its thread or coroutine resume and read `verdict`; with `serve`, `writes` are what
     the node is taken to have written.
     """
 
@@ -43,12 +50,12 @@ class Mode:
     """How far to go.
 
     Attributes:
-        free: nobody waits (except at breakpoints).
+        free: no task waits (except at breakpoints).
         target: own namespace of the task that is being stepped over; what is inside may run.
         into: stop inside the target too.
         through: tasks that are entered without a stop, by own namespace or `outer/node`.
         goal: own namespace of the only task to stop at, or None for the next one.
-        reason: what a stop that nobody asked for otherwise is called.
+        reason: of a stop that no task has asked for itself.
     """
 
     free: bool = False
@@ -87,7 +94,7 @@ class Controller:
 
     def arrive(self, task: Any, wake: Callable[[], None]) -> Gate:
         """A task is about to run; if its gate has no verdict it must wait for `wake`."""
-        info = self.breakpoints.count(describe(task))
+        info = self.breakpoints.count(describe_task(task))
         gate = Gate(info, task, wake)
         hit = self.breakpoints.hit(info, lambda: state_names(task))
         with self._lock:
@@ -127,8 +134,8 @@ class Controller:
     def take_mutated(self) -> tuple[str, ...]:
         """The nodes noted since the last call."""
         with self._lock:
-            found, self._mutated = tuple(self._mutated), []
-            return found
+            mutated, self._mutated = tuple(self._mutated), []
+            return mutated
 
     def leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""
@@ -147,39 +154,28 @@ class Controller:
         with self._lock:
             if self._current is not None or not self._held or self._suspended:
                 return
+            mode = self._mode
             asking = [gate for gate in self._held if gate.reason is not None]
-            stepping = self._mode.target is None and not self._mode.free
-            inside = [gate for gate in self._held if self._stops_inside(gate)]
-            chosen = asking or inside or (self._reached() if stepping else [])
-            if chosen:
-                self._announce(chosen[0])
-
-    def _stops_inside(self, gate: Gate) -> bool:
-        target = self._mode.target
-        return self._mode.into and target is not None and is_inside(gate.info.ns, target)
-
-    def _reached(self) -> list[Gate]:
-        goal = self._mode.goal
-        return [gate for gate in self._held if goal in (None, gate.info.own_ns)]
-
-    def _announce(self, gate: Gate) -> None:
-        self._current = gate
-        reason = gate.reason or self._mode.reason
-        self._mode = Mode()
-        self.stops.put(
-            Stop(
-                reason,
-                gate.info,
-                waiting=tuple(held.info for held in [gate, *self._others(gate)]),
-                running=tuple(self._running.values()),
-                breakpoint=gate.breakpoint,
-                watches=self.breakpoints.watched(lambda: state_names(gate.task)),
-                failure=gate.failure,
+            if not asking and mode.target is not None and mode.into:
+                asking = [gate for gate in self._held if is_inside(gate.info.ns, mode.target)]
+            if not asking and mode.target is None and not mode.free:
+                asking = [gate for gate in self._held if mode.goal in (None, gate.info.own_ns)]
+            if not asking:
+                return
+            gate = self._current = asking[0]
+            self._mode = Mode()
+            waiting = [gate, *(held for held in self._held if held is not gate)]
+            self.stops.put(
+                Stop(
+                    gate.reason or mode.reason,
+                    gate.info,
+                    waiting=tuple(held.info for held in waiting),
+                    running=tuple(self._running.values()),
+                    breakpoint=gate.breakpoint,
+                    watches=self.breakpoints.watched(lambda: state_names(gate.task)),
+                    failure=gate.failure,
+                )
             )
-        )
-
-    def _others(self, gate: Gate) -> list[Gate]:
-        return [held for held in self._held if held is not gate]
 
     # Called by the user's thread
 
@@ -189,7 +185,7 @@ class Controller:
         return self._current
 
     def release(self, mode: Mode) -> None:
-        """Go on in `mode`; the current task goes first."""
+        """Resume in `mode`; the current task goes first."""
         with self._lock:
             current, self._current = self._current, None
             self._mode = mode
@@ -201,7 +197,7 @@ class Controller:
         self.look()
 
     def answer(self, verdict: Verdict, writes: list[tuple[str, Any]] | None = None) -> None:
-        """Give the current gate a verdict of its own before the run goes on."""
+        """Give the current gate a verdict of its own before the run resumes."""
         with self._lock:
             if self._current is not None:
                 self._current.verdict = verdict
@@ -215,7 +211,7 @@ class Controller:
         self.look()
 
     def free(self) -> None:
-        """Stop nobody any more; exceptions go on their way."""
+        """Stop no task any more; exceptions are raised."""
         with self._lock:
             self._stop_on_exception = False
             self._mode, self._current = FREE, None
@@ -223,7 +219,7 @@ class Controller:
                 self._release(gate)
 
     def suspend(self) -> None:
-        """Let nothing more begin: every waiting task ends as LangGraph's interrupts do."""
+        """Start no more tasks: every waiting one ends as LangGraph's interrupts do."""
         with self._lock:
             self._suspended = True
             self._current = None
@@ -241,4 +237,4 @@ class Controller:
     def _go(self, gate: Gate) -> None:
         if gate.verdict is None:
             gate.verdict = "raise" if gate.failure is not None else "go"
-        self._running[gate.info.own_ns] = replace(gate.info)
+        self._running[gate.info.own_ns] = gate.info

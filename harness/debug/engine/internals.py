@@ -1,24 +1,58 @@
-"""Where the debugger stands between LangGraph and a node.
+"""What the debugger uses of LangGraph besides its public interface, in one place.
 
 Every task of every graph, at any depth, goes through two functions of LangGraph's runner:
 `run_with_retry` and `arun_with_retry`. They are wrapped once per process; a task whose config
 carries no hook is passed on untouched, so other graphs in the process notice nothing. Callbacks
 would be LangChain's public way, but a callback cannot hand a node's recorded writes to LangGraph
-in its place, and sees no tasks of the functional interface
-(docs/decisions/0005-debugger.md).
+in its place, and sees no tasks of the functional interface (docs/decisions/0005-debugger.md).
+
+Modules are read by name on first use: importing LangGraph takes seconds, and these parts carry no
+types.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any, Protocol, cast
 
 from harness.core import BadInput
 
 KEY = "__harness_debug"
 """The hook's place in `config["configurable"]`; LangGraph keeps such keys out of metadata."""
+
+
+@cache
+def algorithm() -> Any:
+    """`prepare_next_tasks`: the tasks that follow a checkpoint."""
+    return import_module("langgraph.pregel._algo")
+
+
+@cache
+def checkpoints() -> Any:
+    """`channels_from_checkpoint` and `copy_checkpoint`."""
+    return import_module("langgraph.pregel._checkpoint")
+
+
+@cache
+def serde() -> Any:
+    """`build_serde_allowlist`: the types that a graph's state may hold."""
+    return import_module("langgraph._internal._serde")
+
+
+@cache
+def pregel() -> Any:
+    """The class of compiled graphs."""
+    return import_module("langgraph.pregel").Pregel
+
+
+@cache
+def state_graph() -> Any:
+    """The class of graphs that are still to be compiled."""
+    return import_module("langgraph.graph").StateGraph
 
 
 class Hook(Protocol):
@@ -37,17 +71,17 @@ _everywhere: Hook | None = None
 """Around the tasks of runs that were started without a hook."""
 
 
+def set_everywhere(hook: Hook | None) -> None:
+    """Put a hook around the tasks of every run in the process that has none of its own."""
+    global _everywhere  # noqa: PLW0603  # LangGraph's runner, which asks for it, is one a process
+    _everywhere = hook
+
+
 def _hook(task: Any) -> Hook | None:
     if task.name.startswith("__"):
         return None  # LangGraph's own nodes, such as the one that takes the input
     own = cast("Hook | None", task.config.get("configurable", {}).get(KEY))
     return own or _everywhere
-
-
-def set_everywhere(hook: Hook | None) -> None:
-    """Put a hook around the tasks of every run in the process that has none of its own."""
-    global _everywhere  # noqa: PLW0603  # LangGraph's runner, which asks for it, is one a process
-    _everywhere = hook
 
 
 class _Stored:
@@ -77,14 +111,14 @@ def install() -> None:
     for name, wrap in (("run_with_retry", _wrap), ("arun_with_retry", _wrap_async)):
         function = getattr(runner, name, None)
         if function is None or next(iter(inspect.signature(function).parameters)) != "task":
-            from importlib.metadata import version
-
             raise BadInput(
                 f"the debugger knows LangGraph 1.2, found {version('langgraph')} without "
                 f"{name!r}; install langgraph>=1.2,<1.3"
             )
         if not hasattr(function, KEY):
-            setattr(runner, name, wrap(function))
+            wrapped = wrap(function)
+            setattr(wrapped, KEY, True)
+            setattr(runner, name, wrapped)
 
 
 def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,7 +128,6 @@ def _wrap(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(task, *args, **kwargs)
         return hook.around(task, lambda: function(task, *args, **kwargs))
 
-    setattr(run_with_retry, KEY, True)
     return run_with_retry
 
 
@@ -105,5 +138,4 @@ def _wrap_async(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaita
             return await function(task, *args, **kwargs)
         return await hook.around_async(task, lambda: function(task, *args, **kwargs))
 
-    setattr(arun_with_retry, KEY, True)
     return arun_with_retry

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput, Usage, digest
-from harness.debug import branches
+from harness.debug.engine.branches import find_branch
 from harness.models import parse_spec, price_of
 
 if TYPE_CHECKING:
@@ -43,68 +43,56 @@ class Meter:
 
     def tasks(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
         """Usage by task id, of the tasks of a thread that used anything."""
-        found = self._written(store, thread)
-        for task, usage in self._called(store, thread).items():
-            found[task] = usage  # the call itself says more than the message it led to
-        return found
+        # A call itself says more than the message that it led to.
+        return {**self._written(store, thread), **self._called(store, thread)}
 
     def _called(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
         """Noted calls of a thread; tasks that it has from its parent are its parent's."""
         own = {task: usage for (of, task), usage in self._noted.items() if of == thread}
         if not self._noted:
             return own
-        branch = branches.found(store, thread)
+        branch = find_branch(store, thread)
         if branch.parent is None or branch.kind == "replay":
             return own
         return {**self._called(store, branch.parent), **own}
 
     def _written(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
-        writes = [one for one in store.written(thread) if not isinstance(one.ref, bytes)]
-        new = list({one.ref for one in writes} - self._read.keys())
+        writes = [write for write in store.written(thread) if not isinstance(write.ref, bytes)]
+        new = list({write.ref for write in writes} - self._read.keys())
         for ref, value in zip(new, store.values(new), strict=True):
-            self._read[ref] = list(_messages(value))
+            items = cast("list[Any]", value) if isinstance(value, list) else [value]
+            usages = ((item, _usage(item)) for item in items)
+            self._read[ref] = [(_key(item), usage) for item, usage in usages if usage is not None]
         # In the order of their ends: a sub-graph's node ends behind those inside it.
         ends = {(line.ns, line.parent): line.checkpoint for line in store.outline(thread)}
-        found: defaultdict[str, Usage] = defaultdict(Usage)
+        tasks: defaultdict[str, Usage] = defaultdict(Usage)
         seen: set[Hashable] = set()
-        for one in sorted(writes, key=lambda one: ends.get((one.ns, one.checkpoint), "~")):
-            for key, usage in self._read[one.ref]:
+        for write in sorted(writes, key=lambda write: ends.get((write.ns, write.checkpoint), "~")):
+            for key, usage in self._read[write.ref]:
                 if key not in seen:
-                    found[one.task] += usage
+                    tasks[write.task] += usage
                 seen.add(key)
-        return dict(found)
-
-
-def _messages(value: Any) -> Iterator[Marked]:
-    """What the messages of a value used: the value itself, or the items of a list."""
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    for item in items:
-        usage = _usage(item)
-        if usage is not None:
-            yield _key(item), usage
+        return dict(tasks)
 
 
 def _usage(item: Any) -> Usage | None:
     if isinstance(item, Mapping):
-        found = cast("Mapping[str, Any]", item)
-        own = found if "prompt_tokens" in found else None
-        counts = _mapping(found.get("usage") or found.get("metrics") or own)
+        body = cast("Mapping[str, Any]", item)
+        own = body if "prompt_tokens" in body else None
+        counts = _mapping(body.get("usage") or body.get("metrics") or own)
         details = _mapping(counts.get("prompt_tokens_details"))
         cached = counts.get("cached_tokens", details.get("cached_tokens"))
         tokens = (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)
-        return _counted(tokens, found.get("model") or found.get("model_name"), counts)
-    counts = _mapping(getattr(item, "usage_metadata", None))
-    about = _mapping(getattr(item, "response_metadata", None))
-    cached = _mapping(counts.get("input_token_details")).get("cache_read")
-    tokens = (counts.get("input_tokens"), counts.get("output_tokens"), cached)
-    return _counted(tokens, about.get("model_name") or about.get("model"), {})
-
-
-def _counted(tokens: tuple[Any, Any, Any], model: Any, told: Mapping[str, Any]) -> Usage | None:
-    prompt, completion, cached = (one if isinstance(one, int) else 0 for one in tokens)
+        model, cost = body.get("model") or body.get("model_name"), counts.get("cost_usd")
+    else:
+        counts = _mapping(getattr(item, "usage_metadata", None))
+        about = _mapping(getattr(item, "response_metadata", None))
+        cached = _mapping(counts.get("input_token_details")).get("cache_read")
+        tokens = (counts.get("input_tokens"), counts.get("output_tokens"), cached)
+        model, cost = about.get("model_name") or about.get("model"), None
+    prompt, completion, cached = (count if isinstance(count, int) else 0 for count in tokens)
     if not prompt and not completion:
         return None
-    cost = told.get("cost_usd")
     if not isinstance(cost, (int, float)):
         cost = cost_of(str(model or ""), prompt, completion, cached)
     return Usage(
@@ -131,8 +119,8 @@ def cost_of(model: str, prompt: int, completion: int, cached: int = 0) -> float 
 def _key(item: Any) -> Hashable:
     """A message's id, else a digest of what it says."""
     if isinstance(item, Mapping):
-        found = cast("Mapping[str, Any]", item)
-        return found.get("id") or digest(repr(sorted(found.items(), key=str)).encode())
+        body = cast("Mapping[str, Any]", item)
+        return body.get("id") or digest(repr(sorted(body.items(), key=str)).encode())
     return getattr(item, "id", None) or digest(repr(item).encode())
 
 

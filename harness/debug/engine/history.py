@@ -7,19 +7,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput
-from harness.debug import internals
-from harness.debug.graphs import subgraph
-from harness.debug.tasks import split_ns
+from harness.debug.engine import internals
+from harness.debug.engine.graphs import subgraph
+from harness.debug.engine.stops import HIDDEN as HIDDEN
+from harness.debug.engine.stops import split_ns
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
 
     from harness.checkpoints import CheckpointStore
 
 CONTROL = frozenset(("__interrupt__", "__resume__", "__error__", "__error_source_node__"))
 """Channels that tell what happened to a task; every other holds what it wrote."""
-NOBODY = "00000000-0000-0000-0000-000000000000"
+OUTSIDE = "00000000-0000-0000-0000-000000000000"
 """The task id of writes that come from outside (`Command`)."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a thread: behind a checkpoint, in front of what follows it.
+
+    Attributes:
+        ns: namespace of the graph; empty for the main graph.
+        checkpoint: the checkpoint whose state is the last that is kept.
+        task: run this task of the next step again and keep what its neighbours wrote;
+            None to run them all again; :data:`harness.debug.KEEP` to run none and apply their
+            writes again (by another reducer, say).
+    """
+
+    ns: str
+    checkpoint: str
+    task: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,19 +67,52 @@ class Moment:
         return split_ns(self.ns)
 
 
+@dataclass(frozen=True)
+class Event:
+    """One execution of one node.
+
+    Attributes:
+        node: `outer/inner/node`.
+        point: where to fork to run it again, its neighbours' writes kept.
+        step: number of the super-step in its graph.
+        pushed: whether a `Send` or a call made it, not an edge.
+        input: what it got.
+        wrote: state keys and values, in order.
+        goes_to: nodes that it chose.
+        interrupts: what it asked.
+        error: what it raised, as text; its own later success leaves None.
+        done: whether it finished.
+    """
+
+    node: str
+    point: Point
+    step: int
+    pushed: bool
+    input: Any
+    wrote: tuple[tuple[str, Any], ...]
+    goes_to: tuple[str, ...]
+    interrupts: tuple[Any, ...]
+    error: str | None
+    done: bool
+
+
+def config_at(thread: str, ns: str, checkpoint: str | None) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
+
+
 def shown(saved: CheckpointTuple) -> dict[str, Any]:
     """The state's keys and values; LangGraph's own channels are left out."""
-    found = saved.checkpoint["channel_values"]
-    hidden = ("__", "branch:", "join:")
-    return {name: value for name, value in found.items() if not name.startswith(hidden)}
+    values = saved.checkpoint["channel_values"]
+    return {name: value for name, value in values.items() if not name.startswith(HIDDEN)}
 
 
 def written(saved: CheckpointTuple) -> dict[str, list[tuple[str, Any]]]:
     """What each task of the next step wrote, by task id, control writes included."""
-    found: dict[str, list[tuple[str, Any]]] = {}
+    writes: dict[str, list[tuple[str, Any]]] = {}
     for task, channel, value in saved.pending_writes or []:
-        found.setdefault(task, []).append((channel, value))
-    return found
+        writes.setdefault(task, []).append((channel, value))
+    return writes
 
 
 def outputs(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -90,15 +142,7 @@ class History:
 
     def load(self, moment: Moment) -> CheckpointTuple:
         """A checkpoint with its values and writes."""
-        saved = self._store.get_tuple(
-            {
-                "configurable": {
-                    "thread_id": self.thread,
-                    "checkpoint_ns": moment.ns,
-                    "checkpoint_id": moment.id,
-                }
-            }
-        )
+        saved = self._store.get_tuple(config_at(self.thread, moment.ns, moment.id))
         if saved is None:
             raise BadInput(f"checkpoint {moment.id!r} of {self.thread!r} is gone; read it again")
         return saved
@@ -111,26 +155,26 @@ class History:
         """
         if ns is not None and (ns, checkpoint) in self._by_place:
             return self._by_place[(ns, checkpoint)]
-        found = [
+        matches = [
             moment
             for moment in self.moments
             if moment.id.startswith(checkpoint) and ns in (None, moment.ns)
         ]
-        if len(found) != 1:
+        if len(matches) != 1:
             raise BadInput(
                 f"expected one checkpoint {checkpoint!r} in thread {self.thread!r}, "
-                f"found {len(found)}; its timeline shows the ids"
+                f"found {len(matches)}; its timeline shows the ids"
             )
-        return found[0]
+        return matches[0]
 
     def line(self, ns: str, checkpoint: str) -> list[str]:
         """A checkpoint and its ancestors in its namespace, newest first."""
-        found: list[str] = []
-        at: str | None = checkpoint
-        while at is not None and (ns, at) in self._by_place:
-            found.append(at)
-            at = self._by_place[(ns, at)].parent
-        return found
+        ids: list[str] = []
+        following: str | None = checkpoint
+        while following is not None and (ns, following) in self._by_place:
+            ids.append(following)
+            following = self._by_place[(ns, following)].parent
+        return ids
 
     def latest(self, ns: str = "") -> Moment | None:
         """The newest checkpoint of a namespace."""
@@ -157,6 +201,50 @@ class History:
         """
         inner = subgraph(graph, moment.names)
         return [] if inner is None else prepare(inner, self._store, saved or self.load(moment))
+
+
+def timeline(graph: Any, history: History) -> list[Event]:
+    """The events on the way to a branch's latest state, in the order of their steps.
+
+    Nodes of graphs that LangGraph cannot find (called by a function through a container, say) are
+    not listed; their states are in the history.
+    """
+    events: list[Event] = []
+    for moment in history.trail():
+        saved = history.load(moment)
+        writes = written(saved)
+        events += [
+            _event(moment, task, writes.get(task.id, []))
+            for task in history.tasks(graph, moment, saved)
+            if not task.name.startswith("__")
+        ]
+    return events
+
+
+def _event(moment: Moment, task: Any, writes: list[tuple[str, Any]]) -> Event:
+    output = outputs(writes)
+    errors = [value for channel, value in writes if channel == "__error__"]
+    questions = [value for channel, value in writes if channel == "__interrupt__"]
+    targets: list[str] = []
+    for channel, value in output:
+        if channel.startswith("branch:to:"):
+            targets.append(channel.removeprefix("branch:to:"))
+        elif channel.startswith("join:"):
+            targets.append(channel.rpartition(":")[2])
+        elif channel == "__pregel_tasks":
+            targets.append(value.node)
+    return Event(
+        node="/".join((*moment.names, task.name)),
+        point=Point(moment.ns, moment.id, task.id),
+        step=moment.step + 1,
+        pushed=task.path[0] != "__pregel_pull",
+        input=task.input,
+        wrote=tuple(write for write in output if not write[0].startswith(HIDDEN)),
+        goes_to=tuple(targets),
+        interrupts=tuple(interrupt.value for asked in questions for interrupt in asked),
+        error=str(errors[-1]) if errors and not output else None,
+        done=bool(output),
+    )
 
 
 def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[Any]:

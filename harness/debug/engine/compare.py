@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, cast
 
-from harness.debug.history import History, Moment, shown
+from harness.debug.engine.history import History, Moment, shown
 
 Kind = Literal["added", "removed", "changed"]
 
@@ -30,37 +30,35 @@ class Difference:
 
 def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> list[Difference]:
     """What changed from one value to another; mappings, lists and models are walked into."""
-    one, other = _plain(before), _plain(after)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return _of_mappings(cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other), path)
-    if _is_list(one) and _is_list(other):
-        first, second = dict(enumerate(one)), dict(enumerate(other))
-        return _of_mappings(first, second, path)
-    return [] if one == other else [Difference(path, "changed", before, after)]
-
-
-def _of_mappings(
-    one: Mapping[Any, Any], other: Mapping[Any, Any], path: tuple[str | int, ...]
-) -> list[Difference]:
-    found: list[Difference] = []
-    for key in [*one, *(key for key in other if key not in one)]:
+    old, new = _entries(before), _entries(after)
+    if old is None or new is None or isinstance(old, Mapping) != isinstance(new, Mapping):
+        same = _plain(before) == _plain(after)
+        return [] if same else [Difference(path, "changed", before, after)]
+    old = old if isinstance(old, Mapping) else dict(enumerate(old))
+    new = new if isinstance(new, Mapping) else dict(enumerate(new))
+    changes: list[Difference] = []
+    for key in dict.fromkeys([*old, *new]):
         place = (*path, key)
-        if key not in other:
-            found.append(Difference(place, "removed", one[key], None))
-        elif key not in one:
-            found.append(Difference(place, "added", None, other[key]))
+        if key not in new:
+            changes.append(Difference(place, "removed", old[key], None))
+        elif key not in old:
+            changes.append(Difference(place, "added", None, new[key]))
         else:
-            found += differences(one[key], other[key], place)
-    return found
-
-
-def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+            changes += differences(old[key], new[key], place)
+    return changes
 
 
 def _plain(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     return dump() if callable(dump) else value
+
+
+def _entries(value: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
+    """What a container holds; None for a value without parts."""
+    plain = _plain(value)
+    if isinstance(plain, str | bytes | bytearray) or not isinstance(plain, Mapping | Sequence):
+        return None
+    return cast("Mapping[Any, Any] | Sequence[Any]", plain)
 
 
 @dataclass(frozen=True)
@@ -101,23 +99,22 @@ def compare(first: History, second: History) -> Comparison:
     Steps are paired by their graph's names, their number and how often that came before (a loop
     visits a sub-graph's step 0 again).
     """
-    one, other = _numbered(first), _numbered(second)
-    places = [*one, *(place for place in other if place not in one)]
+    steps, counterparts = _numbered(first), _numbered(second)
     pairs: list[Pair] = []
-    for place in places:
-        left, right = one.get(place), other.get(place)
+    for place in dict.fromkeys([*steps, *counterparts]):
+        before, after = steps.get(place), counterparts.get(place)
         changes: list[Difference] = []
-        if left is not None and right is not None:
-            changes = differences(shown(first.load(left)), shown(second.load(right)))
-        pairs.append(Pair(place[:2], left, right, tuple(changes)))
+        if before is not None and after is not None:
+            changes = differences(shown(first.load(before)), shown(second.load(after)))
+        pairs.append(Pair(place[:2], before, after, tuple(changes)))
     return Comparison(tuple(pairs))
 
 
 def _numbered(history: History) -> dict[tuple[tuple[str, ...], int, int], Moment]:
-    found: dict[tuple[tuple[str, ...], int, int], Moment] = {}
+    numbered: dict[tuple[tuple[str, ...], int, int], Moment] = {}
     for moment in history.trail():
         repeat = 0
-        while (moment.names, moment.step, repeat) in found:
+        while (moment.names, moment.step, repeat) in numbered:
             repeat += 1
-        found[(moment.names, moment.step, repeat)] = moment
-    return found
+        numbered[(moment.names, moment.step, repeat)] = moment
+    return numbered

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, digest, write_atomic
-from harness.debug.graphs import is_graph, subgraph
+from harness.debug.engine.graphs import is_graph, subgraph
 
 BACKUP = ".bak"
 """Behind the name of the file, for what it held before the last change."""
@@ -56,11 +56,12 @@ def node_source(graph: Any, node: str, root: Path) -> Source:
     if not file.is_file() or not inside:
         raise BadInput(f"the node {node!r} stands in {str(file)!r}, outside {str(root)!r}")
     text = file.read_text(encoding="utf-8")
-    found = _definition(_parsed(text, file), function)
-    if found is None:
+    definition = _definition(_parsed(text, file), function)
+    if definition is None:
         raise BadInput(f"no function {function.__qualname__!r} in {str(file)!r}; reload the graph")
-    first = min([found.lineno, *(one.lineno for one in found.decorator_list)])
-    lines = text.splitlines(keepends=True)[first - 1 : found.end_lineno]
+    decorators = (decorator.lineno for decorator in definition.decorator_list)
+    first = min([definition.lineno, *decorators])
+    lines = text.splitlines(keepends=True)[first - 1 : definition.end_lineno]
     own = "".join(lines)
     return Source(node, file, first, own, digest(own.encode()))
 
@@ -86,10 +87,9 @@ def replace_source(source: Source, text: str) -> None:
 def _function(graph: Any, node: str) -> Any:
     *outer, name = node.split("/")
     inner = subgraph(graph, tuple(outer))
-    found = None if inner is None else inner.nodes.get(name)
-    bound = getattr(found, "bound", None)
+    bound = None if inner is None else getattr(inner.nodes.get(name), "bound", None)
     function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
-    if found is None or is_graph(bound) or function is None:
+    if is_graph(bound) or function is None:
         raise BadInput(f"expected a node that is a function, found {node!r}")
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # any callable
@@ -110,16 +110,16 @@ def _parsed(text: str, file: Path) -> ast.Module:
 def _definition(tree: ast.Module, function: Any) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The definition of a function by its qualified name; of several, that nearest to its line."""
     line: int = function.__code__.co_firstlineno
-    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    matches: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
 
     def walk(body: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(body):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if prefix + child.name == function.__qualname__:
-                    found.append(child)
+                    matches.append(child)
                 walk(child, f"{prefix}{child.name}.<locals>.")
             else:
                 walk(child, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
 
     walk(tree, "")
-    return min(found, key=lambda one: abs(one.lineno - line), default=None)
+    return min(matches, key=lambda match: abs(match.lineno - line), default=None)

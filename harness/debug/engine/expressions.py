@@ -147,7 +147,7 @@ def _check(node: ast.AST, text: str) -> None:
     if not isinstance(node, _ALLOWED):
         raise BadInput(
             f"{text!r} holds a {type(node).__name__}, which conditions and watches do not have; "
-            "see harness.debug.expressions for what they have"
+            "see harness.debug.engine.expressions for what they have"
         )
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     if name.startswith("_"):

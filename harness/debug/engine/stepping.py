@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
-from harness.debug import branches
-from harness.debug.branches import Branch
-from harness.debug.breakpoints import Breakpoints
-from harness.debug.controller import FREE, Controller, Mode
-from harness.debug.gatekeeper import Gatekeeper
-from harness.debug.graphs import with_store
-from harness.debug.history import History, replace_writes, shown
-from harness.debug.recording import Recording
-from harness.debug.tasks import state_names
-from harness.debug.types import Breakpoint, Stop, TaskInfo
-from harness.debug.usage import Meter
-from harness.debug.worker import Worker
+from harness.debug.engine import internals
+from harness.debug.engine.branches import Branch, find_branch, keep_branch
+from harness.debug.engine.breakpoints import Breakpoints
+from harness.debug.engine.controller import FREE, Controller, Gate, Mode
+from harness.debug.engine.gatekeeper import Gatekeeper
+from harness.debug.engine.graphs import with_store
+from harness.debug.engine.history import History, replace_writes, shown
+from harness.debug.engine.recording import Recording
+from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo, describe_failure, state_names
+from harness.debug.engine.usage import Meter
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
 
 
-class Running:
+class Stepper:
     """A graph that runs in a thread of its own; every command returns its next stop.
 
     Attributes:
@@ -34,6 +34,8 @@ class Running:
         branch: the branch that runs, or ran last.
         recording: what is served in a replay, else None.
         meter: tokens and money of every task.
+        graph: the graph, saving in the session's store.
+        last: the last stop.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Running:
 
         Args:
             graph: a compiled graph (:func:`harness.debug.load_graph`); it is copied, not changed.
-                None where somebody else runs graphs (:mod:`harness.debug.attached`).
+                None where somebody else runs graphs (:class:`harness.debug.Attached`).
             store: where its state goes, and where its branches are.
             config: LangGraph's config for every run (`configurable`, `recursion_limit`, …).
             context: the graph's runtime context.
@@ -68,15 +70,15 @@ class Running:
         self.branch: Branch | None = None
         self.recording: Recording | None = None
         self.meter = meter or Meter()
+        self.graph: Any = None if graph is None else with_store(graph, store)
+        self.last: Stop | None = None
         self._config = config or {}
         self._context = context
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
         self._beyond = beyond
-        self._graph: Any = None if graph is None else with_store(graph, store)
         self._controller: Controller | None = None
-        self._worker: Worker | None = None
-        self._last: Stop | None = None
+        self._thread: threading.Thread | None = None
 
     # Running
 
@@ -90,35 +92,30 @@ class Running:
             self.branch = Branch(thread, thread)
             self.breakpoints.keep_visits(())
         else:
-            self.branch = branches.found(self.store, thread)
+            self.branch = find_branch(self.store, thread)
         return self._run(values, Mode() if hold else FREE)
 
     def resume(self, thread: str | None = None, *, hold: bool = True) -> Stop:
-        """Go on with a thread that was left unfinished, by this process or another."""
+        """Resume a thread that was left unfinished, by this process or another."""
         self.quit()
-        self.branch = branches.found(self.store, thread or self._now.thread)
+        self.branch = find_branch(self.store, thread or self._now.thread)
         return self._run(None, Mode() if hold else FREE)
 
     def open(self, thread: str) -> Stop:
         """Open a thread: at its end, at its question, or in front of what comes next."""
         self.quit()
-        self.branch = branches.found(self.store, thread)
-        place = {"configurable": {"thread_id": self.branch.thread}}
-        state = self._graph.get_state(place)
-        if state.interrupts:
-            asked = {interrupt.id: interrupt.value for interrupt in state.interrupts}
-            self._last = Stop("interrupt", interrupts=asked, values=state.values)
-        elif state.next:
+        self.branch = find_branch(self.store, thread)
+        state = self.graph.get_state({"configurable": {"thread_id": self.branch.thread}})
+        if state.next and not state.interrupts:
             return self.resume(thread)
-        else:
-            self._last = Stop("done", values=state.values)
-        return self._last
+        self.last = _end(state, state.values)
+        return self.last
 
     def answer(self, value: Any, *, hold: bool = False) -> Stop:
         """Answer an interrupt: a value, or values by interrupt id where several wait."""
         from langgraph.types import Command
 
-        if self._last is None or self._last.reason != "interrupt":
+        if self.last is None or self.last.reason != "interrupt":
             raise BadInput("expected a run that waits for an answer; this one does not")
         return self._run(Command(resume=value), Mode() if hold else FREE)
 
@@ -131,13 +128,12 @@ class Running:
         return self._go(Mode(target=self._standing.own_ns, into=True))
 
     def step_out(self) -> Stop:
-        """Run the rest of the current graph and stop in the one around it."""
+        """Finish the current graph and stop in the one around it."""
         task = self._standing
         return self._go(Mode(target=task.ns) if task.ns else FREE)
 
     def go(self) -> Stop:
         """Run to the next breakpoint, exception, interrupt or the end."""
-        _ = self._standing
         return self._go(FREE)
 
     def until(self, node: str) -> Stop:
@@ -150,8 +146,8 @@ class Running:
 
     def pause(self, timeout: float | None = None) -> Stop:
         """Stop a running graph at its next node."""
-        if self._controller is not None and self._controller.current is not None and self._last:
-            return self._last
+        if self._gate is not None and self.last:
+            return self.last
         self.ask_pause()
         return self.wait(timeout)
 
@@ -161,76 +157,65 @@ class Running:
             self._controller.pause()
 
     def wait(self, timeout: float | None = None) -> Stop:
-        """The next stop of a run that goes on.
+        """The next stop of a graph that runs.
 
         Raises:
             TimeoutError: if there is none within `timeout` seconds.
         """
-        if self._controller is None:
+        controller = self._controller
+        if controller is None:
             raise BadInput("nothing runs; start a run first")
-        return self._next(self._controller, timeout)
-
-    def _next(self, controller: Controller, timeout: float | None = None) -> Stop:
         try:
             stop = controller.stops.get(timeout=timeout)
         except queue.Empty as error:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
-        self._last = replace(stop, mutated=controller.take_mutated())
-        self._mark()
-        return self._last
-
-    def _mark(self) -> None:
-        """Note in the branch where it left the recording."""
+        self.last = replace(stop, mutated=controller.take_mutated())
+        # Note in the branch where it left the recording.
         left = self.recording.left_at if self.recording is not None else None
-        if left is None and self._last is not None and self._last.reason == "left recording":
-            left = self._last.task
+        if left is None and stop.reason == "left recording":
+            left = stop.task
         if left is not None and self._now.left is None:
             self.branch = replace(self._now, left=left.where)
-            branches.keep(self.store, self.branch)
+            keep_branch(self.store, self.branch)
+        return self.last
 
     def quit(self) -> None:
-        """Let nothing more begin and wait for what runs. The thread can be resumed."""
-        if self._controller is not None and self._worker is not None and self._worker.alive:
+        """Start no more tasks and wait for those that run. The thread can be resumed."""
+        if self._controller is not None and self._thread is not None and self._thread.is_alive():
             self._controller.suspend()
-            self._worker.join()
-        self._controller = self._worker = None
+            self._thread.join()
+        self._controller = self._thread = None
 
     # Exceptions
 
     def retry(self) -> Stop:
         """Run the node that raised once more."""
-        self._failed().answer("retry")
+        self._retry_node()
         return self.go()
 
     def live(self) -> Stop:
-        """Go on behind the recording: run the node that left it, and stop in front of the next."""
-        if self._last is None or self._last.reason != "left recording":
+        """Continue behind the recording: run the node that left it, and stop before the next."""
+        if self.last is None or self.last.reason != "left recording":
             raise BadInput("the run does not stand where it left its recording; `step` runs a node")
-        if self._last.failure is not None:
+        if self.last.failure is not None:
             if self._beyond is not None:
                 self._beyond()
-            self._failed().answer("retry")
+            self._retry_node()
         return self.step()
 
     def serve(self, values: Any) -> Stop:
-        """Go on as if the current node had returned `values`, without running it."""
-        controller = self._at()
-        if controller.current is not None:
-            controller.answer("serve", replace_writes(controller.current.task, values))
+        """Continue as if the current node had returned `values`, without running it."""
+        controller, gate = self._at()
+        controller.answer("serve", replace_writes(gate.task, values))
         return self._go(Mode())
 
     # Looking
 
-    @property
-    def last(self) -> Stop | None:
-        """The last stop."""
-        return self._last
-
     def state(self, thread: str | None = None) -> dict[str, Any]:
         """The state where the run stands (of the current task's graph), or a thread's latest."""
-        current = self._controller.current if self._controller is not None else None
-        if thread is None and current is not None:
-            names = state_names(current.task)
+        gate = self._gate
+        if thread is None and gate is not None:
+            names = state_names(gate.task)
             del names["input"]
             return names
         history = self.history(thread)
@@ -239,13 +224,7 @@ class Running:
 
     def history(self, name: str | None = None) -> History:
         """A branch's checkpoints."""
-        thread = branches.found(self.store, name).thread if name else self._now.thread
-        return History(self.store, thread)
-
-    @property
-    def graph(self) -> Any:
-        """The graph, saving in the session's store."""
-        return self._graph
+        return History(self.store, self._source(name).thread)
 
     # Inside
 
@@ -255,43 +234,73 @@ class Running:
             raise BadInput("no branch is open; start or resume a run first")
         return self.branch
 
-    def _at(self) -> Controller:
-        if self._controller is None or self._controller.current is None:
+    def _source(self, name: str | None) -> Branch:
+        """The branch of that name; by default the current one."""
+        return find_branch(self.store, name) if name else self._now
+
+    @property
+    def _gate(self) -> Gate | None:
+        """The task in front of which, or in which, the run stands."""
+        return None if self._controller is None else self._controller.current
+
+    def _at(self) -> tuple[Controller, Gate]:
+        gate = self._gate
+        if self._controller is None or gate is None:
             raise BadInput("the run does not stand in front of a node")
-        return self._controller
+        return self._controller, gate
 
     @property
     def _standing(self) -> TaskInfo:
-        current = self._at().current
-        assert current is not None  # _at has seen it
-        return current.info
+        return self._at()[1].info
 
-    def _failed(self) -> Controller:
-        controller = self._at()
-        if controller.current is None or controller.current.failure is None:
+    def _retry_node(self) -> None:
+        controller, gate = self._at()
+        if gate.failure is None:
             raise BadInput("no exception to try again; `step` runs the node")
-        return controller
+        controller.answer("retry")
 
     def _go(self, mode: Mode) -> Stop:
-        controller = self._at()
-        controller.release(mode)
-        return self._next(controller)
+        self._at()[0].release(mode)
+        return self.wait()
 
     def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
+        """Run the current branch in a thread of its own, with its event loop."""
         branch = self._now
-        if self._worker is not None:
-            self._worker.join()
+        if self._thread is not None:
+            self._thread.join()
+        internals.install()
         self.recording = recording
-        self._controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
-        self._controller.release(mode)
-        self._worker = Worker(
-            self._controller,
-            Gatekeeper(
-                self._controller, self.store, recording, find_mutations=self._find_mutations
-            ),
-        )
+        controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
+        controller.release(mode)
+        keeper = Gatekeeper(controller, self.store, recording, find_mutations=self._find_mutations)
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
+        place[internals.KEY] = keeper
         config = {"recursion_limit": 1000, **self._config, "configurable": place}
-        branches.keep(self.store, branch)
-        self._worker.start(self._graph, values, config, self._context)
-        return self._next(self._controller)
+        graph, context = self.graph, self._context
+
+        async def invoke() -> Stop:
+            """Asynchronously, whatever the nodes are; the stop says how the run ended."""
+            result = await graph.ainvoke(values, config, context=context, durability="sync")
+            state = await graph.aget_state({"configurable": {"thread_id": branch.thread}})
+            return _end(state, result)
+
+        def work() -> None:
+            try:
+                stop = asyncio.run(invoke())
+            except Exception as error:  # noqa: BLE001  # whatever a user's graph raises is shown
+                stop = Stop("failed", failure=describe_failure(error))
+            controller.stops.put(stop)
+
+        keep_branch(self.store, branch)
+        self._controller = controller
+        self._thread = threading.Thread(target=work, name="harness-debug", daemon=True)
+        self._thread.start()
+        return self.wait()
+
+
+def _end(state: Any, values: Any) -> Stop:
+    """How a run ended, by the state that it left."""
+    if state.interrupts:
+        questions = {interrupt.id: interrupt.value for interrupt in state.interrupts}
+        return Stop("interrupt", interrupts=questions, values=values)
+    return Stop("suspended" if state.next else "done", values=values)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.core import BadInput
-from harness.debug.expressions import Expression
-from harness.debug.types import Breakpoint, TaskInfo
+from harness.debug.engine.expressions import Expression
+from harness.debug.engine.stops import Breakpoint, TaskInfo
 
 
 class Breakpoints:
@@ -63,10 +63,14 @@ class Breakpoints:
 
     def watched(self, names: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
         """Every watch with its value; an error is shown as a text."""
-        if not self._watches:
-            return {}
-        state = names()
-        return {text: _shown(watch, state) for text, watch in self._watches.items()}
+        state: Mapping[str, Any] = names() if self._watches else {}
+        values: dict[str, Any] = {}
+        for text, watch in self._watches.items():
+            try:
+                values[text] = watch.value(state)
+            except BadInput as error:
+                values[text] = f"<{error}>"
+        return values
 
     def count(self, task: TaskInfo) -> TaskInfo:
         """The task with its visit number. A task that comes again keeps its number."""
@@ -77,10 +81,10 @@ class Breakpoints:
 
     def keep_visits(self, checkpoints: Iterable[str]) -> None:
         """Forget the visits of tasks that did not start from one of these checkpoints."""
-        kept = set(checkpoints)
+        started = set(checkpoints)
         for where, visits in self._visits.items():
             self._visits[where] = {
-                own: checkpoint for own, checkpoint in visits.items() if checkpoint in kept
+                own: checkpoint for own, checkpoint in visits.items() if checkpoint in started
             }
 
     def visits(self) -> dict[str, int]:
@@ -93,22 +97,12 @@ class Breakpoints:
         A condition that fails (a key that is not there yet) does not stop the run.
         """
         for number, (point, condition) in sorted(self._points.items()):
-            if not point.names(task) or point.visit not in (None, task.visit):
+            meant = point.node in ("*", task.node, task.where)
+            if not meant or point.visit not in (None, task.visit):
                 continue
-            if condition is None or _holds(condition, names()):
-                return number
+            try:
+                if condition is None or condition.value(names()):
+                    return number
+            except BadInput:
+                continue
         return None
-
-
-def _holds(condition: Expression, names: Mapping[str, Any]) -> bool:
-    try:
-        return bool(condition.value(names))
-    except BadInput:
-        return False
-
-
-def _shown(watch: Expression, names: Mapping[str, Any]) -> Any:
-    try:
-        return watch.value(names)
-    except BadInput as error:
-        return f"<{error}>"

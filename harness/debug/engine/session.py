@@ -1,0 +1,219 @@
+"""A debugging session: one graph, one store, the branch that runs now, and changes to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput
+from harness.debug.engine import internals
+from harness.debug.engine.branches import (
+    Branch,
+    Kind,
+    Point,
+    cut,
+    fresh_thread,
+    keep_branch,
+    overwrite,
+)
+from harness.debug.engine.controller import FREE, Controller, Mode
+from harness.debug.engine.gatekeeper import Gatekeeper
+from harness.debug.engine.graphs import checked, subgraph, with_store
+from harness.debug.engine.history import History, config_at, prepare, replace_writes
+from harness.debug.engine.recording import Beyond, Recording
+from harness.debug.engine.stepping import Stepper
+from harness.debug.engine.stops import Stop
+
+if TYPE_CHECKING:
+    from harness.checkpoints import CheckpointStore
+
+
+class Debugger(Stepper):
+    """Runs a graph under control and changes it: forks, edits, reloads, replays.
+
+    Every change goes into a branch of its own; no branch is ever written over.
+
+    Example:
+        with open_store(path) as store:
+            debugger = Debugger(graph, store)
+            stop = debugger.start({"question": "…"})
+            while not stop.ended:
+                stop = debugger.step()
+    """
+
+    def fork(
+        self,
+        point: Point,
+        *,
+        of: str | None = None,
+        name: str | None = None,
+        values: dict[str, Any] | None = None,
+        graph: Any = None,
+        hold: bool = True,
+        goal: str | None = None,
+    ) -> Stop:
+        """Make a branch that continues from `point`, with the state changed, and switch to it.
+
+        Args:
+            point: the last checkpoint that is kept.
+            of: the branch that has it; by default the current one.
+            name: of the new branch.
+            values: state keys to overwrite in the graph of `point`.
+            graph: the graph to continue with, if it is another (after an edit of its source).
+            hold: stop in front of the first node that runs.
+            goal: own namespace of the only task to stop at, where several are next.
+
+        Raises:
+            BadInput: if there is no such point or the values do not fit the state's schema;
+                nothing is stored then.
+        """
+        source = self._source(of)
+        history = History(self.store, source.thread)
+        moment = history.find(point.checkpoint, point.ns)
+        point = Point(moment.ns, moment.id, point.task)
+        graph = self.graph if graph is None else with_store(graph, self.store)
+        inner = subgraph(graph, moment.names)
+        if values and inner is not None:
+            values = checked(inner, values)
+        self.quit()
+        self.graph = graph
+        branch = self._cut(source, history, point, name, "state edit" if values else "fork")
+        if values:
+            overwrite(self.store, branch.thread, moment, values)
+        self.branch = branch
+        return self._run(None, _enter(point, goal) if hold else FREE)
+
+    def rewind(self, steps: int = 1, *, hold: bool = True) -> Stop:
+        """Go back by super-steps of the graph that the run stands in, into a new branch."""
+        ns = "" if self._gate is None else self._gate.info.ns
+        history = self.history()
+        end = history.latest(ns)
+        line = [] if end is None else history.line(ns, end.id)
+        if not 0 < steps < len(line):
+            raise BadInput(f"expected 1 to {max(len(line) - 1, 0)} steps back, found {steps!r}")
+        return self.fork(Point(ns, line[steps]), hold=hold)
+
+    def edit(self, values: dict[str, Any], *, name: str | None = None) -> Stop:
+        """Change the state where the run stands; it stands there still, in a new branch."""
+        task = self._standing
+        point = Point(task.ns, task.checkpoint, task.id)
+        return self.fork(point, name=name, values=values, goal=task.own_ns)
+
+    def edit_output(
+        self,
+        point: Point,
+        values: Any,
+        *,
+        of: str | None = None,
+        name: str | None = None,
+        graph: Any = None,
+    ) -> Stop:
+        """Continue as if the task `point.task` had returned `values`, in a new branch.
+
+        Its writers and routes run on the new values (with the values it returned and a mended
+        `graph`: its routes are taken anew); its neighbours' writes are kept.
+        """
+        if point.task is None:
+            raise BadInput("expected a point with the task whose output is edited")
+        source = self._source(of)
+        history = History(self.store, source.thread)
+        moment = history.find(point.checkpoint, point.ns)
+        self.quit()
+        self.graph = self.graph if graph is None else with_store(graph, self.store)
+        branch = self._cut(source, history, point, name, "output edit")
+        saved = History(self.store, branch.thread).load(moment)
+        tasks = prepare(subgraph(self.graph, moment.names), self.store, saved)
+        task = next((prepared for prepared in tasks if prepared.id == point.task), None)
+        if task is None:
+            raise BadInput(f"checkpoint {moment.id!r} has no task {point.task!r}")
+        config = config_at(branch.thread, moment.ns, moment.id)
+        self.store.put_writes(config, replace_writes(task, values), task.id)
+        self.branch = branch
+        return self._run(None, _enter(point))
+
+    def reload(self, graph: Any) -> Stop:
+        """Continue with a changed graph from where the run stands; earlier nodes do not run again.
+
+        After an exception the node that raised runs anew; an ended run stays as it is.
+        """
+        graph = with_store(graph, self.store)
+        mode = Mode()
+        if self._gate is not None:
+            task = self._gate.info
+            self.quit()
+            mode = _enter(Point(task.ns, task.checkpoint), task.own_ns)
+        self.graph = graph
+        return self._run(None, mode)
+
+    def replay(
+        self,
+        of: str | None = None,
+        *,
+        beyond: Beyond = "stop",
+        reroute: bool = False,
+        hold: bool = False,
+    ) -> Stop:
+        """Run a branch's input again, every node served from its recorded writes.
+
+        Where a node or its input is not recorded (the graph was changed), the run stops with the
+        reason `left recording`; from there nodes run live. With `beyond="live"` it does
+        not stop. With `reroute`, the edges of a changed graph decide anew where to go.
+        """
+        source = self._source(of)
+        history = History(self.store, source.thread)
+        first = next((m for m in history.trail() if m.source == "input" and m.ns == ""), None)
+        if first is None:
+            raise BadInput(f"branch {source.name!r} has no input to replay")
+        self.quit()
+        thread = fresh_thread(self.store, source.thread)
+        self.branch = Branch(thread, thread, "replay", source.thread)
+        self.breakpoints.keep_visits(())
+        recording = Recording(self.graph, history, self.store.serde, beyond, reroute=reroute)
+        # The input that a graph was started with stands in its first checkpoint.
+        channels = history.load(first).checkpoint["channel_values"]
+        state = {name: value for name, value in channels.items() if not name.startswith("__")}
+        values = recording.input_with_ids(channels.get("__start__", state))
+        return self._run(values, Mode() if hold else FREE, recording)
+
+    def _cut(
+        self, source: Branch, history: History, point: Point, name: str | None, kind: Kind
+    ) -> Branch:
+        thread = fresh_thread(self.store, source.thread.partition(".")[0])
+        branch = Branch(thread, name or thread, kind, source.thread, point)
+        keep_branch(self.store, branch)
+        self.breakpoints.keep_visits(cut(self.store, self.graph, history, point, thread))
+        return branch
+
+
+def _enter(point: Point, goal: str | None = None) -> Mode:
+    """Stop at the next task, but not on the way into the graph of `point`."""
+    parts = point.ns.split("|") if point.ns else []
+    outer = frozenset("|".join(parts[: end + 1]) for end in range(len(parts)))
+    return Mode(through=outer, goal=goal)
+
+
+class Attached(Debugger):
+    """Stops in every graph of the process whose node raises, or at a breakpoint.
+
+    The runs are started by somebody else, a test for one, and nothing of them is changed: thread,
+    event loop and checkpoints are their own. So there is stepping, looking, trying again and
+    serving; branches need a run of the debugger's own. Commands come from another thread than
+    those that run the graphs.
+    """
+
+    def __init__(self, store: CheckpointStore) -> None:
+        """`store` is for the session's own notes; runs keep their own."""
+        super().__init__(None, store)
+
+    def attach(self) -> None:
+        """Watch the runs that begin from now on."""
+        internals.install()
+        self._controller = Controller(self.breakpoints)
+        self._controller.release(FREE)
+        internals.set_everywhere(Gatekeeper(self._controller, None))
+
+    def detach(self) -> None:
+        """Release every task; a thread that waits for a stop gets `done`."""
+        internals.set_everywhere(None)
+        if self._controller is not None:
+            self._controller.free()
+            self._controller.stops.put(Stop("done"))
