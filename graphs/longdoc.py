@@ -23,7 +23,7 @@ from harness.agents.calling import held, on_wire, run_calls
 from harness.agents.limits import TurnLimit
 from harness.agents.react import ReactContext
 from harness.core import digest, render
-from harness.rag.ask.verdicts import cited_verdict
+from harness.rag.ask import cited_verdict
 from harness.rag.tasks.reading import bare_question
 from harness.rag.tools.documents import read_documents
 from harness.rag.tools.passages import attribute, pages_of

@@ -22,7 +22,7 @@ from langgraph.runtime import Runtime
 from harness.agents.limits import TooManyFormatErrors
 from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
 from harness.core import render
-from harness.rag.ask.verdicts import cited_verdict
+from harness.rag.ask import cited_verdict
 from harness.rag.tasks.reading import bare_question
 from harness.rag.tools.documents import read_documents
 from harness.tools import Tool, ToolArgumentError, get_tools

@@ -27,8 +27,14 @@ from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
 from benchmarks.reports import add_run, option, read_options
 from harness.core import prompt_digest
 from harness.models import CallStore, ChatModel, Message, Sampling, open_model, serving
-from harness.rag.check.blind import BlindRequest, Group, answers_format, blinded, read_answers
-from harness.rag.check.blind.comparing import compare
+from harness.rag.check.blind import (
+    BlindRequest,
+    Group,
+    answers_format,
+    blinded,
+    compare,
+    read_answers,
+)
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim, Verdict
 from harness.stats import ratio_interval

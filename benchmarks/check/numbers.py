@@ -23,11 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import option, read_options
-from harness.rag.check.numbers import Period, Quantity, equal, read
-from harness.rag.check.numbers.context import words
-from harness.rag.check.numbers.judging import judge
-from harness.rag.check.numbers.sources import open_sources
-from harness.rag.check.numbers.tables import Cell, cells
+from harness.rag.check.numbers import (
+    Cell,
+    Period,
+    Quantity,
+    cells,
+    equal,
+    judge,
+    open_sources,
+    read,
+    words,
+)
 from harness.rag.check.types import Claim, Verdict
 from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
@@ -84,7 +90,7 @@ def _year(cell: Cell) -> str:
 def _of_cell(uid: str, cell: Cell, group: list[Cell]) -> Iterator[Statement]:
     if cell.value.value == 0 or not _digits(cell):
         return
-    draw = random.Random(f"{uid} {cell.at}")
+    draw = random.Random(f"{uid} {cell.place}")
     label = re.sub(r"\s+", " ", cell.row).strip(" .:")
     for form in draw.sample(range(4), 2):
         yield _statement(uid, "paraphrase", label, _written(cell.value, form), _year(cell), draw)

@@ -39,8 +39,7 @@ import numpy as np
 
 from benchmarks.reports import option, read_options
 from harness.core import write_atomic
-from harness.rag.check.verify.evidence import Source
-from harness.rag.check.verify.reading import read
+from harness.rag.check.verify import Source, read
 from harness.stats import auc, balanced_accuracy, cluster_interval
 from harness.train.verifier.features import Featured, Labelled, evaluation_sets, featured
 from harness.train.verifier.fit import (

@@ -56,7 +56,7 @@ def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[
     settings = CheckSettings(base_url=url, calls=CallStore(calls))
     results = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
     return [
-        _said(result.found.report.verdict, sum(result.found.report.calls.values()))
+        _said(result.result.report.verdict, sum(result.result.report.calls.values()))
         for result in results
     ]
 

@@ -26,8 +26,7 @@ from benchmarks.reports import option, read_options
 from harness.core import write_atomic
 from harness.rag.check.checking import check
 from harness.rag.check.types import Claim, Finding, Outcome, Verdict
-from harness.rag.check.verify import TrainedVerifier
-from harness.rag.check.verify.reading import read
+from harness.rag.check.verify import TrainedVerifier, read
 from harness.rag.retrieve import Document
 from harness.stats import auc, cluster_interval
 from harness.train.verifier.features import is_tuning, rows_of

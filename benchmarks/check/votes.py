@@ -33,9 +33,14 @@ from benchmarks.check.blindness import claims_of
 from benchmarks.check.blindness_cases import Case, generated, simulated
 from benchmarks.reports import add_run, option, read_options
 from harness.models import CallStore, ChatModel, Sampling, open_model, serving
-from harness.rag.check.blind import BlindRequest, answers_format, blinded, read_answers
-from harness.rag.check.blind.comparing import compare
-from harness.rag.check.blind.voting import vote
+from harness.rag.check.blind import (
+    BlindRequest,
+    answers_format,
+    blinded,
+    compare,
+    read_answers,
+    vote,
+)
 from harness.rag.check.types import Finding, Verdict
 from harness.train.verifier.fit import calibrated
 

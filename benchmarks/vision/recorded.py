@@ -36,9 +36,8 @@ from harness.stats import wilson
 from harness.vision.eyes.axis import number_of
 from harness.vision.eyes.chart import chart_of
 from harness.vision.eyes.grid import grid_of
-from harness.vision.eyes.ocr import Line, Pixels, read_lines
-from harness.vision.eyes.skew import upright
-from harness.vision.eyes.solid import solids
+from harness.vision.eyes.ocr import Line, Pixels, read_lines, upright
+from harness.vision.eyes.shapes import find_solids
 
 TOLERANCE = 0.05
 Record = dict[str, Any]
@@ -158,7 +157,7 @@ def read_values(pixels: Pixels, row: Record) -> Record:
     """The values of one chart, and the numbers that stand in it."""
     level, tilt = upright(pixels)
     lines = read_lines(level)
-    chart = chart_of(lines, solids(level), tilt)
+    chart = chart_of(lines, find_solids(level), tilt)
     printed = [value for line in lines if (value := number_of(line.text)) is not None]
     readings = [[one.series, one.category, one.value] for one in chart.readings] if chart else []
     return {"shape": chart.shape if chart else None, "readings": readings, "printed": printed}

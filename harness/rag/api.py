@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.rag.ask import Answer, AskSettings
+from harness.rag.ask import Answer, AskSettings, passage_checker
 from harness.rag.ask import ask as run_ask
-from harness.rag.ask.verdicts import passage_checker
 from harness.rag.check import Report, check
 from harness.rag.compress import Compressed, compress
 

@@ -133,14 +133,14 @@ def _explained(error: BadInput | Unreachable, packed: Packed, spec: str) -> BadI
 
     Servers answer HTTP 400, and llama.cpp's 500, to images that they cannot take.
     """
-    count, said = len(packed.images), str(error)
-    about_images = any(word in said.lower() for word in ("image", "multimodal", "multi-modal"))
+    count, message = len(packed.images), str(error)
+    about_images = any(word in message.lower() for word in ("image", "multimodal", "multi-modal"))
     if not count or not (isinstance(error, BadInput) or about_images):
         return error
     profile = vision_profile(spec)
     return BadInput(
-        f"{said}; the request held {count} image{'s' * (count != 1)} (profile {profile.name!r}): "
-        f"{_TEXT_ONLY}; for one that sees, serve it with room for them (vLLM: "
+        f"{message}; the request held {count} image{'s' * (count != 1)} (profile "
+        f"{profile.name!r}): {_TEXT_ONLY}; for one that sees, serve it with room for them (vLLM: "
         f"--limit-mm-per-prompt '{{\"image\": {count}}}')"
     )
 
@@ -154,14 +154,14 @@ async def survey(context: ReactContext) -> str:
     files = image_files(context.bench.workdir)
     offered = [tool for name in READERS for tool in context.tools if tool.name == name]
     readers = offered or get_tools(DEFAULT_READERS)
-    found: list[str] = []
+    reports: list[str] = []
     for path in files:
         name = path.relative_to(context.bench.workdir).as_posix()
         for tool in readers:
             try:
-                said = await tool.call({"file": name}, context.bench)
+                report = await tool.call({"file": name}, context.bench)
             except ToolArgumentError as error:
-                said = json.dumps({"error": str(error)})
-            found.append(f"{tool.name} of {name}: {truncate(said)}")
-    context.tell({"type": "survey", "text": "\n".join(found)})
-    return "\n".join(found)
+                report = json.dumps({"error": str(error)})
+            reports.append(f"{tool.name} of {name}: {truncate(report)}")
+    context.tell({"type": "survey", "text": "\n".join(reports)})
+    return "\n".join(reports)

@@ -59,7 +59,26 @@ def vision_tool(name: str, setting: str = "") -> Tool:
     required: list[JsonValue] = ["file", "box"] if name == "zoom" else ["file"]
 
     async def run(arguments: Arguments, bench: Bench) -> str:
-        return await _look(name, arguments, bench)
+        file = text_argument(arguments, "file")
+        path = (bench.workdir / file).resolve()
+        if not path.is_file() or not path.is_relative_to(bench.workdir.resolve()):
+            names = sorted(path.name for path in bench.workdir.iterdir() if path.is_file())
+            raise ToolArgumentError(f"no file {file!r}; there are {', '.join(names)}")
+        if bench.sandbox is None:
+            raise BadInput("tools that look at pictures need a sandbox: see `harness doctor`")
+        options = {key: value for key, value in arguments.items() if key in ("file", "box")}
+        command = [sys.executable, "-c", _START, name, json.dumps(options)]
+        try:
+            result = await asyncio.to_thread(
+                bench.sandbox.exec,
+                command,
+                workdir=bench.workdir,
+                files=_eyes(),
+                limits=bench.limits,
+            )
+        finally:
+            shutil.rmtree(bench.workdir / FOLDER, ignore_errors=True)
+        return observation(result)
 
     return Tool(
         name=name,
@@ -67,25 +86,6 @@ def vision_tool(name: str, setting: str = "") -> Tool:
         parameters={"type": "object", "properties": properties, "required": required},
         run=run,
     )
-
-
-async def _look(name: str, arguments: Arguments, bench: Bench) -> str:
-    file = text_argument(arguments, "file")
-    path = (bench.workdir / file).resolve()
-    if not path.is_file() or not path.is_relative_to(bench.workdir.resolve()):
-        names = sorted(one.name for one in bench.workdir.iterdir() if one.is_file())
-        raise ToolArgumentError(f"no file {file!r}; there are {', '.join(names)}")
-    if bench.sandbox is None:
-        raise BadInput("tools that look at pictures need a sandbox: see `harness doctor`")
-    asked = {key: value for key, value in arguments.items() if key in ("file", "box")}
-    command = [sys.executable, "-c", _START, name, json.dumps(asked)]
-    try:
-        result = await asyncio.to_thread(
-            bench.sandbox.exec, command, workdir=bench.workdir, files=_eyes(), limits=bench.limits
-        )
-    finally:
-        shutil.rmtree(bench.workdir / FOLDER, ignore_errors=True)
-    return observation(result)
 
 
 _START = (

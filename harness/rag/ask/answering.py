@@ -1,185 +1,314 @@
-"""From passages to a cited answer: what a model wrote, checked against what it was given."""
+"""From passages to a cited answer: what a model wrote, checked against what it was given.
+
+Without a model, or where nothing of its reply stands in a passage, the answer is the sentences of
+the passages that are closest to the question.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from harness.core import HarnessError, Usage, render
-from harness.models import Model
-from harness.rag.ask.extracting import extract
-from harness.rag.ask.finding import as_passages, within
-from harness.rag.ask.types import Answer, AskSettings, Checker, Citation, Found
-from harness.rag.retrieve import Document
+from harness.core import BadInput, LimitReached, Unreachable, render
+from harness.rag.ask.passages import find_passages, within
+from harness.rag.ask.types import Answer, AskSettings, Checker, Citation, Passages
+from harness.rag.retrieve import Document, open_encoder, sentence_spans, terms
 from harness.rag.tasks.reading import split_citations
 from harness.rag.tools.passages import attribute
 
+if TYPE_CHECKING:
+    from harness.models import ChatModel
+
 _CITED = re.compile(r"\s*\[(\d+(?:\s*[,;]\s*\d+)*)\]")
 _NO_ANSWER = re.compile(r"passages? (?:do|does) not (?:answer|contain|say)", re.IGNORECASE)
+# Sentences of an answer without a model, at most.
+_SENTENCES = 2
+# Sentences, by their words, whose meaning is compared too.
+_SHORTLIST = 24
+# Share of the question's words, weighed by rarity, or likeness, below which nothing is said.
+_LEAST = 0.3
+# A second sentence is given if its score is that share of the first one's.
+_NEAR = 0.85
+_ASKING_WORDS = (
+    "what which who whom whose when where why how do doe did is are was were have has had can "
+    "could would should will there many much"
+)
+# Stems of words that ask, and say nothing of what is asked.
+_ASKING = frozenset(_ASKING_WORDS.split())
 
 
-def nothing_found(found: Found) -> Answer:
-    """The answer where no passage was found: nobody is asked."""
-    return _answer(found, warnings=("no passage has anything to do with the question",))
-
-
-def extracted(found: Found, warnings: Sequence[str] = (), checker: Checker | None = None) -> Answer:
-    """The best sentences, as they stand."""
-    began = time.perf_counter()
-    sentences = extract(found.question, found.passages)
-    text = _joined(sentences)
-    if not sentences:
-        warnings = (*warnings, "no sentence of the passages comes near the question")
-    return _answer(
-        found,
-        text=text or None,
-        method="extract",
-        citations=tuple(sentences),
-        warnings=tuple(warnings),
-        spent=time.perf_counter() - began,
-        checker=checker,
-    )
-
-
-async def written(
-    found: Found, model: Model, settings: AskSettings, checker: Checker | None = None
+def ask(
+    settings: AskSettings,
+    *,
+    checker: Checker | None = None,
+    on_failure: Callable[[Answer], None] | None = None,
 ) -> Answer:
-    """What the model says, with citations that exist.
+    """Find passages, and answer from them alone.
 
-    Where nothing of it is cited or stands in a passage, the best sentences are the answer, and
-    what the model wrote stands beside them.
+    Where nothing is found, no model is called. Citations that do not exist are dropped, with a
+    warning.
+
+    Args:
+        settings: what is asked of what.
+        checker: gives a verdict on the answer.
+        on_failure: called with the passages when the model cannot be asked, before the error.
 
     Raises:
+        BadInput: for a question, files, index, budget or model that cannot be used; no model is
+            called then.
         Unreachable: if the model does not answer.
         LimitReached: if the budget cannot hold the call.
     """
+    model, note = _model(settings)
+    passages = find_passages(settings)
+    if not passages.passages:
+        return _answer(passages, warnings=("no passage has anything to do with the question",))
+    if model is None:
+        return _extracted(passages, note, checker)
+    try:
+        return asyncio.run(_written(passages, model, settings, checker))
+    except (Unreachable, LimitReached) as error:
+        if on_failure is not None:
+            on_failure(_answer(passages, model=model.spec, error=str(error)))
+        raise
+
+
+def _model(settings: AskSettings) -> tuple[ChatModel | None, tuple[str, ...]]:
+    """The model, opened before anything is read; None, and why, for the best sentences.
+
+    The embedded model that nobody asked for may be missing; one that was named may not.
+    """
+    if settings.extract:
+        return None, ()
+    from harness.models import DEFAULT_SPEC, Budget, open_model
+
+    budget = Budget(
+        usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls
+    )
+    spec = settings.model or DEFAULT_SPEC
+    try:
+        return open_model(spec, base_url=settings.base_url, budget=budget), ()
+    except BadInput as error:
+        if settings.model is not None or not settings.question.strip():
+            raise
+        return None, (f"no model: {error}; these are the best sentences as they stand",)
+
+
+def _extracted(passages: Passages, warnings: tuple[str, ...], checker: Checker | None) -> Answer:
     began = time.perf_counter()
-    prompt = render("ask_answer", passages=found.passages, question=found.question)
-    messages = [{"role": "user", "content": prompt}]
-    reply = await model.complete(messages, sampling=settings.sampling)
-    text, cited, warnings = check_citations(reply.text, found)
-    sentences = [] if cited or _declined(text) else extract(found.question, found.passages)
-    if sentences:
-        return _answer(
-            found,
-            text=_joined(sentences),
-            method="extract",
-            citations=tuple(sentences),
-            warnings=(*warnings, "these are the best sentences instead"),
-            spent=time.perf_counter() - began,
-            checker=checker,
-            model=model,
-            usage=reply.usage,
-            uncited=text,
-        )
+    sentences = extract(passages.question, passages.passages)
+    if not sentences:
+        warnings = (*warnings, "no sentence of the passages comes near the question")
     return _answer(
-        found,
-        text=text or None,
-        method="model",
-        citations=cited,
+        passages,
+        _joined(sentences) or None,
+        checker,
+        began,
+        method="extract",
+        citations=tuple(sentences),
         warnings=warnings,
-        spent=time.perf_counter() - began,
-        checker=checker,
-        model=model,
-        usage=reply.usage,
     )
 
 
-def unanswered(found: Found, model: str, error: HarnessError) -> Answer:
-    """The passages without an answer, because the model could not be asked."""
-    return _answer(found, spec=model, error=str(error))
+async def _written(
+    passages: Passages, model: ChatModel, settings: AskSettings, checker: Checker | None
+) -> Answer:
+    """What the model says, with citations that exist; the best sentences where it has none."""
+    began = time.perf_counter()
+    prompt = render("ask_answer", passages=passages.passages, question=passages.question)
+    try:
+        messages = [{"role": "user", "content": prompt}]
+        reply = await model.complete(messages, sampling=settings.sampling)
+    finally:
+        await model.aclose()
+    text, citations, warnings = check_citations(reply.text, passages)
+    method, uncited = "model", ""
+    if not citations and not _NO_ANSWER.search(text):
+        sentences = extract(passages.question, passages.passages)
+        if sentences:
+            method, uncited = "extract", text
+            text, citations = _joined(sentences), tuple(sentences)
+            warnings = (*warnings, "these are the best sentences instead")
+    return _answer(
+        passages,
+        text or None,
+        checker,
+        began,
+        method=method,
+        citations=citations,
+        warnings=warnings,
+        model=model.spec,
+        simulated=model.simulated,
+        usage=reply.usage,
+        uncited=uncited,
+    )
 
 
-def check_citations(reply: str, found: Found) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
+def _answer(
+    passages: Passages,
+    text: str | None = None,
+    checker: Checker | None = None,
+    began: float | None = None,
+    *,
+    warnings: tuple[str, ...] = (),
+    **fields: object,
+) -> Answer:
+    """The answer over its passages, with the checker's verdict where there is a text."""
+    spent = time.perf_counter() - began if began is not None else 0.0
+    verdict = None
+    if text is not None and checker is not None:
+        verdict = checker(passages.question, text, passages.passages)
+    seconds = {
+        "passages": round(passages.seconds, 3),
+        "answer": round(spent, 3),
+        "total": round(passages.seconds + spent, 3),
+    }
+    return Answer.model_validate(
+        {
+            **passages.model_dump(),
+            "method": "none",
+            **fields,
+            "answer": text,
+            "answered": text is not None and not _NO_ANSWER.search(text),
+            "seconds": seconds,
+            "warnings": (*passages.warnings, *warnings),
+            "verdict": verdict,
+        }
+    )
+
+
+def _joined(sentences: Sequence[Citation]) -> str:
+    return " ".join(f"{' '.join(each.text.split())} [{each.number}]" for each in sentences)
+
+
+def check_citations(
+    reply: str, passages: Passages
+) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
     """The reply with the citations that exist, those citations, and what must be said of it.
 
     A reply that cites nothing gets the sentence that holds all its words, where there is one.
     """
-    known = {one.number: one for one in found.passages}
-    cited: dict[int, Citation] = {}
-    dropped: list[int] = []
+    by_number = {passage.number: passage for passage in passages.passages}
+    cited: set[int] = set()
+    dropped: dict[int, None] = {}
 
-    def kept(match: re.Match[str]) -> str:
+    def existing(match: re.Match[str]) -> str:
         numbers = [int(number) for number in re.findall(r"\d+", match[1])]
-        dropped.extend(number for number in numbers if number not in known)
-        good = [number for number in numbers if number in known]
-        cited.update({number: known[number] for number in good})
-        return "".join(f" [{number}]" for number in good)
+        dropped.update(dict.fromkeys(number for number in numbers if number not in by_number))
+        valid = [number for number in numbers if number in by_number]
+        cited.update(valid)
+        return "".join(f" [{number}]" for number in valid)
 
-    text = _CITED.sub(kept, reply.strip()).strip()
-    warnings: list[str] = []
+    text = _CITED.sub(existing, reply.strip()).strip()
+    warnings: tuple[str, ...] = ()
     if dropped:
-        wrong = ", ".join(f"[{number}]" for number in dict.fromkeys(dropped))
-        warnings.append(f"cited {wrong}, which are none of the passages: dropped")
+        wrong = ", ".join(f"[{number}]" for number in dropped)
+        warnings = (f"cited {wrong}, which are none of the passages: dropped",)
     if not text:
         return "", (), (*warnings, "the model said nothing")
-    if _declined(text):
+    if _NO_ANSWER.search(text):
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
-        return text, tuple(cited[number] for number in sorted(cited)), tuple(warnings)
-    behind = _attributed(text, found)
-    if behind is None:
-        warnings.append("the answer cites nothing, and no passage says it in its words")
-        return text, (), tuple(warnings)
-    warnings.append("the model cited nothing: the citation was found by the answer's words")
-    return f"{text} [{behind.number}]", (behind,), tuple(warnings)
+        return text, tuple(by_number[number] for number in sorted(cited)), warnings
+    source = _attributed(text, passages)
+    if source is None:
+        return (
+            text,
+            (),
+            (*warnings, "the answer cites nothing, and no passage says it in its words"),
+        )
+    note = "the model cited nothing: the citation was found by the answer's words"
+    return f"{text} [{source.number}]", (source,), (*warnings, note)
 
 
-def _declined(text: str) -> bool:
-    return _NO_ANSWER.search(text) is not None
-
-
-def _joined(sentences: Sequence[Citation]) -> str:
-    return " ".join(f"{' '.join(one.text.split())} [{one.number}]" for one in sentences)
-
-
-def _attributed(text: str, found: Found) -> Citation | None:
+def _attributed(text: str, passages: Passages) -> Citation | None:
     """The sentence that holds all words of a text, under the number of its passage."""
-    passages = as_passages(found.passages)
-    parts = [Document(one.name, one.text) for one in passages]
-    _, places = split_citations(attribute(text, found.question, parts))
+    names = {f"{each.doc}:{each.start}-{each.end}": each for each in passages.passages}
+    parts = [Document(name, citation.text) for name, citation in names.items()]
+    _, places = split_citations(attribute(text, passages.question, parts))
     for place in places:
-        for passage, citation in zip(passages, found.passages, strict=True):
-            if passage.name == place.doc:
-                return within(citation, place.start, place.end, citation.number, post_hoc=True)
+        if citation := names.get(place.doc):
+            return within(citation, place.start, place.end, citation.number, post_hoc=True)
     return None
 
 
-def _answer(
-    found: Found,
-    *,
-    text: str | None = None,
-    method: str = "none",
-    citations: tuple[Citation, ...] = (),
-    warnings: tuple[str, ...] = (),
-    spent: float = 0.0,
-    checker: Checker | None = None,
-    model: Model | None = None,
-    spec: str = "",
-    usage: Usage | None = None,
-    error: str = "",
-    uncited: str = "",
-) -> Answer:
-    checked = text is not None and checker is not None
-    return Answer.model_validate(
-        {
-            **found.model_dump(exclude={"seconds", "warnings"}),
-            "answer": text,
-            "answered": text is not None and not _declined(text),
-            "method": method,
-            "model": model.spec if model is not None else spec,
-            "simulated": model.simulated if model is not None else False,
-            "citations": citations,
-            "usage": usage or Usage(),
-            "seconds": {
-                "passages": round(found.seconds, 3),
-                "answer": round(spent, 3),
-                "total": round(found.seconds + spent, 3),
-            },
-            "warnings": (*found.warnings, *warnings),
-            "verdict": checker(found.question, text, found.passages) if checked else None,  # pyright: ignore[reportOptionalCall, reportArgumentType]  # both are there where checked
-            "error": error,
-            "uncited": uncited,
-        }
-    )
+class _Scored(NamedTuple):
+    """A sentence of a passage, with its share of the question's words and its score."""
+
+    passage: Citation
+    start: int
+    end: int
+    overlap: float
+    score: float
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+def extract(question: str, passages: Sequence[Citation]) -> list[Citation]:
+    """The best sentences as citations, numbered from 1; none where nothing comes near.
+
+    A sentence scores by the share of the question's words that it has, each weighed by how rare it
+    is among the passages' sentences, and by the likeness of its meaning where an encoder is
+    installed, both by halves.
+
+    Args:
+        question: not empty.
+        passages: where to look.
+    """
+    ranked = _by_meaning(question, _by_words(question, passages))
+    if not ranked or max(ranked[0].overlap, ranked[0].score) < _LEAST:
+        return []
+    chosen: dict[str, _Scored] = {}
+    for sentence in ranked:
+        if len(chosen) < _SENTENCES and sentence.score >= _NEAR * ranked[0].score:
+            chosen.setdefault(" ".join(sentence.text.split()), sentence)
+    return [
+        within(sentence.passage, sentence.start, sentence.end, number)
+        for number, sentence in enumerate(chosen.values(), start=1)
+    ]
+
+
+def _by_words(question: str, passages: Sequence[Citation]) -> list[_Scored]:
+    sentences = [
+        (passage, start, end)
+        for passage in passages
+        for start, end in sentence_spans(passage.text)
+        if re.search(r"\w", passage.text[start:end])
+    ]
+    bags = [
+        set(terms(" ".join((*passage.headings, passage.text[start:end]))))
+        for passage, start, end in sentences
+    ]
+    rarity = {
+        term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags)))
+        for term in set(terms(question)) - _ASKING
+    }
+    total = sum(rarity.values()) or 1.0
+    shares = [sum(rarity[term] for term in rarity.keys() & bag) / total for bag in bags]
+    scored = (_Scored(*place, share, share) for place, share in zip(sentences, shares, strict=True))
+    return sorted(scored, key=lambda sentence: -sentence.overlap)
+
+
+def _by_meaning(question: str, sentences: Sequence[_Scored]) -> list[_Scored]:
+    """The shortlist, ordered by words and meaning; by words alone without an encoder."""
+    try:
+        encoder = open_encoder("local")
+    except BadInput:
+        return list(sentences)
+    shortlist = sentences[:_SHORTLIST]
+    if not shortlist:
+        return []
+    [query] = encoder.encode_queries([question])
+    # One text a call: numpy does them, and no framework is imported for a few sentences.
+    likeness = [float(encoder.encode([sentence.text])[0] @ query) for sentence in shortlist]
+    scored = [
+        sentence._replace(score=(sentence.overlap + max(0.0, alike)) / 2)
+        for sentence, alike in zip(shortlist, likeness, strict=True)
+    ]
+    return sorted(scored, key=lambda sentence: -sentence.score)

@@ -10,7 +10,6 @@ from harness.core import render_page, write_atomic
 from harness.rag.ask.types import Answer, Citation
 
 TEMPLATE = Path(__file__).parent / "templates" / "answer.html.j2"
-_MARK = re.compile(r"\[(\d+)\]")
 
 
 class Piece(NamedTuple):
@@ -26,29 +25,25 @@ def write_answer(answer: Answer, out: Path) -> None:
     Raises:
         BadInput: if it cannot be written.
     """
-    write_atomic(
-        out, render_page(TEMPLATE, answer=answer, pieces=pieces(answer), shown=shown(answer))
-    )
+    page = render_page(TEMPLATE, answer=answer, pieces=pieces(answer), shown=shown(answer))
+    write_atomic(out, page)
 
 
 def pieces(answer: Answer) -> list[Piece]:
     """The answer, cut at its citations."""
-    known = {one.number for one in answer.citations}
-    parts = _MARK.split(answer.answer or "")
-    found: list[Piece] = []
-    for at, part in enumerate(parts):
-        if at % 2 and int(part) in known:
-            found.append(Piece(f"[{part}]", int(part)))
-        elif part:
-            found.append(Piece(f"[{part}]" if at % 2 else part, None))
-    return found
+    numbers = {citation.number for citation in answer.citations}
+    cut: list[Piece] = []
+    for part in re.split(r"(\[\d+\])", answer.answer or ""):
+        number = int(part[1:-1]) if re.fullmatch(r"\[\d+\]", part) else None
+        if part:
+            cut.append(Piece(part, number if number in numbers else None))
+    return cut
 
 
 def shown(answer: Answer) -> list[tuple[Citation, bool]]:
-    """What the page lists, and whether the answer cites it: citations first, then the rest."""
-    cited = list(answer.citations)
+    """What the page lists, and whether the answer cites it: citations first, then the others."""
+    cited = [(citation, True) for citation in answer.citations]
     if answer.method == "extract":  # its numbers are those of sentences, not of passages
-        return [(one, True) for one in cited]
-    numbers = {one.number for one in cited}
-    rest = [(one, False) for one in answer.passages if one.number not in numbers]
-    return [(one, True) for one in cited] + rest
+        return cited
+    numbers = {citation.number for citation in answer.citations}
+    return cited + [(each, False) for each in answer.passages if each.number not in numbers]

@@ -55,7 +55,7 @@ class Citation(Value):
         return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
 
 
-class Found(Value):
+class Passages(Value):
     """The passages that an answer may rest on.
 
     Attributes:

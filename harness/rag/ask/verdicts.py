@@ -11,13 +11,10 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from harness.rag.ask import Checker, Citation
-from harness.rag.check import Outcome, check
-from harness.rag.check.policies import is_fault
+from harness.rag.ask.types import Checker, Citation
+from harness.rag.check import Outcome, check, is_fault
 from harness.rag.retrieve import Document
 from harness.rag.tasks.reading import split_citations
-
-_NUMBERED = re.compile(r"\[\d+\]")
 
 
 def verdict_of(
@@ -34,25 +31,25 @@ def verdict_of(
         passages: what it should rest on; without any text there is no verdict.
         verifier: as :func:`harness.rag.check.open_verifier` names them.
     """
-    bare = _NUMBERED.sub(lambda match: " " * len(match[0]), answer)
+    bare = re.sub(r"\[\d+\]", lambda match: " " * len(match[0]), answer)
     if not bare.strip():
         return {"verdict": Outcome.INVALID.value, "reason": "there is no answer to check"}
-    found = check(bare, list(passages), question=question, verifier=verifier)
+    report = check(bare, list(passages), question=question, verifier=verifier)
     return {
-        "verdict": found.verdict.value,
-        "reason": found.reason,
-        "coverage": round(found.coverage, 4),
-        "verifier": found.verifier,
+        "verdict": report.verdict.value,
+        "reason": report.reason,
+        "coverage": round(report.coverage, 4),
+        "verifier": report.verifier,
         "faults": [
             {
-                "text": one.text,
-                "start": one.start,
-                "end": one.end,
-                "verdict": one.verdict.value,
-                "reason": one.reason,
+                "text": claim.text,
+                "start": claim.start,
+                "end": claim.end,
+                "verdict": claim.verdict.value,
+                "reason": claim.reason,
             }
-            for one in found.claims
-            if is_fault(one)
+            for claim in report.claims
+            if is_fault(claim)
         ],
     }
 
@@ -65,7 +62,7 @@ def passage_checker(verifier: str = "rules") -> Checker | None:
     """
 
     def checked(question: str, answer: str, passages: Sequence[Citation]) -> JsonValue:
-        texts = [Document(str(one.number), one.text) for one in passages]
+        texts = [Document(str(passage.number), passage.text) for passage in passages]
         return verdict_of(question, answer, texts, verifier)
 
     return None if verifier == "none" else checked
@@ -79,11 +76,11 @@ def cited_verdict(
     An answer that cites nothing, or nothing that is there, has no verdict.
     """
     bare, places = split_citations(answer)
-    texts = {one.id: one.text for one in documents}
+    texts = {document.id: document.text for document in documents}
     passages = [
-        Document(f"{one.doc}:{one.start}-{one.end}", texts[one.doc][one.start : one.end])
-        for one in places
-        if texts.get(one.doc, "")[one.start : one.end].strip()
+        Document(f"{place.doc}:{place.start}-{place.end}", passage)
+        for place in places
+        if (passage := texts.get(place.doc, "")[place.start : place.end]).strip()
     ]
     if not passages:
         return {"verdict": Outcome.INVALID.value, "reason": "it cites no passage that is there"}

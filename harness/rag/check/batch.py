@@ -57,13 +57,19 @@ def _row(row: dict[str, Any], number: int, where: str) -> Row:
     contexts = _first(row, _CONTEXTS)
     if contexts is not None and not isinstance(contexts, str | list):
         raise BadInput(f"{where}: contexts: expected a list of texts, got {contexts!r:.60}")
-    items = cast(list[Any], [contexts] if isinstance(contexts, str) else contexts or [])
+    texts: list[str] = []
+    for context in cast(list[Any], [contexts] if isinstance(contexts, str) else contexts or []):
+        # a text, or an object with one (RAGChecker: {"doc_id": ..., "text": ...})
+        text = cast(Any, context).get("text") if isinstance(context, dict) else context
+        if not isinstance(text, str):
+            raise BadInput(f"{where}: contexts: expected texts, got {context!r:.60}")
+        texts.append(text)
     return Row(
         id=str(row.get("id", number)),
         answer=_text(row, _ANSWER, where),
         question=_text(row, _QUESTION, where),
         reference=_text(row, _REFERENCE, where),
-        contexts=tuple(_context(one, where) for one in items),
+        contexts=tuple(texts),
     )
 
 
@@ -73,19 +79,9 @@ def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _text(row: dict[str, Any], names: tuple[str, ...], where: str) -> str:
     value = _first(row, names)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
+    if value is not None and not isinstance(value, str):
         raise BadInput(f"{where}: {names[0]}: expected text, got {value!r:.60}")
-    return value
-
-
-def _context(one: Any, where: str) -> str:
-    """A text, or an object with one (RAGChecker: {"doc_id": ..., "text": ...})."""
-    text: Any = one.get("text") if isinstance(one, dict) else one  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
-    if not isinstance(text, str):
-        raise BadInput(f"{where}: contexts: expected texts, got {one!r:.60}")
-    return text
+    return value or ""
 
 
 def check_batch(
@@ -96,20 +92,15 @@ def check_batch(
     A row without an answer or without a context is `INVALID`: neither a pass nor a fault.
     """
     for row in rows:
-        yield BatchReport(
-            id=row.id, question=row.question, answer=row.answer, report=_one(row, policy, verifier)
+        report = unusable(row, policy) or check(
+            row.answer, documents_of(row), question=row.question, policy=policy, verifier=verifier
         )
-
-
-def _one(row: Row, policy: PolicyName, verifier: str | Verifier) -> Report:
-    return unusable(row, policy) or check(
-        row.answer, documents_of(row), question=row.question, policy=policy, verifier=verifier
-    )
+        yield BatchReport(id=row.id, question=row.question, answer=row.answer, report=report)
 
 
 def unusable(row: Row, policy: PolicyName) -> Report | None:
     """The `INVALID` report of a row without an answer or a context; None for any other."""
-    if not row.answer.strip() or not any(one.strip() for one in row.contexts):
+    if not row.answer.strip() or not any(text.strip() for text in row.contexts):
         missing = "answer" if not row.answer.strip() else "context"
         return no_verdict(f"the row has no {missing}", policy)
     return None
@@ -125,4 +116,6 @@ def no_verdict(reason: str, policy: PolicyName) -> Report:
 
 def documents_of(row: Row) -> list[Document]:
     """The contexts of a row as documents `context-1`, `context-2`, ..."""
-    return [Document(f"context-{at}", text) for at, text in enumerate(row.contexts, start=1)]
+    return [
+        Document(f"context-{number}", text) for number, text in enumerate(row.contexts, start=1)
+    ]

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.rag.check.claims import coverage, extract
+from harness.rag.check.claims import coverage, extract, statements
 from harness.rag.check.policies import decide
-from harness.rag.check.quotes import verbatim_only
+from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import (
     Checked,
     Claim,
+    Evidence,
     Finding,
     PolicyName,
     Report,
     Verdict,
     Verifier,
 )
-from harness.rag.check.verifiers import open_verifier
 from harness.rag.retrieve import Document
 
 Documents = str | Document | Path | Sequence[str | Document | Path]
+
+_VERIFIERS = ("auto", "rules", "trained")
+_WEIGHTS = Path(__file__).parent / "weights" / "classifier.json"
+# Passages of each statement that are looked up; documents that are read in the end.
+_PASSAGES, _MOST_DOCUMENTS = 5, 20
+_FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
 
 
 def check(
@@ -56,11 +65,33 @@ def check(
     """
     if not answer.strip():
         raise BadInput("expected an answer to check, found no visible character in it")
-    read, warnings = read_documents(documents)
-    using = open_verifier(verifier) if isinstance(verifier, str) else verifier
+    sources, warnings = read_documents(documents)
+    judge = open_verifier(verifier) if isinstance(verifier, str) else verifier
     claims = extract(answer, question)
-    findings = using.verify(claims, read)
-    return report(answer, claims, findings, read, policy, using.name, warnings)
+    findings = judge.verify(claims, sources)
+    return report(answer, claims, findings, sources, policy, judge.name, warnings)
+
+
+def open_verifier(name: str) -> Verifier:
+    """The verifier of that name.
+
+    Args:
+        name: `rules` needs no model at all; `trained` adds the packaged classifier and encoder;
+            `auto` is `trained` where those are installed, else `rules`.
+
+    Raises:
+        BadInput: if there is none of that name, or its weights are not there.
+    """
+    if name not in _VERIFIERS:
+        raise BadInput(f"expected a verifier ({', '.join(_VERIFIERS)}), got {name!r}")
+    if name == "trained" and not _WEIGHTS.is_file():
+        raise BadInput(f"no trained classifier at {_WEIGHTS}: train one, or use 'rules'")
+    installed = _WEIGHTS.is_file() and find_spec("sentence_transformers") is not None
+    if name == "trained" or (name == "auto" and installed):
+        from harness.rag.check.verify import TrainedVerifier
+
+        return TrainedVerifier()
+    return RulesVerifier()
 
 
 def report(
@@ -73,20 +104,30 @@ def report(
     warnings: Sequence[str] = (),
 ) -> Report:
     """Findings as a report: false quotes taken out, coverage measured, the policy applied."""
-    checked = tuple(
-        _checked(claim, verbatim_only(finding, documents))
-        for claim, finding in zip(claims, findings, strict=True)
-    )
-    judged = [
-        claim
-        for claim, one in zip(claims, checked, strict=True)
-        if one.verdict is not Verdict.INVALID
-    ]
+    checked: list[Checked] = []
+    for claim, finding in zip(claims, findings, strict=True):
+        verified = verbatim_only(finding, documents)
+        checked.append(
+            Checked(
+                text=claim.text,
+                type=claim.type,
+                start=claim.start,
+                end=claim.end,
+                verdict=verified.verdict,
+                evidence=verified.evidence,
+                reason=verified.reason,
+                confidence=max(0.0, min(1.0, verified.confidence)),
+                question=claim.question,
+                value=claim.value,
+            )
+        )
+    pairs = zip(claims, checked, strict=True)
+    judged = [claim for claim, each in pairs if each.verdict is not Verdict.INVALID]
     share = coverage(answer, judged)
     decision = decide(policy, checked, share)
     return Report(
         verdict=decision.outcome,
-        claims=checked,
+        claims=tuple(checked),
         coverage=share,
         policy=policy,
         reason=decision.reason,
@@ -95,19 +136,49 @@ def report(
     )
 
 
-def _checked(claim: Claim, finding: Finding) -> Checked:
-    return Checked(
-        text=claim.text,
-        type=claim.type,
-        start=claim.start,
-        end=claim.end,
-        verdict=finding.verdict,
-        evidence=finding.evidence,
-        reason=finding.reason,
-        confidence=max(0.0, min(1.0, finding.confidence)),
-        question=claim.question,
-        value=claim.value,
+def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
+    """Where a quote stands: verbatim, or else with other white space, quotation marks and dashes.
+
+    Returns:
+        The place with the document's own characters; None if no document holds the quote.
+    """
+    text = quote.strip().strip("\"'\u201c\u201d")
+    if not text:
+        return None
+    parts = re.split(r"\s+", text.translate(_FOLD).strip(" .\u2026"))
+    loose = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    verbatim = ((document, re.search(re.escape(text), document.text)) for document in documents)
+    similar = ((document, loose.search(document.text.translate(_FOLD))) for document in documents)
+    for document, match in chain(verbatim, similar):
+        if match:
+            start, end = match.span()
+            quoted = document.text[start:end]
+            return Evidence(doc=document.id, start=start, end=end, quote=quoted)
+    return None
+
+
+def verbatim_only(finding: Finding, documents: Sequence[Document]) -> Finding:
+    """The finding without quotes that are not in the documents.
+
+    A support or contradiction that loses all its evidence was never read anywhere: it becomes
+    `INVALID`.
+    """
+    evidence = tuple(
+        quote
+        for quote in finding.evidence
+        if any(
+            document.id == quote.doc
+            and 0 <= quote.start < quote.end
+            and document.text[quote.start : quote.end] == quote.quote
+            for document in documents
+        )
     )
+    if len(evidence) == len(finding.evidence):
+        return finding
+    if evidence or finding.verdict in (Verdict.NOT_FOUND, Verdict.INVALID):
+        return finding.model_copy(update={"evidence": evidence})
+    reason = f"the quote {finding.evidence[0].quote[:60]!r} is not in the documents"
+    return Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0)
 
 
 def read_documents(documents: Documents) -> tuple[list[Document], list[str]]:
@@ -116,27 +187,46 @@ def read_documents(documents: Documents) -> tuple[list[Document], list[str]]:
     Raises:
         BadInput: if a path cannot be read, or two documents have one id.
     """
-    given = [documents] if isinstance(documents, str | Document | Path) else list(documents)
-    found: list[Document] = []
+    single = isinstance(documents, str | Document | Path)
+    parsed: list[Document] = []
     warnings: list[str] = []
-    for number, one in enumerate(given, start=1):
-        if isinstance(one, Path):
-            parsed, said = _parsed(one)
-            found += parsed
-            warnings += said
+    for number, source in enumerate([documents] if single else documents, start=1):
+        if isinstance(source, Path):
+            from harness.rag.retrieve import parse_paths
+
+            batch = parse_paths([source])
+            parsed += batch.documents
+            warnings += [f"{each.id}: {text}" for each in batch.documents for text in each.warnings]
+            warnings += [f"{each.path}: {each.reason}" for each in batch.passed_over]
         else:
-            found.append(Document(f"text-{number}", one) if isinstance(one, str) else one)
-    ids = [document.id for document in found]
+            parsed.append(Document(f"text-{number}", source) if isinstance(source, str) else source)
+    ids = [document.id for document in parsed]
     doubled = next((id_ for id_ in ids if ids.count(id_) > 1), None)
     if doubled is not None:
         raise BadInput(f"expected distinct ids of documents, found {doubled!r} twice")
-    return found, warnings
+    return parsed, warnings
 
 
-def _parsed(path: Path) -> tuple[list[Document], list[str]]:
-    from harness.rag.retrieve import parse_paths
+def gather(folder: Path, answer: str, question: str = "") -> list[Document]:
+    """Whole documents of an index, by the passages closest to each statement of the answer.
 
-    parsed = parse_paths([path])
-    warnings = [f"{one.id}: {text}" for one in parsed.documents for text in one.warnings]
-    warnings += [f"{one.path}: {one.reason}" for one in parsed.passed_over]
-    return list(parsed.documents), warnings
+    Raises:
+        BadInput: if the folder holds no index.
+    """
+    from harness.rag.retrieve import open_index
+
+    index = open_index(folder)
+    try:
+        queries = [answer[start:end] for start, end in statements(answer)] or [answer]
+        if question.strip():
+            queries.insert(0, question)
+        scores: dict[str, float] = {}
+        for query in queries:
+            for rank, hit in enumerate(index.search(query, _PASSAGES), start=1):
+                scores[hit.doc] = scores.get(hit.doc, 0.0) + 1 / rank
+        if not scores:
+            raise BadInput(f"the index in {str(folder)!r} holds no document to check against")
+        best = sorted(scores, key=lambda doc: -scores[doc])[:_MOST_DOCUMENTS]
+        return [index.document(doc) for doc in best]
+    finally:
+        index.close()

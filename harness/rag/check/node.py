@@ -7,9 +7,8 @@ from typing import Any, Literal, cast
 
 from harness.core import BadInput
 from harness.rag.check.batch import no_verdict
-from harness.rag.check.checking import check
-from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
-from harness.rag.check.verifiers import open_verifier
+from harness.rag.check.checking import check, open_verifier
+from harness.rag.check.types import Outcome, PolicyName, Verifier
 from harness.rag.retrieve import Document
 
 Node = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -52,22 +51,24 @@ def check_node(
     judge = open_verifier(verifier) if isinstance(verifier, str) and not models else verifier
 
     def node(state: Mapping[str, Any]) -> dict[str, Any]:
-        text = _text(state.get(answer))
-        given = [_document(one, at) for at, one in enumerate(_several(state.get(documents)), 1)]
-        if not text.strip() or not any(one.text.strip() for one in given):
+        text, query = _text(state.get(answer)), _text(state.get(question))
+        sources = state.get(documents)
+        if not isinstance(sources, list | tuple):
+            sources = [] if sources is None else [sources]
+        passages = [
+            _document(value, n) for n, value in enumerate(cast("Sequence[Any]", sources), 1)
+        ]
+        if not text.strip() or not any(passage.text.strip() for passage in passages):
             missing = "answer" if not text.strip() else "document"
             report = no_verdict(f"the state holds no {missing}", policy)
+        elif models:
+            from harness.rag.check.blind import CheckSettings, check_blind
+
+            settings = CheckSettings(policy=policy, votes=votes, base_url=base_url)
+            report = check_blind(text, passages, models, settings, question=query)
         else:
-            report = checked(text, given, _text(state.get(question)))
+            report = check(text, passages, question=query, policy=policy, verifier=judge)
         return {into: report.model_dump(mode="json")}
-
-    def checked(text: str, given: list[Document], asked: str) -> Report:
-        if not models:
-            return check(text, given, question=asked, policy=policy, verifier=judge)
-        from harness.rag.check.blind import CheckSettings, check_blind
-
-        settings = CheckSettings(policy=policy, votes=votes, base_url=base_url)
-        return check_blind(text, given, models, settings, question=asked)
 
     return node
 
@@ -81,17 +82,11 @@ def outcome(into: str = "check") -> Callable[[Mapping[str, Any]], str]:
     return decide
 
 
-def _several(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
-
-
 def _text(value: Any) -> str:
     """A text, the content of a message, or that of the last message."""
     if isinstance(value, list | tuple):
-        held = cast("Sequence[Any]", value)
-        return _text(held[-1]) if held else ""
+        messages = cast("Sequence[Any]", value)
+        return _text(messages[-1]) if messages else ""
     if isinstance(value, Mapping):
         return _text(cast("Mapping[str, Any]", value).get("content"))
     content = getattr(value, "content", value)
@@ -111,8 +106,8 @@ def _document(value: Any, number: int) -> Document:
     if isinstance(value, str):
         return Document(f"text-{number}", value)
     if isinstance(value, Mapping):
-        held = cast("Mapping[str, Any]", value)
-        text, source = held.get("text", held.get("page_content")), held.get("source")
+        fields = cast("Mapping[str, Any]", value)
+        text, source = fields.get("text", fields.get("page_content")), fields.get("source")
     else:
         text = getattr(value, "page_content", None)
         source = getattr(value, "metadata", {}).get("source")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.core import render_page, write_atomic
 from harness.core.junit import JUnitCase, junit
 from harness.rag.check.policies import is_fault
-from harness.rag.check.repairs.types import Edit, Repair
 from harness.rag.check.types import Checked, Outcome, Report, Verdict
+
+if TYPE_CHECKING:
+    from harness.rag.check.repairs import Edit, Repair
 
 TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
 
@@ -23,8 +26,10 @@ def as_text(report: Report, answer: str) -> str:
             line = answer.count("\n", 0, claim.start) + 1
             lines.append(f"  line {line}: {claim.verdict} {claim.text!r} ({claim.type})")
             lines.append(f"    {claim.reason}")
-            lines += [f"    {one.doc}[{one.start}:{one.end}] {one.quote!r:.120}"
-                      for one in claim.evidence[:2]]  # fmt: skip
+            lines += [
+                f"    {quote.doc}[{quote.start}:{quote.end}] {quote.quote!r:.120}"
+                for quote in claim.evidence[:2]
+            ]
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(report).items())
     lines.append(f"{counts or 'no claims'}; coverage {report.coverage:.0%}; {report.verifier}")
     return "\n".join(lines)
@@ -32,7 +37,7 @@ def as_text(report: Report, answer: str) -> str:
 
 def repair_text(repair: Repair) -> str:
     """What was wrong, what was rewritten, and the report on the answer as it is now."""
-    faults = [sum(is_fault(one) for one in each.claims) for each in (repair.before, repair.after)]
+    faults = [sum(map(is_fault, each.claims)) for each in (repair.before, repair.after)]
     lines = [f"before: {repair.before.verdict}: {repair.before.reason}"]
     for edit in repair.edits:
         place = f"[{edit.start}:{edit.end}]"
@@ -50,35 +55,31 @@ def repair_text(repair: Repair) -> str:
 
 def verdict_counts(report: Report) -> dict[str, int]:
     """Claims of each verdict that occurs."""
-    found = [claim.verdict for claim in report.claims]
-    return {verdict.value: found.count(verdict) for verdict in Verdict if verdict in found}
+    verdicts = [claim.verdict for claim in report.claims]
+    return {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}
 
 
 def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
     """A test case for every claim of every report; `INVALID` is an error, a fault a failure."""
-    return junit(
-        {name: [*map(_case, report.claims), _decision(report)] for name, report in reports}
-    )
-
-
-def _case(claim: Checked) -> JUnitCase:
-    label = f"{claim.type} [{claim.start}:{claim.end}] {claim.text}"
-    if not is_fault(claim) and claim.verdict is not Verdict.INVALID:
-        return JUnitCase(label)
-    return JUnitCase(
-        label,
-        "error" if claim.verdict is Verdict.INVALID else "failure",
-        claim.reason,
-        claim.verdict.value,
-        "\n".join(one.quote for one in claim.evidence),
-    )
-
-
-def _decision(report: Report) -> JUnitCase:
-    if report.verdict is Outcome.PASS:
-        return JUnitCase(f"policy {report.policy}")
-    kind = "error" if report.verdict is Outcome.INVALID else "failure"
-    return JUnitCase(f"policy {report.policy}", kind, report.reason)
+    suites: dict[str, list[JUnitCase]] = {}
+    for name, report in reports:
+        cases: list[JUnitCase] = []
+        for claim in report.claims:
+            label = f"{claim.type} [{claim.start}:{claim.end}] {claim.text}"
+            if claim.verdict is Verdict.INVALID or is_fault(claim):
+                kind = "error" if claim.verdict is Verdict.INVALID else "failure"
+                quotes = "\n".join(quote.quote for quote in claim.evidence)
+                cases.append(JUnitCase(label, kind, claim.reason, claim.verdict.value, quotes))
+            else:
+                cases.append(JUnitCase(label))
+        policy = f"policy {report.policy}"
+        if report.verdict is Outcome.PASS:
+            cases.append(JUnitCase(policy))
+        else:
+            kind = "error" if report.verdict is Outcome.INVALID else "failure"
+            cases.append(JUnitCase(policy, kind, report.reason))
+        suites[name] = cases
+    return junit(suites)
 
 
 def write_html(
@@ -105,10 +106,10 @@ def write_html(
 
 def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:
     """The answer cut at every end of a claim; each part with the innermost claim that holds it."""
-    cuts = sorted({0, len(answer), *(one.start for one in claims), *(one.end for one in claims)})
+    ends = {end for claim in claims for end in (claim.start, claim.end)}
     parts: list[dict[str, object]] = []
-    for start, end in pairwise(cuts):
-        holding = [one for one in claims if one.start <= start and end <= one.end]
-        inner = min(holding, key=lambda one: one.end - one.start, default=None)
+    for start, end in pairwise(sorted({0, len(answer), *ends})):
+        holding = [claim for claim in claims if claim.start <= start and end <= claim.end]
+        inner = min(holding, key=lambda claim: claim.end - claim.start, default=None)
         parts.append({"text": answer[start:end], "claim": inner})
     return parts

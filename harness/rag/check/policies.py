@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.rag.check.types import Checked, ClaimType, Outcome, PolicyName, Verdict
+from harness.rag.check.types import VALUE_TYPES, Checked, Outcome, PolicyName, Verdict
 
 LEAST_COVERAGE = 0.7
 """Share of the checkable spans that must have been checked."""
-ABSTAIN = 0.55
-"""Confidence below which a fault is a matter for a person."""
-MOST_ERRORS = 0.1
-"""Share of faulty claims that the error-rate policy lets pass."""
-_EXACT: frozenset[ClaimType] = frozenset(("number", "cell", "derived", "date", "comparison"))
+# Confidence below which a fault is a matter for a person.
+_CERTAIN = 0.55
+# Share of faulty claims that the error-rate policy lets pass.
+_MOST_ERRORS = 0.1
+_EXACT = (*VALUE_TYPES, "comparison")
 _GRAVE, _MILD = 1.0, 0.5
 
 
@@ -36,19 +36,17 @@ def decide(policy: PolicyName, claims: Sequence[Checked], coverage: float) -> De
     Whatever the policy: an answer of whose claims more than half have no verdict is `INVALID`,
     one without a claim is for review, and one that was checked in too small a part fails.
     """
-    invalid = [one for one in claims if one.verdict is Verdict.INVALID]
-    if claims and 2 * len(invalid) > len(claims):
-        return Decision(
-            Outcome.INVALID,
-            f"{len(invalid)} of {len(claims)} claims have no verdict: {invalid[0].reason}",
-        )
     if not claims:
         return Decision(Outcome.REVIEW, "the answer claims nothing that could be checked")
+    invalid = [claim for claim in claims if claim.verdict is Verdict.INVALID]
+    if 2 * len(invalid) > len(claims):
+        reason = f"{len(invalid)} of {len(claims)} claims have no verdict: {invalid[0].reason}"
+        return Decision(Outcome.INVALID, reason)
     if coverage < LEAST_COVERAGE:
-        return Decision(
-            Outcome.FAIL,
-            f"{coverage:.0%} of what is checkable was checked, at least {LEAST_COVERAGE:.0%} must",
+        reason = (
+            f"{coverage:.0%} of what is checkable was checked, at least {LEAST_COVERAGE:.0%} must"
         )
+        return Decision(Outcome.FAIL, reason)
     return _POLICIES[policy](claims)
 
 
@@ -59,14 +57,12 @@ def is_fault(claim: Checked) -> bool:
 
 def zero_tolerance(claims: Sequence[Checked]) -> Decision:
     """One certain fault fails; an uncertain one, or a claim without a verdict, is for review."""
-    faults = [one for one in claims if is_fault(one)]
-    certain = [one for one in faults if one.confidence >= ABSTAIN]
+    unclear = [claim for claim in claims if is_fault(claim) or claim.verdict is Verdict.INVALID]
+    certain = [claim for claim in unclear if is_fault(claim) and claim.confidence >= _CERTAIN]
     if certain:
-        first = certain[0]
-        return Decision(
-            Outcome.FAIL, f"{len(certain)} of {len(claims)} claims fail, first {first.text[:60]!r}"
-        )
-    unclear = [one for one in claims if is_fault(one) or one.verdict is Verdict.INVALID]
+        first = certain[0].text[:60]
+        reason = f"{len(certain)} of {len(claims)} claims fail, first {first!r}"
+        return Decision(Outcome.FAIL, reason)
     if unclear:
         return Decision(Outcome.REVIEW, f"{len(unclear)} claims without a certain verdict")
     return Decision(Outcome.PASS, f"all {len(claims)} claims are supported or follow")
@@ -74,37 +70,36 @@ def zero_tolerance(claims: Sequence[Checked]) -> Decision:
 
 def error_rate(claims: Sequence[Checked]) -> Decision:
     """The share of faults decides."""
-    rate = sum(is_fault(one) for one in claims) / len(claims)
-    outcome = Outcome.PASS if rate <= MOST_ERRORS else Outcome.FAIL
-    return Decision(outcome, f"{rate:.0%} of claims are faults, {MOST_ERRORS:.0%} may be")
+    rate = sum(map(is_fault, claims)) / len(claims)
+    outcome = Outcome.PASS if rate <= _MOST_ERRORS else Outcome.FAIL
+    return Decision(outcome, f"{rate:.0%} of claims are faults, {_MOST_ERRORS:.0%} may be")
 
 
 def severity(claims: Sequence[Checked]) -> Decision:
     """The sum of weights: 1 for a wrong value or order, 0.6 for another contradiction, 0.25 for
     what was not found; 1 fails, 0.5 is for review."""
-    total = sum(_weight(one) for one in claims)
+    total = 0.0
+    for claim in claims:
+        if claim.verdict is Verdict.CONTRADICTED:
+            total += _GRAVE if claim.type in _EXACT else 0.6
+        elif claim.verdict is Verdict.NOT_FOUND:
+            total += 0.25
     outcome = (
         Outcome.FAIL if total >= _GRAVE else Outcome.REVIEW if total >= _MILD else Outcome.PASS
     )
     return Decision(outcome, f"faults weigh {total:.2f}; {_GRAVE:g} fails, {_MILD:g} is reviewed")
 
 
-def _weight(claim: Checked) -> float:
-    if claim.verdict is Verdict.CONTRADICTED:
-        return _GRAVE if claim.type in _EXACT else 0.6
-    return 0.25 if claim.verdict is Verdict.NOT_FOUND else 0.0
-
-
 def review_on_single(claims: Sequence[Checked]) -> Decision:
     """A wrong value or order, or two contradictions, fail; one, or no answer, is reviewed."""
-    denied = [one for one in claims if one.verdict is Verdict.CONTRADICTED]
-    exact = [one for one in denied if one.type in _EXACT]
+    denied = [claim for claim in claims if claim.verdict is Verdict.CONTRADICTED]
+    exact = [claim for claim in denied if claim.type in _EXACT]
     if exact or len(denied) > 1:
         first = (exact or denied)[0]
         return Decision(Outcome.FAIL, f"{len(denied)} contradictions, first {first.text[:60]!r}")
     if denied:
         return Decision(Outcome.REVIEW, f"one contradiction: {denied[0].text[:60]!r}")
-    if not any(one.verdict in (Verdict.SUPPORTED, Verdict.DERIVED) for one in claims):
+    if not any(claim.verdict in (Verdict.SUPPORTED, Verdict.DERIVED) for claim in claims):
         return Decision(Outcome.REVIEW, "the documents support none of the claims")
     return Decision(Outcome.PASS, "no contradiction")
 

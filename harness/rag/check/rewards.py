@@ -6,8 +6,8 @@ on the last *valid* token: on the last padded position it is masked away, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from harness.core import BadInput
 from harness.rag.check.policies import LEAST_COVERAGE, is_fault
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 RewardName = Literal["ztr", "err", "scaled"]
-ERROR_COST, MOST_ERRORS = 0.1, 13
-"""Of the error-rate reward, as released."""
+# Of the error-rate reward, as released.
+_ERROR_COST, _MOST_ERRORS = 0.1, 13
 
 
 def reward(report: Report, name: RewardName = "ztr") -> float | None:
@@ -35,38 +35,20 @@ def reward(report: Report, name: RewardName = "ztr") -> float | None:
         answer of which too little was checked gets -1 by `ztr` and `scaled`, so that claims that
         nobody asked about do not pay; an answer that claims nothing gets 0, as in the paper.
     """
-    if name not in _REWARDS:
-        raise BadInput(f"expected a reward ({', '.join(_REWARDS)}), got {name!r}")
-    return None if report.verdict is Outcome.INVALID else _REWARDS[name](report)
-
-
-def _wrong(report: Report) -> int:
-    return sum(is_fault(one) for one in report.claims)
-
-
-def _ztr(report: Report) -> float:
-    return -1.0 if _wrong(report) or _evades(report) else 0.0
-
-
-def _err(report: Report) -> float:
-    return -ERROR_COST * min(_wrong(report), MOST_ERRORS)
-
-
-def _scaled(report: Report) -> float:
-    if _evades(report):
+    if name not in get_args(RewardName):
+        raise BadInput(f"expected a reward ({', '.join(get_args(RewardName))}), got {name!r}")
+    if report.verdict is Outcome.INVALID:
+        return None
+    if not report.claims:
+        return 0.0
+    wrong = sum(map(is_fault, report.claims))
+    if name == "err":
+        return -_ERROR_COST * min(wrong, _MOST_ERRORS)
+    if report.coverage < LEAST_COVERAGE:
         return -1.0
-    return -_wrong(report) / len(report.claims) if report.claims else 0.0
-
-
-def _evades(report: Report) -> bool:
-    return bool(report.claims) and report.coverage < LEAST_COVERAGE
-
-
-_REWARDS: dict[RewardName, Callable[[Report], float]] = {
-    "ztr": _ztr,
-    "err": _err,
-    "scaled": _scaled,
-}
+    if name == "scaled":
+        return -wrong / len(report.claims)
+    return -1.0 if wrong else 0.0
 
 
 def on_last_valid(rewards: Sequence[float], mask: ArrayLike) -> NDArray[np.float32]:
@@ -124,17 +106,17 @@ def compute_score(
     from harness.rag.check.checking import check
 
     info = extra_info or {}
-    documents = [str(one) for one in info.get("documents", ())]
+    documents = [str(text) for text in info.get("documents", ())]
     if not documents:
         raise BadInput("extra_info: expected `documents`, the texts that a response rests on")
     answer = solution_str.rpartition("</think>")[2].strip()
     if not answer:
         return 0.0
-    found = check(
+    report = check(
         answer,
         documents,
         question=str(info.get("question", "")),
         policy=cast("PolicyName", settings.get("policy", "zero-tolerance")),
         verifier=str(settings.get("verifier", "rules")),
     )
-    return reward(found, cast("RewardName", settings.get("reward", "ztr"))) or 0.0
+    return reward(report, cast("RewardName", settings.get("reward", "ztr"))) or 0.0

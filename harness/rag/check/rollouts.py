@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -14,13 +14,13 @@ from typing import Any
 
 from harness.core import BadInput, digest, render, write_atomic
 from harness.models import Message
-from harness.rag.check.blind.session import solve_passages
+from harness.rag.check.blind import solve_passages
 from harness.rag.check.rewards import RewardName, reward
 from harness.rag.check.types import Report
 from harness.rag.retrieve import Document
 
-TRAINED = ("solver", "checker")
-"""Roles that take a gradient; the Proposer's rollouts are exported without a reward."""
+# Roles that take a gradient; the Proposer's rollouts are exported without a reward.
+_TRAINED = ("solver", "checker")
 
 
 @dataclass(frozen=True)
@@ -54,21 +54,22 @@ class Recorder:
         if event["type"] != "reply":
             return
         sample = int(event.get("sample", 0))
-        one = Rollout(event["role"], tuple(event["messages"]), event["reply"].text, sample)
-        same = (one.role, one.messages, one.sample)
+        rollout = Rollout(event["role"], tuple(event["messages"]), event["reply"].text, sample)
         if event.get("again"):
             self.rollouts = [
-                old for old in self.rollouts if (old.role, old.messages, old.sample) != same
+                earlier
+                for earlier in self.rollouts
+                if replace(earlier, response=rollout.response) != rollout
             ]
-        self.rollouts.append(one)
+        self.rollouts.append(rollout)
 
 
 def with_solver(
     rollouts: Sequence[Rollout], asked: str, answer: str, documents: Sequence[Document]
 ) -> list[Rollout]:
-    """The rollouts with the Solver's, where the answer came from elsewhere and is known to a
-    question."""
-    if any(one.role == "solver" for one in rollouts) or not asked.strip():
+    """The rollouts with the Solver's, where the answer came from elsewhere and its question is
+    known."""
+    if any(rollout.role == "solver" for rollout in rollouts) or not asked.strip():
         return list(rollouts)
     prompt = render("march_solve", asked=asked, passages=solve_passages(documents))
     return [Rollout("solver", ({"role": "user", "content": prompt},), answer), *rollouts]
@@ -96,38 +97,52 @@ def rows(
         by: which reward.
     """
     scalar = reward(report, by)
-    texts = [one.text for one in documents]
-    found: list[dict[str, Any]] = []
-    for index, one in enumerate(rollouts):
-        value = scalar if one.role in TRAINED else None
-        info = {
-            "index": index,
-            "split": "train",
-            "answer": name,
-            "role": one.role,
-            "sample": one.sample,
-            "reward": by,
-            "verdict": report.verdict.value,
-            "trainable": value is not None,
-            "question": asked,
-            "documents": texts if one.role == "solver" else [],
-        }
-        messages = [{"role": m["role"], "content": str(m["content"])} for m in one.messages]
-        found.append(
+    texts = [document.text for document in documents]
+    exported: list[dict[str, Any]] = []
+    for index, rollout in enumerate(rollouts):
+        value = scalar if rollout.role in _TRAINED else None
+        exported.append(
             {
                 "data_source": "harness_check",
-                "prompt": messages,
+                "prompt": [
+                    {"role": message["role"], "content": str(message["content"])}
+                    for message in rollout.messages
+                ],
                 "ability": "fact_check",
-                "responses": [one.response],
+                "responses": [rollout.response],
                 "rewards": [value],
                 "reward_model": {"style": "rule", "ground_truth": ""},
-                "extra_info": info,
+                "extra_info": {
+                    "index": index,
+                    "split": "train",
+                    "answer": name,
+                    "role": rollout.role,
+                    "sample": rollout.sample,
+                    "reward": by,
+                    "verdict": report.verdict.value,
+                    "trainable": value is not None,
+                    "question": asked,
+                    "documents": texts if rollout.role == "solver" else [],
+                },
             }
         )
-    return found
+    return exported
 
 
-def write_parquet(found: Sequence[dict[str, Any]], out: Path) -> None:
+Rollouts = tuple[str, str, str, Sequence[Document], Sequence[Rollout], Report]
+"""An answer's name, its question, the answer, its documents, what the roles said, the report."""
+
+
+def export(checked: Iterable[Rollouts], out: Path, by: RewardName) -> None:
+    """Write the rollouts of checked answers, each with the Solver's, as one parquet file."""
+    exported: list[dict[str, Any]] = []
+    for name, asked, answer, documents, rollouts, report in checked:
+        every = with_solver(rollouts, asked, answer, documents)
+        exported += rows(name, asked, documents, every, report, by)
+    write_parquet(exported, out)
+
+
+def write_parquet(exported: Sequence[dict[str, Any]], out: Path) -> None:
     """Write rows as one parquet file.
 
     Raises:
@@ -138,9 +153,9 @@ def write_parquet(found: Sequence[dict[str, Any]], out: Path) -> None:
         parquet: Any = import_module("pyarrow.parquet")
     except ModuleNotFoundError as error:
         raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
-    written = BytesIO()
-    parquet.write_table(arrow.Table.from_pylist(list(found), schema=_schema(arrow)), written)
-    write_atomic(out, written.getvalue())
+    table, buffer = arrow.Table.from_pylist(list(exported), schema=_schema(arrow)), BytesIO()
+    parquet.write_table(table, buffer)
+    write_atomic(out, buffer.getvalue())
 
 
 def write_prompts(rollouts: Path, out: Path) -> int:
@@ -161,21 +176,21 @@ def write_prompts(rollouts: Path, out: Path) -> int:
     """
     try:
         parquet: Any = import_module("pyarrow.parquet")  # ships no type information
-        kept: dict[str, dict[str, Any]] = {}
+        prompts: dict[str, dict[str, Any]] = {}
         for row in parquet.read_table(rollouts).to_pylist():
             if row["extra_info"]["role"] == "solver" and row["extra_info"]["documents"]:
-                kept.setdefault(digest(row["prompt"]), row)
+                prompts.setdefault(digest(row["prompt"]), row)
     except ModuleNotFoundError as error:
         raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"expected the rollouts of a check in {str(rollouts)!r}: {error}") from error
-    if not kept:
+    if not prompts:
         raise BadInput(
             f"{str(rollouts)!r} has no row of a Solver with documents: check answers "
             "with their questions"
         )
-    write_parquet(list(kept.values()), out)
-    return len(kept)
+    write_parquet(list(prompts.values()), out)
+    return len(prompts)
 
 
 def _schema(arrow: Any) -> Any:

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from harness.rag.check.claims.detect import NEGATION
-from harness.rag.check.numbers.context import coverage, words
-from harness.rag.check.numbers.judging import judge, quote
-from harness.rag.check.numbers.sources import Sources, open_sources
-from harness.rag.check.types import Claim, Finding, Verdict
+from harness.rag.check.claims import NEGATION
+from harness.rag.check.numbers import Source, coverage, judge, open_sources, words
+from harness.rag.check.types import VALUE_TYPES, Claim, Finding, Verdict
 from harness.rag.retrieve import Document
 
-SAID, COPIED = 0.6, 0.8
-"""Share of a sentence's words that support needs, and a contradiction by negation."""
+# Share of a sentence's words that support needs, and a contradiction by negation.
+_SHARED, _COPIED = 0.6, 0.8
 _NO_TEXT = Finding(
     verdict=Verdict.INVALID, reason="the documents hold no text to check against", confidence=0.0
 )
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A sentence or a table row: position of its document, place and words."""
+class _Line(NamedTuple):
+    """A sentence or a table row of a document, with its words."""
 
-    doc: int
+    source: Source
     start: int
     end: int
     words: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return self.source.document.text[self.start : self.end]
+
+    def finding(self, verdict: Verdict, reason: str, confidence: float) -> Finding:
+        """A verdict that rests on the line."""
+        evidence = (self.source.quote(self.start, self.end),)
+        return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=confidence)
 
 
 class RulesVerifier:
@@ -40,74 +46,56 @@ class RulesVerifier:
 
     def verify(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
         """One finding for every claim."""
-        readable = [one for one in documents if one.text.strip()]
+        readable = [document for document in documents if document.text.strip()]
         if not readable:
             return [_NO_TEXT for _ in claims]
         sources = open_sources(readable)
-        lines = _lines(sources)
-        return [self._one(claim, sources, lines) for claim in claims]
-
-    def _one(self, claim: Claim, sources: Sources, lines: list[_Line]) -> Finding:
-        if claim.type in ("number", "cell", "derived", "date"):
-            found = judge(claim, sources)
-            if found is not None:
-                return found
-        if claim.type == "entity":
-            return _name(claim, sources, lines)
-        return _sentence(claim, sources, lines)
+        lines = [line for source in sources for line in _lines(source)]
+        findings: list[Finding] = []
+        for claim in claims:
+            finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
+            look_up = _look_up_name if claim.type == "entity" else _look_up_sentence
+            findings.append(finding or look_up(claim, lines))
+        return findings
 
 
-def _lines(sources: Sources) -> list[_Line]:
-    found = [_Line(one.doc, one.start, one.end, one.words) for one in sources.sentences]
-    rows: dict[tuple[int, int, int], _Line] = {}
-    for placed in sources.cells:
-        text = sources.documents[placed.doc].text
-        key = (placed.doc, placed.cell.table, placed.cell.at[0])
-        start = text.rfind("\n", 0, placed.cell.start) + 1
-        seen = rows[key].words if key in rows else frozenset[str]()
-        rows[key] = _Line(placed.doc, start, placed.cell.end, seen | placed.labels)
-    return [*found, *rows.values()]
+def _lines(source: Source) -> list[_Line]:
+    lines = [_Line(source, each.start, each.end, each.words) for each in source.sentences]
+    rows: dict[tuple[int, int], _Line] = {}
+    for cell in source.cells:
+        row, start = (cell.table, cell.place[0]), source.document.text.rfind("\n", 0, cell.start)
+        labels = rows[row].words if row in rows else frozenset[str]()
+        rows[row] = _Line(source, start + 1, cell.end, labels | cell.label_words)
+    return [*lines, *rows.values()]
 
 
-def _name(claim: Claim, sources: Sources, lines: list[_Line]) -> Finding:
+def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     """A name is supported where it stands, best in a line about the same."""
-    pattern = re.compile(rf"(?<!\w){re.escape(claim.text)}(?!\w)", re.IGNORECASE)
+    name = re.compile(rf"(?<!\w){re.escape(claim.text)}(?!\w)", re.IGNORECASE)
     about = words(claim.sentence)
-    best: tuple[float, _Line] | None = None
-    for line in lines:
-        if pattern.search(sources.documents[line.doc].text, line.start, line.end):
-            score = coverage(about, line.words)
-            best = (score, line) if best is None or score > best[0] else best
-    if best is None:
+    naming = [
+        (coverage(about, line.words), line)
+        for line in lines
+        if name.search(line.source.document.text, line.start, line.end)
+    ]
+    if not naming:
         reason = f"no document names {claim.text!r}"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
-    reason = f"{claim.text!r} is named"
-    return _found(Verdict.SUPPORTED, best[1], reason, 0.5 + 0.45 * best[0], sources)
+    score, line = max(naming, key=lambda pair: pair[0])
+    return line.finding(Verdict.SUPPORTED, f"{claim.text!r} is named", 0.5 + 0.45 * score)
 
 
-def _sentence(claim: Claim, sources: Sources, lines: list[_Line]) -> Finding:
+def _look_up_sentence(claim: Claim, lines: list[_Line]) -> Finding:
     """By the line that shares most of its words; a negation on one side alone contradicts."""
     about = words(claim.sentence or claim.text)
-    score, line = max(
-        ((coverage(about, one.words), one) for one in lines),
-        key=lambda one: one[0],
-        default=(0.0, None),
-    )
-    if line is None or score < SAID:
+    scored = ((coverage(about, line.words), line) for line in lines)
+    score, line = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    if line is None or score < _SHARED:
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
-    said = sources.documents[line.doc].text[line.start : line.end]
-    opposed = bool(NEGATION.search(said)) != bool(NEGATION.search(claim.sentence))
-    if opposed and score >= COPIED:
+    opposed = bool(NEGATION.search(line.text)) != bool(NEGATION.search(claim.sentence))
+    if opposed and score >= _COPIED:
         reason = "the closest sentence says it with the opposite negation"
-        return _found(Verdict.CONTRADICTED, line, reason, score - 0.2, sources)
+        return line.finding(Verdict.CONTRADICTED, reason, score - 0.2)
     reason = f"a sentence shares {score:.0%} of the words"
-    return _found(Verdict.SUPPORTED, line, reason, 0.3 + 0.6 * score, sources)
-
-
-def _found(
-    verdict: Verdict, line: _Line, reason: str, confidence: float, sources: Sources
-) -> Finding:
-    document = sources.documents[line.doc]
-    evidence = quote(document.id, document.text, line.start, line.end)
-    return Finding(verdict=verdict, evidence=(evidence,), reason=reason, confidence=confidence)
+    return line.finding(Verdict.SUPPORTED, reason, 0.3 + 0.6 * score)

@@ -27,6 +27,10 @@ ClaimType = Literal[
 named; `derived` a value that is computed (a growth, a share, a total); the others span a sentence.
 """
 
+QUANTITY_TYPES = ("number", "cell", "derived")
+VALUE_TYPES = (*QUANTITY_TYPES, "date")
+STATEMENT_TYPES = ("relation", "comparison", "negation", "existence", "list")
+
 PolicyName = Literal["zero-tolerance", "error-rate", "severity", "review-on-single"]
 
 
@@ -43,6 +47,12 @@ class Verdict(StrEnum):
     NOT_FOUND = "NOT_FOUND"
     DERIVED = "DERIVED"
     INVALID = "INVALID"
+
+
+BY_SUPPORT = (
+    Verdict.SUPPORTED, Verdict.DERIVED, Verdict.CONTRADICTED, Verdict.NOT_FOUND, Verdict.INVALID,
+)  # fmt: skip
+"""Of several documents or windows, the verdict that comes first here counts."""
 
 
 class Outcome(StrEnum):
@@ -63,7 +73,7 @@ class Claim(Value):
         start: first character in the answer.
         end: character behind the last one.
         sentence: the sentence of the answer that holds it, verbatim.
-        asked: what the user asked; "" where nothing is known of it.
+        asked: what the user asked; "" where it is not known.
         question: what a checker is asked in its place, without the claimed value; "" where it is
             checked without a model.
         value: what the answer claims, as a checker would have to answer (a value, a name, yes).

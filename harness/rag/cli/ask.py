@@ -12,7 +12,7 @@ from harness.cli import emit, intent, json_option
 from harness.rag.cli.index import reading, reading_options
 
 if TYPE_CHECKING:
-    from harness.rag.ask import Answer, Citation
+    from harness.rag.ask import Answer
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 400
@@ -70,9 +70,8 @@ def ask(
     Example: harness ask "when does the warranty end?" contract.pdf notes/ --out answer.html
     """
     from harness.models import Sampling
-    from harness.rag.ask import AskSettings, write_answer
+    from harness.rag.ask import AskSettings, passage_checker, write_answer
     from harness.rag.ask import ask as run
-    from harness.rag.ask.verdicts import passage_checker
 
     settings = AskSettings(
         **options,
@@ -104,32 +103,22 @@ def answer_text(answer: Answer) -> str:
         lines += ["", f"{answer.model} wrote, without support: {_cut(answer.uncited)}"]
     if answer.answered and not answer.citations:
         lines += ["", "It cites none of the passages that were read:"]
-    for one in answer.citations or answer.passages:
-        lines += ["", f"[{one.number}] {_link(one)}", f"    {_cut(one.text)}"]
-    return "\n".join([*lines, *_verdict(answer)])
-
-
-def _verdict(answer: Answer) -> list[str]:
-    """What the checker says of it, in one line and one for each fault."""
-    if not isinstance(answer.verdict, dict):
-        return []
-    found = cast("dict[str, Any]", answer.verdict)
-    faults: list[dict[str, Any]] = found.get("faults", [])
-    head = f"Checked against the passages: {found['verdict']}: {found['reason']}"
-    lines = [f"    {one['verdict']} {_cut(one['text'])!r}: {one['reason']}" for one in faults]
-    return ["", head, *lines]
+    for citation in answer.citations or answer.passages:
+        place = citation.where
+        if citation.uri and sys.stdout.isatty():  # a hyperlink (OSC 8) that opens the document
+            place = f"\x1b]8;;{citation.uri}\x1b\\{place}\x1b]8;;\x1b\\"
+        lines += ["", f"[{citation.number}] {place}", f"    {_cut(citation.text)}"]
+    if isinstance(answer.verdict, dict):
+        verdict = cast("dict[str, Any]", answer.verdict)
+        lines += ["", f"Checked against the passages: {verdict['verdict']}: {verdict['reason']}"]
+        for fault in verdict.get("faults", []):
+            lines.append(f"    {fault['verdict']} {_cut(fault['text'])!r}: {fault['reason']}")
+    return "\n".join(lines)
 
 
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return f"{line[:_SHOWN]} …" if len(line) > _SHOWN else line
-
-
-def _link(citation: Citation) -> str:
-    """The place; on a terminal a hyperlink (OSC 8) that opens the document."""
-    if not (citation.uri and sys.stdout.isatty()):
-        return citation.where
-    return f"\x1b]8;;{citation.uri}\x1b\\{citation.where}\x1b]8;;\x1b\\"
 
 
 def facts(answer: Answer) -> str:
@@ -140,10 +129,10 @@ def facts(answer: Answer) -> str:
     )
     usage = answer.usage
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    asked = f"{answer.model}: {usage.tokens:,} tokens, {cost}"
-    by = {
-        "model": asked,
-        "extract": f"best sentences; {asked}" if answer.model else "best sentences, no model",
+    spent = f"{answer.model}: {usage.tokens:,} tokens, {cost}"
+    method = {
+        "model": spent,
+        "extract": f"best sentences; {spent}" if answer.model else "best sentences, no model",
         "none": "no model was asked" if not answer.error else f"{answer.model} did not answer",
     }[answer.method]
-    return f"{read}; {by}; {answer.seconds['total']:.1f} s"
+    return f"{read}; {method}; {answer.seconds['total']:.1f} s"

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness import models
 from harness.cli import DefaultGroup, emit, intent, json_option
+from harness.core import BadInput, write_atomic
+from harness.rag import check as checking
 
 if TYPE_CHECKING:
-    from harness.rag.check import Documents, Edit, Report
-    from harness.rag.check.blind import CheckSettings
+    from harness.rag.check import BatchReport, CheckSettings, Documents, Edit, Report
     from harness.rag.retrieve import Document
 
+    Named = tuple[str, str, Report]
+    """Name, text and report of an answer."""
+
 _FILE = click.Path(path_type=Path)
-POLICIES = ("zero-tolerance", "error-rate", "severity", "review-on-single")
-EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
+_POLICIES = ("zero-tolerance", "error-rate", "severity", "review-on-single")
+_EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
 
 
 @intent("Answer")
@@ -51,7 +58,7 @@ def check() -> None:
 @click.option("--index", "folder", type=_FILE, help="Check against an index instead.")
 @click.option("--batch", type=_FILE, help="JSONL of {question, answer, contexts, reference?}.")
 @click.option("--question", default="", help="What the user asked.")
-@click.option("--policy", type=click.Choice(POLICIES), default="zero-tolerance", show_default=True)
+@click.option("--policy", type=click.Choice(_POLICIES), default="zero-tolerance", show_default=True)
 @click.option("--verifier", default="auto", show_default=True, help="auto, rules or trained.")
 @click.option(
     "--model",
@@ -85,138 +92,134 @@ def run(context: click.Context, **options: Any) -> None:
 
     Example: harness check run --batch rows.jsonl --model openai/NAME --junit checked.xml
     """
-    from harness.rag.cli.check_batch import batch
-
-    _refuse(options)
-    edits: tuple[Edit, ...] = ()
-    if options["batch"] is not None:
-        named = batch(options)
-    else:
-        named, edits = _single(options)
-    counted = named[:1] if edits else named  # of a repair, the answer as it is now
-    if options["junit"] is not None:
-        from harness.core import write_atomic
-        from harness.rag.check import as_junit
-
-        write_atomic(options["junit"], as_junit([(name, one) for name, _, one in counted]))
-    if options["html"] is not None:
-        from harness.rag.check import write_html
-
-        write_html(named, options["html"], edits)
-    context.exit(max((EXIT_CODES[report.verdict] for _, _, report in counted), default=0))
-
-
-def _refuse(options: dict[str, Any]) -> None:
-    """Options that mean nothing together."""
     single = ("answer", "documents", "folder", "more", "repair")
     if options["batch"] is not None and any(options[name] for name in single):
         raise click.UsageError("--batch takes no --answer, --documents, --index or --repair")
     if options["export"] is not None and (not options["models"] or options["repair"]):
         raise click.UsageError("--export needs --model, and takes no --repair")
+    edits: tuple[Edit, ...] = ()
+    if options["batch"] is not None:
+        answers = _check_rows(options)
+    else:
+        answers, edits = _check_answer(options)
+    counted = answers[:1] if edits else answers  # of a repair, the answer as it is now
+    if options["junit"] is not None:
+        reports = [(name, report) for name, _, report in counted]
+        write_atomic(options["junit"], checking.as_junit(reports))
+    if options["html"] is not None:
+        checking.write_html(answers, options["html"], edits)
+    context.exit(max((_EXIT_CODES[report.verdict] for _, _, report in counted), default=0))
 
 
-def settings_of(options: dict[str, Any]) -> CheckSettings:
+def _settings(options: dict[str, Any]) -> CheckSettings:
     """What all ways of checking with models take."""
-    from harness.models import Budget, CallStore
-    from harness.rag.check.blind import CheckSettings
-
-    names = ("usd", "tokens", "calls")
-    return CheckSettings(
+    limits = {name: options[f"budget_{name}"] for name in ("usd", "tokens", "calls")}
+    return checking.CheckSettings(
         policy=options["policy"],
         votes=options["votes"],
         mixed=options["mixed"],
         base_url=options["base_url"],
-        budget=Budget(**{name: options[f"budget_{name}"] for name in names}),
-        calls=CallStore(options["calls"]),
+        budget=models.Budget(**limits),
+        calls=models.CallStore(options["calls"]),
     )
 
 
-def _single(options: dict[str, Any]) -> tuple[list[tuple[str, str, Report]], tuple[Edit, ...]]:
-    answer: Path | None = options["answer"]
-    paths = (*options["documents"], *options["more"])
-    if answer is None or (not paths) == (options["folder"] is None):
-        raise click.UsageError("expected --answer FILE with --documents PATH or --index DIR")
-    text = _read(answer)
-    given = _given(text, paths, options)
-    if options["repair"]:
-        return _repaired(answer.name, text, given, options)
-    if options["models"]:
-        report = _blind(answer.name, text, given, options)
-    else:
-        report = _plain(text, given, options)
-    _show(text, report, options["as_json"])
-    return [(answer.name, text, report)], ()
-
-
-def _given(text: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Documents:
-    from harness.rag.check import gather
-
+def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...]]:
+    file: Path | None = options["answer"]
     folder: Path | None = options["folder"]
-    return list(paths) if folder is None else gather(folder, text, options["question"])
+    documents: Documents = [*options["documents"], *options["more"]]
+    if file is None or (not documents) == (folder is None):
+        raise click.UsageError("expected --answer FILE with --documents PATH or --index DIR")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"expected an answer as UTF-8 text in {str(file)!r}: {error}") from error
+    if folder is not None:
+        documents = checking.gather(folder, text, options["question"])
+    if options["repair"]:
+        return _repair(file.name, text, documents, options)
+    if options["models"]:
+        report = _check_blind(file.name, text, documents, options)
+    else:
+        names = ("question", "policy", "verifier")
+        report = checking.check(text, documents, **{name: options[name] for name in names})
+    _warn(report.warnings)
+    emit(report, options["as_json"], checking.as_text(report, text))
+    return [(file.name, text, report)], ()
 
 
-def _plain(text: str, given: Documents, options: dict[str, Any]) -> Report:
-    from harness.rag.check import check as checked
-
-    names = ("question", "policy", "verifier")
-    return checked(text, given, **{name: options[name] for name in names})
-
-
-def _blind(name: str, text: str, given: Documents, options: dict[str, Any]) -> Report:
-    from harness.rag.check.blind import check_blind
-    from harness.rag.check.rollouts import Recorder
-
-    read, recorder = _documents(given), Recorder()
-    report = check_blind(
-        text, read, options["models"], settings_of(options), question=options["question"],
+def _check_blind(name: str, text: str, paths: Documents, options: dict[str, Any]) -> Report:
+    documents, recorder, question = _read(paths), checking.Recorder(), options["question"]
+    report = checking.check_blind(
+        text, documents, options["models"], _settings(options), question=question,
         on_event=recorder.tell,
     )  # fmt: skip
     if options["export"] is not None:
-        from harness.rag.check.rollouts import rows, with_solver, write_parquet
-
-        rollouts = with_solver(recorder.rollouts, options["question"], text, read)
-        found = rows(name, options["question"], read, rollouts, report, options["reward"])
-        write_parquet(found, options["export"])
+        checked = (name, question, text, documents, recorder.rollouts, report)
+        checking.export([checked], options["export"], options["reward"])
     return report
 
 
-def _documents(given: Documents) -> list[Document]:
-    from harness.rag.check.checking import read_documents
+def _read(paths: Documents) -> list[Document]:
+    documents, warnings = checking.read_documents(paths)
+    _warn(warnings)
+    return documents
 
-    read, warnings = read_documents(given)
+
+def _warn(warnings: Sequence[str]) -> None:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-    return read
 
 
-def _repaired(
-    name: str, text: str, given: Documents, options: dict[str, Any]
-) -> tuple[list[tuple[str, str, Report]], tuple[Edit, ...]]:
-    from harness.rag.check import repair_answer, repair_text
-
-    found = repair_answer(
-        text, _documents(given), options["models"], settings_of(options),
+def _repair(
+    name: str, text: str, documents: Documents, options: dict[str, Any]
+) -> tuple[list[Named], tuple[Edit, ...]]:
+    repair = checking.repair_answer(
+        text, _read(documents), options["models"], _settings(options),
         question=options["question"], verifier=options["verifier"], rounds=options["rounds"],
     )  # fmt: skip
-    whole = found.after.model_dump(mode="json") | {"repair": found.model_dump(mode="json")}
-    emit(whole, options["as_json"], repair_text(found))
-    after = (f"{name}, repaired", found.answer, found.after)
-    before = (f"{name}, as given", text, found.before)
-    return ([after, before] if found.edits else [after]), found.edits
+    result = repair.after.model_dump(mode="json") | {"repair": repair.model_dump(mode="json")}
+    emit(result, options["as_json"], checking.repair_text(repair))
+    after = (f"{name}, repaired", repair.answer, repair.after)
+    before = (f"{name}, as given", text, repair.before)
+    return ([after, before] if repair.edits else [after]), repair.edits
 
 
-def _show(text: str, report: Report, as_json: bool) -> None:
-    from harness.rag.check import as_text
+def _check_rows(options: dict[str, Any]) -> list[Named]:
+    """Check every row, print each as it is done, and the counts (or one JSON document)."""
+    rows, as_json = checking.read_batch(options["batch"]), options["as_json"]
 
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    emit(report, as_json, as_text(report, text))
+    def show(result: BatchReport) -> None:
+        if not as_json:
+            click.echo(f"{result.id}\t{result.report.verdict}\t{result.report.reason}")
 
-
-def _read(path: Path) -> str:
-    from harness.core import BadInput
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"expected an answer as UTF-8 text in {str(path)!r}: {error}") from error
+    results: list[BatchReport] = []
+    if options["models"]:
+        blind = checking.check_batch_blind(
+            rows, options["models"], _settings(options), concurrency=options["concurrency"],
+            on_report=show,
+        )  # fmt: skip
+        results = [row.result for row in blind]
+        if options["export"] is not None:
+            checked = (row.as_rollouts() for row in blind if row.rollouts)
+            checking.export(checked, options["export"], options["reward"])
+    else:
+        for result in checking.check_batch(rows, options["policy"], options["verifier"]):
+            results.append(result)
+            show(result)
+    outcomes = [result.report.verdict.value for result in results]
+    summary: dict[str, Any] = {
+        "items": len(results),
+        "outcomes": {name: outcomes.count(name) for name in _EXIT_CODES},
+        "calls": checking.calls_of([result.report for result in results]),
+        "reports": [
+            {"id": result.id, "question": result.question, **result.report.model_dump(mode="json")}
+            for result in results
+        ],
+    }
+    if as_json:
+        click.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        calls = f"; calls: {summary['calls']}" if summary["calls"] else ""
+        click.echo(f"{len(results)} answers: {summary['outcomes']}{calls}", err=True)
+    return [(result.id, result.answer, result.report) for result in results]

@@ -79,13 +79,13 @@ def keep(
     from harness.rag.compress import compress as run
     from harness.rag.compress import read_paths
 
-    nothing = budget is None and ratio is None and recall is None
-    read = read_paths([Path(path) for path in paths])
-    found = run(
-        read.documents,
+    unlimited = budget is None and ratio is None and recall is None
+    parsed = read_paths([Path(path) for path in paths])
+    compressed = run(
+        parsed.documents,
         query,
         instruction=instruction,
-        budget=2000 if nothing else budget,
+        budget=2000 if unlimited else budget,
         ratio=ratio,
         recall=recall,
         critic=critic,
@@ -93,15 +93,15 @@ def keep(
         tokenizer=tokenizer,
         markers=markers,
     )
-    for warning in (*read.warnings, *found.warnings):
+    for warning in (*parsed.warnings, *compressed.warnings):
         click.echo(f"warning: {warning}", err=True)
-    counts = found.tokens
+    counts = compressed.tokens
     click.echo(
         f"{counts.input:,} -> {counts.output:,} tokens ({counts.tokenizer}), critic "
-        f"{found.critic}, {len(found.omitted)} parts left out",
+        f"{compressed.critic}, {len(compressed.omitted)} parts left out",
         err=True,
     )
-    emit(found, as_json, found.text)
+    emit(compressed, as_json, compressed.text)
 
 
 @click.command()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import LazyGroup, SettingsCommand, emit, intent, json_option
+from harness.core import BadInput
+from harness.rag import retrieve
 
 if TYPE_CHECKING:
     from harness.rag.retrieve import Changed, Parsed, ParseOptions
@@ -45,9 +47,7 @@ def reading_options(command: CommandT) -> CommandT:
 
 def reading(ocr: bool, encoding: str | None, parser: str, max_file_mb: float) -> ParseOptions:
     """Options of how files are read, as a value."""
-    from harness.rag.retrieve import ParseOptions
-
-    return ParseOptions(
+    return retrieve.ParseOptions(
         ocr, encoding, "docling" if parser == "docling" else "own", int(max_file_mb * 1e6)
     )
 
@@ -112,17 +112,14 @@ def build(
     """
     from pydantic import ValidationError
 
-    from harness.core import BadInput
-    from harness.rag.retrieve import Chunking, create_index, open_encoder, open_index, parse_paths
-
     try:
-        cut = Chunking(size=chunk_tokens, overlap=chunk_overlap, parent=parent_tokens)
+        cut = retrieve.Chunking(size=chunk_tokens, overlap=chunk_overlap, parent=parent_tokens)
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["msg"])) from error
     if not paths and not reindex:
         raise BadInput("expected files or folders to index, such as `harness index build docs/`")
-    parsed = parse_paths(paths, reading(**options)) if paths else None
-    opened = open_encoder(encoder, base_url)
+    parsed = retrieve.parse_paths(paths, reading(**options)) if paths else None
+    opened = retrieve.open_encoder(encoder, base_url)
     if executor == "ray":
         from harness.fleet import open_ray
         from harness.rag.retrieve.spread import spread
@@ -131,14 +128,14 @@ def build(
     elif workers or worker_resources:
         raise BadInput("--workers and --worker-resource of an index need --executor ray")
     if reindex:
-        found = open_index(folder)
-        done = found.reindex(opened, cut, base_url=base_url, progress=_progress)
-        done = found.add(parsed.documents, _progress) if parsed else done
+        index = retrieve.open_index(folder)
+        changed = index.reindex(opened, cut, base_url=base_url, progress=_progress)
+        changed = index.add(parsed.documents, _progress) if parsed else changed
     else:
-        done = create_index(folder, opened, cut, base_url).add(
+        changed = retrieve.create_index(folder, opened, cut, base_url).add(
             parsed.documents if parsed else (), _progress
         )
-    _report(done, folder, as_json, _notes(parsed))
+    _report(changed, folder, as_json, parsed)
 
 
 @click.command()
@@ -151,11 +148,9 @@ def add(paths: tuple[Path, ...], folder: Path, as_json: bool, **options: Any) ->
 
     Example: harness index add new.pdf --index docs-index
     """
-    from harness.rag.retrieve import open_index, parse_paths
-
-    found = open_index(folder)
-    parsed = parse_paths(paths, reading(**options))
-    _report(found.add(parsed.documents, _progress), folder, as_json, _notes(parsed))
+    index = retrieve.open_index(folder)
+    parsed = retrieve.parse_paths(paths, reading(**options))
+    _report(index.add(parsed.documents, _progress), folder, as_json, parsed)
 
 
 @click.command()
@@ -167,9 +162,7 @@ def delete(ids: tuple[str, ...], folder: Path, as_json: bool) -> None:
 
     Example: harness index delete docs/old.md --index docs-index
     """
-    from harness.rag.retrieve import open_index
-
-    _report(open_index(folder).delete(ids), folder, as_json, [])
+    _report(retrieve.open_index(folder).delete(ids), folder, as_json)
 
 
 @click.command()
@@ -200,25 +193,22 @@ def search(
 
     Example: harness index search "who approved the budget" --where year>=2024
     """
-    from harness.rag.retrieve import SearchOptions, open_index, open_reranker, parse_condition
-
-    conditions = [parse_condition(one) for one in where]
-    found = open_index(folder)
-    hits = found.search(
+    index = retrieve.open_index(folder)
+    hits = index.search(
         query,
         top,
-        options=SearchOptions(arm=arm, parents=parents),
-        where=conditions,
-        reranker=open_reranker(rerank) if rerank else None,
+        options=retrieve.SearchOptions(arm=arm, parents=parents),
+        where=[retrieve.parse_condition(condition) for condition in where],
+        reranker=retrieve.open_reranker(rerank) if rerank else None,
     )
-    for warning in found.query_warnings(query):
+    for warning in index.query_warnings(query):
         click.echo(warning, err=True)
-    shown: list[str] = []
+    lines: list[str] = []
     for number, hit in enumerate(hits, start=1):
-        shown.append(f"{number}. {hit.citation}  {' > '.join(hit.headings)}")
-        shown.append(f"   {' '.join(hit.text.split())[:300]}")
+        lines.append(f"{number}. {hit.citation}  {' > '.join(hit.headings)}")
+        lines.append(f"   {' '.join(hit.text.split())[:300]}")
     rows = {"query": query, "arm": arm, "hits": [hit.to_row() for hit in hits]}
-    emit(rows, as_json, "\n".join(shown) or "nothing found")
+    emit(rows, as_json, "\n".join(lines) or "nothing found")
 
 
 @click.command()
@@ -231,39 +221,32 @@ def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
 
     Example: harness index info --index docs-index --verify
     """
-    from harness.rag.retrieve import describe_index, open_index
-
-    found = open_index(folder)
+    index = retrieve.open_index(folder)
     if verify:
-        found.verify()
-    facts = describe_index(found)
-    rows = {**facts, **({"ids": found.ids()} if ids else {}), "verified": verify}
+        index.verify()
+    facts, docs = retrieve.describe_index(index), index.ids() if ids else []
+    row = {**facts, **({"ids": docs} if ids else {}), "verified": verify}
     lines = [f"{name}: {value}" for name, value in facts.items()]
-    emit(rows, as_json, "\n".join([*lines, *(found.ids() if ids else ())]))
+    emit(row, as_json, "\n".join([*lines, *docs]))
 
 
-def _progress(done: int, total: int) -> None:
-    end = "\r" if done < total else "\n"
-    click.echo(f"embedded {done}/{total} chunks{end}", nl=False, err=True)
+def _progress(count: int, total: int) -> None:
+    end = "\r" if count < total else "\n"
+    click.echo(f"embedded {count}/{total} chunks{end}", nl=False, err=True)
 
 
-def _notes(parsed: Parsed | None) -> list[str]:
-    if parsed is None:
-        return []
-    notes = [f"passed over: {one.reason}" for one in parsed.passed_over]
-    return notes + [
-        f"{document.source}: {warning}"
-        for document in parsed.documents
-        for warning in document.warnings
-    ]
-
-
-def _report(done: Changed, folder: Path, as_json: bool, notes: list[str]) -> None:
-    for note in (*notes, *done.warnings):
+def _report(changed: Changed, folder: Path, as_json: bool, parsed: Parsed | None = None) -> None:
+    notes: list[str] = []
+    if parsed is not None:
+        notes = [f"passed over: {skipped.reason}" for skipped in parsed.passed_over]
+        for document in parsed.documents:
+            notes += [f"{document.source}: {warning}" for warning in document.warnings]
+    for note in (*notes, *changed.warnings):
         click.echo(note, err=True)
-    row = {"index": str(folder), **done.model_dump(mode="json"), "notes": notes}
+    row = {"index": str(folder), **changed.model_dump(mode="json"), "notes": notes}
     text = (
-        f"{folder}: {done.documents} documents; {done.added} added, {done.replaced} replaced, "
-        f"{done.unchanged} unchanged, {done.deleted} deleted, {done.chunks} chunks embedded"
+        f"{folder}: {changed.documents} documents; {changed.added} added, {changed.replaced} "
+        f"replaced, {changed.unchanged} unchanged, {changed.deleted} deleted, {changed.chunks} "
+        "chunks embedded"
     )
     emit(row, as_json, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import MODEL_FIELDS, SettingsCommand, dollars, emit, json_option
+from harness.core import write_atomic
+from harness.rag import retrieve
 from harness.rag.cli.index import index_option, reading, reading_options
 
 if TYPE_CHECKING:
@@ -50,29 +53,23 @@ def ablate(
 
     Example: harness index ablate --index docs-index --cases cases.jsonl --retriever mine.py:find
     """
-    from harness.core import write_atomic
     from harness.rag.evals.ablation import ablate as run_ablation
     from harness.rag.evals.ablation import index_arms, load_retriever, read_cases
-    from harness.rag.retrieve import open_index
 
     rows = read_cases(cases)
-    arms = index_arms(open_index(folder), rerank)
+    arms = index_arms(retrieve.open_index(folder), rerank)
     arms |= {reference: load_retriever(reference) for reference in retriever}
-    done = run_ablation(rows, arms, top, progress=_progress)
+    ablation = run_ablation(rows, arms, top, progress=_progress)
     if answers is not None:
-        replies = _answered(rows, arms, answers, **model)
-        done = done.model_copy(update={"answers": replies})
+        from harness.rag.evals.answers import answer_arms
+
+        replies = _with_model(
+            lambda agent: answer_arms(rows, arms, agent, answers, progress=_progress), **model
+        )
+        ablation = ablation.model_copy(update={"answers": replies})
     if write is not None:
-        write_atomic(write, done.model_dump_json(indent=1) + "\n")
-    emit(done, as_json, table(done))
-
-
-def _answered(cases: Any, arms: Any, budget: int, **options: Any) -> Any:
-    from harness.rag.evals.answers import answer_arms
-
-    return _with_model(
-        lambda model: answer_arms(cases, arms, model, budget, progress=_progress), **options
-    )
+        write_atomic(write, ablation.model_dump_json(indent=1) + "\n")
+    emit(ablation, as_json, table(ablation))
 
 
 @click.command(
@@ -101,29 +98,23 @@ def questions(
 
     Example: harness index questions docs/ --out cases.jsonl --count 40
     """
-    from harness.core import write_atomic
-    from harness.rag.evals.questions import draft_keywords
-    from harness.rag.retrieve import parse_paths
+    from harness.rag.evals.questions import draft_keywords, draft_questions
 
-    documents = parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
-    asked = _asked(documents, count, seed, **model) if ask_model else None
-    done = asked or draft_keywords(documents, count, seed)
-    write_atomic(out, "".join(case.model_dump_json() + "\n" for case in done.cases))
+    documents = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
+    if ask_model:
+        drafts = _with_model(lambda agent: draft_questions(documents, count, agent, seed), **model)
+    else:
+        drafts = draft_keywords(documents, count, seed)
+    write_atomic(out, "".join(case.model_dump_json() + "\n" for case in drafts.cases))
     facts = {
         "out": str(out),
-        "cases": len(done.cases),
-        "method": done.method,
-        "attempts": done.attempts,
-        "rejected": done.rejected,
+        "cases": len(drafts.cases),
+        "method": drafts.method,
+        "attempts": drafts.attempts,
+        "rejected": drafts.rejected,
     }
-    dropped = "".join(f"\nrejected: {number} x {why}" for why, number in done.rejected.items())
-    emit(facts, as_json, f"{len(done.cases)} cases -> {out}: {done.method}{dropped}")
-
-
-def _asked(documents: Any, count: int, seed: int, **options: Any) -> Any:
-    from harness.rag.evals.questions import draft_questions
-
-    return _with_model(lambda model: draft_questions(documents, count, model, seed), **options)
+    dropped = "".join(f"\nrejected: {number} x {why}" for why, number in drafts.rejected.items())
+    emit(facts, as_json, f"{len(drafts.cases)} cases -> {out}: {drafts.method}{dropped}")
 
 
 def _with_model(
@@ -136,8 +127,6 @@ def _with_model(
     concurrency: int,
 ) -> T:
     """Run work that asks a model, opened with the options of the command line."""
-    import asyncio
-
     from harness.models import Budget, open_model, parse_roles
 
     async def run() -> T:
@@ -155,39 +144,36 @@ def _with_model(
     return asyncio.run(run())
 
 
-def table(done: Ablation) -> str:
+def table(ablation: Ablation) -> str:
     """The ablation for people."""
-    k = done.k
+    k = ablation.k
     head = f"{'arm':32} {'recall@' + str(k):>10} {'nDCG@' + str(k):>9} {'MRR':>6}"
     lines = [f"{head}  {'nDCG lift (95 % interval)':28} {'tokens':>7} {'p50 ms':>7} {'p95 ms':>7}"]
-    for arm in done.arms:
-        low, high = arm.ndcg_lift_ci95
-        lift = f"{arm.ndcg_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+    for arm in ablation.arms:
+        lift = _lift(arm.ndcg_lift, arm.ndcg_lift_ci95)
         lines.append(
             f"{arm.arm[:32]:32} {arm.recall:10.3f} {arm.ndcg:9.3f} {arm.mrr:6.3f}  {lift:28} "
             f"{arm.tokens:7.0f} {arm.p50_ms:7.1f} {arm.p95_ms:7.1f}"
             + (f"  {arm.failed} failed: {arm.error}" if arm.failed else "")
         )
-    lines.append(f"{done.queries} queries; lift against {done.baseline}")
-    return "\n".join([*lines, *_answer_lines(done)])
-
-
-def _answer_lines(done: Ablation) -> list[str]:
-    if not done.answers:
-        return []
-    head = f"{'answers from':32} {'F1':>6} {'holds':>6} {'EM':>6}"
-    lines = ["", f"{head}  {'F1 lift (95 % interval)':28} {'tokens':>9} {'cost':>9}"]
-    for arm in done.answers:
-        low, high = arm.f1_lift_ci95
-        lift = f"{arm.f1_lift:+.3f} ({low:+.3f} to {high:+.3f})"
+    lines.append(f"{ablation.queries} queries; lift against {ablation.baseline}")
+    if ablation.answers:
+        head = f"{'answers from':32} {'F1':>6} {'holds':>6} {'EM':>6}"
+        lines += ["", f"{head}  {'F1 lift (95 % interval)':28} {'tokens':>9} {'cost':>9}"]
+    for arm in ablation.answers or ():
+        lift = _lift(arm.f1_lift, arm.f1_lift_ci95)
         cost = dollars(arm.usage.cost_usd)
         lines.append(
             f"{arm.arm[:32]:32} {arm.f1:6.3f} {arm.holds:6.3f} {arm.em:6.3f}  {lift:28} "
             f"{arm.usage.tokens:9,} {cost:>9}" + (f"  {arm.invalid} invalid" if arm.invalid else "")
         )
-    return lines
+    return "\n".join(lines)
 
 
-def _progress(arm: str, done: int, total: int) -> None:
-    end = "\r" if done < total else "\n"
-    click.echo(f"{arm}: {done}/{total}{end}", nl=False, err=True)
+def _lift(mean: float, ci95: tuple[float, float]) -> str:
+    return f"{mean:+.3f} ({ci95[0]:+.3f} to {ci95[1]:+.3f})"
+
+
+def _progress(arm: str, count: int, total: int) -> None:
+    end = "\r" if count < total else "\n"
+    click.echo(f"{arm}: {count}/{total}{end}", nl=False, err=True)

@@ -12,7 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
-from harness.rag.check.verify.model import WEIGHTS
+from harness.rag.check.verify import WEIGHTS
 from harness.train.verifier.session import train, write
 
 

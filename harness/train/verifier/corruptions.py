@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.rag.check.verify.wordlists import FUNCTION_WORDS, MONTHS
+from harness.rag.check.verify.reading import FUNCTION_WORDS, MONTHS
 from harness.rag.retrieve import sentence_spans
 from harness.train.verifier.features import Labelled, rows_of
 from harness.train.verifier.lexicon import read_senses, read_synsets

@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.rag.check.verify import evidence, reading, states, stems, values, wordlists
-from harness.rag.check.verify import features as features_module
-from harness.rag.check.verify.evidence import Source, fill, open_source
+from harness.rag.check import verify
+from harness.rag.check.verify import Source, encode_states, fill, pooled, read
 from harness.rag.check.verify.features import features
-from harness.rag.check.verify.model import pooled
-from harness.rag.check.verify.reading import read
-from harness.rag.check.verify.states import encode_states
 from harness.rag.retrieve import sentence_spans
 
 TUNING_TENTHS = 3
@@ -118,9 +114,9 @@ class Featured:
 
 def code_digest() -> str:
     """Digest of the code that makes features: others make others."""
-    modules = (evidence, features_module, reading, states, stems, values, wordlists)
-    files = sorted(str(one.__file__) for one in modules)
-    return hashlib.sha256(b"".join(Path(one).read_bytes() for one in files)).hexdigest()[:12]
+    folder = Path(verify.__file__).parent
+    files = [folder / f"{name}.py" for name in ("evidence", "features", "reading")]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def featured(claims: Sequence[Labelled], cache: Path | None = None) -> list[Featured]:
@@ -168,8 +164,8 @@ def _key(claim: Labelled) -> str:
 
 
 def _compute(claims: Sequence[Labelled]) -> list[tuple[dict[str, float], Spans]]:
-    opened = {one.document: open_source(one.document) for one in claims}
-    sources = {text: source for text, source in opened.items() if source}
+    documents = dict.fromkeys(one.document for one in claims)
+    sources = {text: Source(text) for text in documents if text.strip()}
     sentences = [[one.claim[a:b] for a, b in sentence_spans(one.claim)] for one in claims]
     fill(
         (sources[one.document], sources[one.document].candidates(read(text)))

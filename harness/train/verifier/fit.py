@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from harness.rag.check.verify.model import Classifier
+from harness.rag.check.verify import Classifier
 from harness.stats import auc, balanced_accuracy
 from harness.train.verifier.features import Featured
 

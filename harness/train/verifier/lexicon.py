@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.rag.check.verify.lexicon import LEXICON
-from harness.rag.check.verify.stems import stem
+from harness.rag.check.verify import LEXICON, stem
 
 _PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 _SENSES = 4

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.rag.check.verify.model import WEIGHTS, Classifier, packaged_classifier
+from harness.rag.check.verify import WEIGHTS, Classifier, packaged_classifier
 from harness.stats import auc
 from harness.train.verifier.corruptions import TEXTS, generated, read_replacements
 from harness.train.verifier.features import Featured, code_digest, evaluation_sets, featured

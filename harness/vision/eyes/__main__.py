@@ -16,37 +16,37 @@ from .ocr import Line, Pixels, read_lines
 from .receipt import read_receipt
 from .shapes import count_shapes, find_shapes
 
-MOST_PIXELS = 64_000_000
-MOST_ZOOM = 1600
+_MOST_PIXELS = 64_000_000
+_MOST_ZOOM = 1600
 Arguments = dict[str, Any]
 
 
 def opened(arguments: Arguments) -> tuple[Pixels, tuple[int, int]]:
     """The picture, or the box of it that is asked for, and where that box begins."""
     with Image.open(arguments["file"]) as handle:
-        if handle.width * handle.height > MOST_PIXELS:
-            raise ValueError(f"the picture has more than {MOST_PIXELS:,} pixels")
+        if handle.width * handle.height > _MOST_PIXELS:
+            raise ValueError(f"the picture has more than {_MOST_PIXELS:,} pixels")
         image = ImageOps.exif_transpose(handle).convert("RGB")
     box = arguments.get("box") or [0, 0, image.width, image.height]
-    left, top, right, bottom = (round(float(value)) for value in box)
-    left, top = max(0, left), max(0, top)
-    right, bottom = min(image.width, right), min(image.height, bottom)
-    if right - left < 2 or bottom - top < 2:
+    x0, y0, x1, y1 = (round(float(value)) for value in box)
+    x0, y0 = max(0, x0), max(0, y0)
+    x1, y1 = min(image.width, x1), min(image.height, y1)
+    if x1 - x0 < 2 or y1 - y0 < 2:
         raise ValueError(f"the box {box} is empty; the picture is {image.width} x {image.height}")
-    part = image.crop((left, top, right, bottom))
-    return np.asarray(part, dtype=np.uint8), (left, top)
+    part = image.crop((x0, y0, x1, y1))
+    return np.asarray(part, dtype=np.uint8), (x0, y0)
 
 
 def zoom(arguments: Arguments) -> Any:
     """Cut a box out and enlarge it into a file of its own."""
-    pixels, (left, top) = opened(arguments)
+    pixels, (x, y) = opened(arguments)
     height, width = pixels.shape[:2]
-    scale = min(8.0, MOST_ZOOM / max(width, height))
+    scale = min(8.0, _MOST_ZOOM / max(width, height))
     part = Image.fromarray(pixels)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    name = f"zoom-{left}-{top}-{left + width}-{top + height}.png"
+    name = f"zoom-{x}-{y}-{x + width}-{y + height}.png"
     part.resize(size, Image.Resampling.LANCZOS).save(name)
-    return {"file": name, "box": [left, top, left + width, top + height], "size": list(size)}
+    return {"file": name, "box": [x, y, x + width, y + height], "size": list(size)}
 
 
 def ocr(arguments: Arguments) -> Any:
@@ -62,13 +62,13 @@ def table(arguments: Arguments) -> Any:
 
 def chart(arguments: Arguments) -> Any:
     """The values of a chart."""
-    found = read_chart(opened(arguments)[0])
-    if found is None:
+    reading = read_chart(opened(arguments)[0])
+    if reading is None:
         return {
             "error": "no scale of three numbers was found, and no bars or shares with printed ones"
         }
-    readings = [reading._asdict() for reading in found.readings]
-    return {"shape": found.shape, "title": found.title, "tilt": found.tilt, "values": readings}
+    values = [value._asdict() for value in reading.readings]
+    return {"shape": reading.shape, "title": reading.title, "tilt": reading.tilt, "values": values}
 
 
 def receipt(arguments: Arguments) -> Any:
@@ -78,35 +78,35 @@ def receipt(arguments: Arguments) -> Any:
 
 def shapes(arguments: Arguments) -> Any:
     """Coloured shapes and how many there are of each."""
-    pixels, (left, top) = opened(arguments)
-    found = find_shapes(pixels)
-    boxes = [
-        one._replace(box=(one.box[0] + left, one.box[1] + top, one.box[2] + left, one.box[3] + top))
-        for one in found
+    pixels, (x, y) = opened(arguments)
+    shape_list = find_shapes(pixels)
+    placed = [
+        shape._asdict()
+        | {"box": [place + (x, y)[axis % 2] for axis, place in enumerate(shape.box)]}
+        for shape in shape_list
     ]
-    return {"counts": count_shapes(found), "shapes": [one._asdict() for one in boxes]}
+    return {"counts": count_shapes(shape_list), "shapes": placed}
 
 
 def _lines(arguments: Arguments) -> list[Line]:
     """Lines in coordinates of the whole picture."""
-    pixels, (left, top) = opened(arguments)
+    pixels, (x, y) = opened(arguments)
     return [
-        line._replace(left=line.left + left, right=line.right + left, top=line.top + top,
-                      bottom=line.bottom + top)
+        line._replace(left=line.left + x, right=line.right + x, top=line.top + y,
+                      bottom=line.bottom + y)
         for line in read_lines(pixels)
     ]  # fmt: skip
 
 
 def _shown(line: Line, corner: tuple[int, int] = (0, 0)) -> dict[str, Any]:
-    left, top = corner
+    x, y = corner
     box = [
-        round(line.left) + left, round(line.top) + top,
-        round(line.right) + left, round(line.bottom) + top,
+        round(line.left) + x, round(line.top) + y, round(line.right) + x, round(line.bottom) + y,
     ]  # fmt: skip
     return {"text": line.text, "box": box, "sure": line.sure}
 
 
-OPERATIONS: dict[str, Callable[[Arguments], Any]] = {
+_OPERATIONS: dict[str, Callable[[Arguments], Any]] = {
     "zoom": zoom,
     "ocr": ocr,
     "table": table,
@@ -117,6 +117,6 @@ OPERATIONS: dict[str, Callable[[Arguments], Any]] = {
 
 if __name__ == "__main__":
     try:
-        print(json.dumps(OPERATIONS[sys.argv[1]](json.loads(sys.argv[2])), ensure_ascii=False))
+        print(json.dumps(_OPERATIONS[sys.argv[1]](json.loads(sys.argv[2])), ensure_ascii=False))
     except (OSError, ValueError, KeyError, SyntaxError) as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}))

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from .ocr import Line, Pixels, read_cut, read_lines
 
-EDGE = 8
-"""Difference of neighbouring pixels, in grey values of any channel, that makes an edge."""
-INK = 50
-"""Difference from the middle colour of a cell that makes ink."""
-LOOSE = 0.2
-"""Share of a line's height by which its box is wider than its text, at either end."""
+# Difference of neighbouring pixels, in grey values of any channel, that makes an edge.
+_EDGE = 8
+# Difference from the middle colour of a cell that makes ink.
+_INK = 50
+# Share of a line's height by which its box is wider than its text, at either end.
+_LOOSE = 0.2
 Mask = NDArray[np.uint8]
 Span = tuple[float, float]
 """Begin and end, in pixels."""
@@ -43,30 +43,32 @@ def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Line]]:
     level, upright = _edges(pixels, max(12, round(1.3 * tall)))
     rows = _rows(lines, _runs(level.mean(axis=1) > 0.5))
     first, last = min(line.left for line in lines), max(line.right for line in lines)
-    off = LOOSE * tall
-    ruled = [
-        [cut for cut in _ruled(upright, span) if first + off < cut < last - off] for span, _ in rows
-    ]
+    off = _LOOSE * tall
+    ruled: list[list[float]] = []
+    for (top, bottom), _ in rows:  # upright rulings through each row
+        part = upright[round(top) + 2 : max(round(top) + 3, round(bottom) - 1)]
+        cuts = _runs(part.mean(axis=0) > 0.7)
+        ruled.append([cut for cut in cuts if first + off < cut < last - off])
     shared = _shared(ruled, upright, [span for span, _ in rows])
     gaps = [] if shared else _gaps([members for _, members in rows], pixels.shape[1])
-    found: list[list[Line]] = []
+    grid: list[list[Line]] = []
     for (span, members), own in zip(rows, ruled, strict=True):
-        cuts = _cuts(members, own, shared, gaps)
-        found.append([_cell(box, members, pixels) for box in _boxes(span, cuts, pixels.shape[1])])
-    return found
+        ends = [0.0, *_cuts(members, own, shared, gaps), float(pixels.shape[1])]
+        grid.append([_cell((cell, span), members, pixels) for cell in pairwise(ends)])
+    return grid
 
 
 def _cuts(
     members: Sequence[Line], own: Sequence[float], shared: Sequence[float], gaps: Sequence[float]
 ) -> Sequence[float]:
     """Where one row is divided: at rulings if the table has some, else at gaps."""
-    crossed = any(_crosses(line, shared) for line in members)
+    crossed = any(line.left + 5 < cut < line.right - 5 for line in members for cut in shared)
     if shared and (len(members) == 1 or crossed):
         return [] if crossed and len(members) == 1 else [cut for cut in shared if _near(cut, own)]
     if shared or len(members) == 1:
         return shared
     if len(members) == len(gaps) + 1:  # a wide header may reach over a gap
-        return [(one.right + two.left) / 2 for one, two in pairwise(members)]
+        return [(line.right + following.left) / 2 for line, following in pairwise(members)]
     return gaps
 
 
@@ -74,8 +76,8 @@ def _edges(pixels: Pixels, least: int) -> tuple[Mask, Mask]:
     """Level and upright edges as masks; upright ones are longer than `least` pixels."""
     values = pixels.astype(np.int16)
     down, side = np.zeros(pixels.shape[:2], np.uint8), np.zeros(pixels.shape[:2], np.uint8)
-    down[1:] = np.abs(np.diff(values, axis=0)).max(axis=2) > EDGE
-    side[:, 1:] = np.abs(np.diff(values, axis=1)).max(axis=2) > EDGE
+    down[1:] = np.abs(np.diff(values, axis=0)).max(axis=2) > _EDGE
+    side[:, 1:] = np.abs(np.diff(values, axis=1)).max(axis=2) > _EDGE
     level = cv2.morphologyEx(down, cv2.MORPH_OPEN, np.ones((1, 4 * least), np.uint8))
     upright = cv2.morphologyEx(side, cv2.MORPH_OPEN, np.ones((least, 1), np.uint8))
     # Where a level ruling crosses an upright one there is no edge.
@@ -104,31 +106,30 @@ def _rows(lines: Sequence[Line], cuts: Sequence[float]) -> list[tuple[Span, list
         if (members := [line for row in heights for line in row if top <= line.y < bottom])
     ]
     # A cell may hold two lines; three above one another are rows that no ruling parts.
-    if all(_depth(members) <= 2 for _, members in bands) and len(heights) > 2:
+    deepest = max(
+        (
+            sum(line.left < middle.x < line.right for line in members)
+            for _, members in bands
+            for middle in members
+        ),
+        default=0,
+    )
+    if deepest <= 2 and len(heights) > 2:
         return bands
-    return [((min(one.top for one in row), max(one.bottom for one in row)), row) for row in heights]
-
-
-def _depth(lines: Sequence[Line]) -> int:
-    """Most lines that stand above one another."""
-    return max(sum(one.left < line.x < one.right for one in lines) for line in lines)
+    return [
+        ((min(line.top for line in row), max(line.bottom for line in row)), row) for row in heights
+    ]
 
 
 def _heights(lines: Iterable[Line]) -> list[list[Line]]:
     """Lines of text on one height together, from top to bottom and from left to right."""
     heights: list[list[Line]] = []
-    for line in sorted(lines, key=lambda one: one.y):
+    for line in sorted(lines, key=lambda line: line.y):
         if heights and line.y - heights[-1][0].y < 0.6 * (line.bottom - line.top):
             heights[-1].append(line)
         else:
             heights.append([line])
-    return [sorted(row, key=lambda one: one.left) for row in heights]
-
-
-def _ruled(upright: Mask, span: Span) -> list[float]:
-    """Upright rulings through a row."""
-    part = upright[round(span[0]) + 2 : max(round(span[0]) + 3, round(span[1]) - 1)]
-    return _runs(part.mean(axis=0) > 0.7)
+    return [sorted(row, key=lambda line: line.left) for row in heights]
 
 
 def _shared(ruled: Sequence[Sequence[float]], upright: Mask, spans: Sequence[Span]) -> list[float]:
@@ -136,23 +137,19 @@ def _shared(ruled: Sequence[Sequence[float]], upright: Mask, spans: Sequence[Spa
 
     Strokes of letters are not in one place in half of the rows; icons are, but not between them.
     """
-    found: list[float] = []
+    rulings: list[float] = []
     for cut in sorted(cut for cuts in ruled for cut in cuts):
         rows = [span for cuts, span in zip(ruled, spans, strict=True) if _near(cut, cuts)]
-        if _near(cut, found) or 2 * len(rows) < len(spans):
+        if _near(cut, rulings) or 2 * len(rows) < len(spans):
             continue
         part = upright[round(rows[0][0]) : round(rows[-1][1]), round(cut) - 3 : round(cut) + 4]
         if part.any(axis=1).mean() > 0.85:
-            found.append(cut)
-    return found
-
-
-def _crosses(line: Line, cuts: Sequence[float]) -> bool:
-    return any(line.left + 5 < cut < line.right - 5 for cut in cuts)
+            rulings.append(cut)
+    return rulings
 
 
 def _near(cut: float, cuts: Sequence[float]) -> bool:
-    return any(abs(cut - one) < 4 for one in cuts)
+    return any(abs(cut - each) < 4 for each in cuts)
 
 
 def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
@@ -160,7 +157,7 @@ def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
     several = [row for row in rows if len(row) > 1]
     covered = np.zeros(width + 2)
     for line in (line for row in several for line in row):
-        off = LOOSE * (line.bottom - line.top)
+        off = _LOOSE * (line.bottom - line.top)
         covered[max(0, round(line.left + off)) : max(0, round(line.right - off))] += 1
     texts = np.flatnonzero(covered)
     if not len(texts):
@@ -170,39 +167,27 @@ def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
     empty[: texts[0]] = empty[texts[-1] :] = False
     edges = np.flatnonzero(np.diff(np.concatenate(([0], empty.astype(np.int8), [0]))))
     cuts = [float(begin + end) / 2 for begin, end in edges.reshape(-1, 2)]
-    return [cut for cut in cuts if 2 * sum(_parts(cut, row) for row in several) >= len(several)]
-
-
-def _parts(cut: float, row: Sequence[Line]) -> bool:
-    """Whether a row has text on both sides."""
-    return any(line.x < cut for line in row) and any(line.x > cut for line in row)
-
-
-def _boxes(span: Span, cuts: Sequence[float], width: int) -> list[tuple[Span, Span]]:
-    ends = [0.0, *cuts, float(width)]
-    return [((left, right), span) for left, right in pairwise(ends)]
+    sides = [(min(line.x for line in row), max(line.x for line in row)) for row in several]
+    return [cut for cut in cuts if 2 * sum(low < cut < high for low, high in sides) >= len(several)]
 
 
 def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Line:
-    (left, right), (top, bottom) = box
-    own = [line for row in _heights(lines) for line in row if left <= line.x < right]
-    over = [line for line in lines if min(right, line.right) - max(left, line.left) > 8]
-    whole = [line for line in own if line.left > left - 8 and line.right < right + 8]
-    if whole and len(whole) == len(over):
-        text, sure = " ".join(line.text for line in whole), min(line.sure for line in whole)
-        return Line(text, *_around(whole), sure)
-    cut = pixels[max(0, round(top) + 1) : round(bottom), round(left) + 3 : round(right) - 2]
+    (x0, x1), (top, bottom) = box
+    own = [line for row in _heights(lines) for line in row if x0 <= line.x < x1]
+    over = [line for line in lines if min(x1, line.right) - max(x0, line.left) > 8]
+    inside = [line for line in own if line.left > x0 - 8 and line.right < x1 + 8]
+    if inside and len(inside) == len(over):
+        return Line(
+            " ".join(line.text for line in inside),
+            min(line.left for line in inside),
+            min(line.top for line in inside),
+            max(line.right for line in inside),
+            max(line.bottom for line in inside),
+            min(line.sure for line in inside),
+        )
+    cut = pixels[max(0, round(top) + 1) : round(bottom), round(x0) + 3 : round(x1) - 2]
     text, sure = read_cut(_trimmed(cut))
-    return Line(text, left, top, right, bottom, sure)
-
-
-def _around(lines: Sequence[Line]) -> tuple[float, float, float, float]:
-    return (
-        min(line.left for line in lines),
-        min(line.top for line in lines),
-        max(line.right for line in lines),
-        max(line.bottom for line in lines),
-    )
+    return Line(text, x0, top, x1, bottom, sure)
 
 
 def _trimmed(cut: Pixels) -> Pixels | None:
@@ -210,9 +195,9 @@ def _trimmed(cut: Pixels) -> Pixels | None:
     if min(cut.shape[:2]) < 6:
         return None
     paper = np.median(cut.reshape(-1, 3), axis=0)
-    ink = (np.abs(cut - paper).max(axis=2) > INK)[2:-2, 2:-2]
+    ink = (np.abs(cut - paper).max(axis=2) > _INK)[2:-2, 2:-2]
     if ink.sum() < 12:
         return None
     places = np.argwhere(ink) + 2
-    (top, left), (bottom, right) = places.min(axis=0), places.max(axis=0)
-    return cut[max(0, top - 5) : bottom + 6, max(0, left - 7) : right + 8]
+    (top, x0), (bottom, x1) = places.min(axis=0), places.max(axis=0)
+    return cut[max(0, top - 5) : bottom + 6, max(0, x0 - 7) : x1 + 8]

@@ -21,6 +21,7 @@ _NO_TOTAL = re.compile(
     r"sub|qty|quant|item|gst\b(?!\s*incl)|tax|excl|disc|saving|point|change|before", re.IGNORECASE
 )
 _INCLUSIVE = re.compile(r"incl", re.IGNORECASE)
+# What stands before a total, the best first.
 _LABELS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -31,7 +32,6 @@ _LABELS = tuple(
         r"\bcash\b|visa|master",
     )
 )
-"""What stands before a total, the best first."""
 _COMPANY = re.compile(r"sdn|bhd|enterprise|trading|restaurant|store|mart|ltd|\binc\b|s/b",
                       re.IGNORECASE)  # fmt: skip
 _ADDRESS = re.compile(
@@ -55,13 +55,16 @@ def read_receipt(lines: Sequence[Line]) -> Receipt:
     Args:
         lines: its text from top to bottom.
     """
-    return Receipt(_company(lines), _date(lines), _address(lines), _total(lines))
+    # A line near the top that names a kind of company, else the first line with letters.
+    top = [line.text for line in lines if re.search(r"[^\W\d_]", line.text)][:6]
+    company = next((text for text in top if _COMPANY.search(text)), top[0] if top else None)
+    return Receipt(company, _date(lines), _address(lines), _total(lines))
 
 
 def _date(lines: Sequence[Line]) -> str | None:
     """The first date; one on a line that says "date" goes first."""
     named = [line for line in lines if "date" in line.text.lower()]
-    rows = [other for line in named for other in lines if _one_row(line, other)]
+    rows = [line for label in named for line in lines if _one_row(label, line)]
     for line in (*rows, *lines):
         if match := _DATE.search(line.text):
             return match[0]
@@ -71,52 +74,31 @@ def _date(lines: Sequence[Line]) -> str | None:
 
 
 def _total(lines: Sequence[Line]) -> str | None:
-    for number, label in enumerate(_LABELS):
-        for line in lines:
-            if not label.search(line.text) or (number < 3 and _other_total(line.text)):
+    """The last amount on the row of the best label, the label's own text first."""
+    for number, pattern in enumerate(_LABELS):
+        for label in lines:
+            partial = _NO_TOTAL.search(label.text) and not _INCLUSIVE.search(label.text)
+            if not pattern.search(label.text) or (number < 3 and partial):
                 continue
-            if amount := _amount_of(line, lines):
-                return amount
-    amounts = [one for line in lines for one in _AMOUNT.findall(line.text)]
-    return max(amounts, key=_value, default=None)
+            row = [line for line in lines if _one_row(label, line) and line.left >= label.left]
+            for line in (label, *sorted(row, key=lambda line: -line.right)):
+                if amounts := _AMOUNT.findall(line.text):
+                    return amounts[-1].replace(" ", "")
+    amounts = [amount for line in lines for amount in _AMOUNT.findall(line.text)]
+    return max(amounts, key=lambda amount: float(re.sub(r"[^\d.]", "", amount)), default=None)
 
 
-def _other_total(text: str) -> bool:
-    return bool(_NO_TOTAL.search(text)) and not _INCLUSIVE.search(text)
-
-
-def _amount_of(label: Line, lines: Sequence[Line]) -> str | None:
-    """The last amount on the label's row, its own text first."""
-    row = [line for line in lines if _one_row(label, line) and line.left >= label.left]
-    for line in (label, *sorted(row, key=lambda one: -one.right)):
-        if found := _AMOUNT.findall(line.text):
-            return found[-1].replace(" ", "")
-    return None
-
-
-def _value(amount: str) -> float:
-    return float(re.sub(r"[^\d.]", "", amount))
-
-
-def _one_row(one: Line, other: Line) -> bool:
-    return abs(one.y - other.y) < 0.6 * max(one.bottom - one.top, 8)
-
-
-def _company(lines: Sequence[Line]) -> str | None:
-    """A line near the top that names a kind of company, else the first line with letters."""
-    top = [line for line in lines if any(one.isalpha() for one in line.text)][:6]
-    named = [line for line in top if _COMPANY.search(line.text)]
-    return (named or top)[0].text if top else None
+def _one_row(label: Line, line: Line) -> bool:
+    return abs(label.y - line.y) < 0.6 * max(label.bottom - label.top, 8)
 
 
 def _address(lines: Sequence[Line]) -> str | None:
     """The lines from the first that looks like an address to what comes after one."""
-    found: list[str] = []
+    parts: list[str] = []
     for line in lines[:14]:
-        if _AFTER_ADDRESS.search(line.text) and not _ADDRESS.search(line.text):
-            if found:
-                break
-            continue
-        if found or _ADDRESS.search(line.text):
-            found.append(line.text)
-    return " ".join(found[:4]) or None
+        address = _ADDRESS.search(line.text)
+        if address or (parts and not _AFTER_ADDRESS.search(line.text)):
+            parts.append(line.text)
+        elif parts:
+            break
+    return " ".join(parts[:4]) or None

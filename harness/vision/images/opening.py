@@ -1,27 +1,34 @@
-"""Opening image files of any origin: upright, eight bits, no transparency, never a bomb."""
+"""Opening image and PDF files of any origin: upright, eight bits, no transparency, never a bomb."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
 from io import BytesIO
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.core import BadInput
-from harness.vision.images.sizing import fit
 from harness.vision.profiles import ImageLimits
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_SOURCE_PIXELS = 64_000_000
-"""Larger ones are refused before they are decoded: 64 megapixels take 256 MB."""
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "ICO", "MPO")
-"""Decoders that may run. None of them starts another program, as EPS would."""
+# Larger ones are refused before they are decoded: 64 megapixels take 256 MB.
+_MOST_PIXELS = 64_000_000
+# Decoders that may run. None of them starts another program, as EPS would.
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "ICO", "MPO")
 _ORIENTATION = 0x0112
+# Turns that undo the EXIF orientations 2 to 8 (Exif 2.32, tag 0x0112).
+_TURNS = (
+    "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE",
+    "ROTATE_90",
+)  # fmt: skip
+# Mean brightness above which what is drawn would vanish on a white ground.
 _PALE = 230
-"""Mean brightness above which what is drawn would vanish on a white ground."""
+# Finer rendering of a page shows no more text.
+_MOST_DPI = 200
+_POINTS_PER_INCH = 72
 
 
 class Opened(NamedTuple):
@@ -40,6 +47,43 @@ class Opened(NamedTuple):
     notes: tuple[str, ...]
 
 
+def fit(width: int, height: int, limits: ImageLimits) -> tuple[int, int]:
+    """Size within the limits, both sides multiples of `limits.multiple`, near the same shape.
+
+    An area in bounds is kept but for rounding; one too large is reduced to the pixel budget, one
+    too small is enlarged. Shapes beyond `limits.aspect` are compressed along the longer side.
+
+    Args:
+        width: of the upright image, in pixels, at least 1.
+        height: of the upright image, in pixels, at least 1.
+        limits: what the model takes.
+
+    Returns:
+        (width, height) with `width * height <= most_pixels` and no side above `longest_side`.
+    """
+    side = limits.longest_side // limits.multiple
+    cells = limits.most_pixels // limits.multiple**2
+    area = width * height
+    scale = min(1.0, sqrt(limits.most_pixels / area), limits.longest_side / max(width, height))
+    if area * scale * scale < limits.least_pixels:
+        scale = sqrt(limits.least_pixels / area)
+    enlarged = scale > 1.0
+    across, down = (
+        # Enlarging rounds up, to reach the least area.
+        min(side, max(1, ceil(length - 1e-9) if enlarged else round(length)))
+        for length in (width * scale / limits.multiple, height * scale / limits.multiple)
+    )
+    if across * down > cells:
+        if across >= down:
+            across = max(1, cells // min(down, cells))
+            down = min(down, cells)
+        else:
+            down = max(1, cells // min(across, cells))
+            across = min(across, cells)
+    across, down = min(across, down * limits.aspect), min(down, across * limits.aspect)
+    return across * limits.multiple, down * limits.multiple
+
+
 def open_images(data: bytes, name: str, limits: ImageLimits) -> Iterator[Opened]:
     """Decode a file: one image, or the pages of a TIFF one by one; of an animation the first frame.
 
@@ -51,45 +95,41 @@ def open_images(data: bytes, name: str, limits: ImageLimits) -> Iterator[Opened]
     Raises:
         BadInput: if it is no image, damaged, cut off, or has too many pixels.
     """
-    handle = _handle(data, name)
-    frame = 0
-    while True:
-        yield _decoded(handle, name, limits, frame)
-        frame += 1
-        if not _has_page(handle, frame):
-            return
-
-
-def library(name: str) -> Any:
-    """A module of Pillow.
-
-    Raises:
-        BadInput: if Pillow is not installed.
-    """
+    pillow = _module("PIL.Image", "reading images needs pillow")
     try:
-        return import_module(f"PIL.{name}")
-    except ImportError as error:
-        raise BadInput(
-            f"reading images needs pillow ({error}): pip install 'agent-skill-harness[vqa]'"
-        ) from error
-
-
-def _handle(data: bytes, name: str) -> Any:
-    try:
-        return library("Image").open(BytesIO(data), formats=FORMATS)
-    except BadInput:
-        raise
+        handle = pillow.open(BytesIO(data), formats=_FORMATS)
     except Exception as error:  # decoders fail in any way on damaged bytes
-        raise _damaged(name, data, error) from error
+        if "ecompression" in type(error).__name__:
+            raise BadInput(
+                f"{name!r}: {error}; reduce it to at most {_MOST_PIXELS:,} pixels"
+            ) from error
+        raise BadInput(
+            f"{name!r}: expected an image ({', '.join(_FORMATS[:7])}), found {len(data)} bytes "
+            f"that begin with {data[:8]!r} and cannot be read "
+            f"({type(error).__name__}: {error!s:.120})"
+        ) from error
+    frame = 0
+    while frame == 0 or _has_page(handle, frame):
+        try:
+            if frame:
+                handle.seek(frame)
+            opened = _upright(handle, name, limits)
+        except BadInput:
+            raise
+        except Exception as error:  # decoders fail in any way on damaged bytes
+            raise BadInput(
+                f"{name!r}: a damaged or unfinished {handle.format} image "
+                f"({type(error).__name__}: {error!s:.120}); save it again with another program"
+            ) from error
+        yield opened
+        frame += 1
 
 
-def _damaged(name: str, data: bytes, error: Exception) -> BadInput:
-    if "ecompression" in type(error).__name__:
-        return BadInput(f"{name!r}: {error}; reduce it to at most {MOST_SOURCE_PIXELS:,} pixels")
-    return BadInput(
-        f"{name!r}: expected an image ({', '.join(FORMATS[:7])}), found {len(data)} bytes that "
-        f"begin with {data[:8]!r} and cannot be read ({type(error).__name__}: {error!s:.120})"
-    )
+def _module(name: str, purpose: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise BadInput(f"{purpose} ({error}): pip install 'agent-skill-harness[vqa]'") from error
 
 
 def _has_page(handle: Any, frame: int) -> bool:
@@ -100,25 +140,12 @@ def _has_page(handle: Any, frame: int) -> bool:
         return False
 
 
-def _decoded(handle: Any, name: str, limits: ImageLimits, frame: int) -> Opened:
-    try:
-        if frame:
-            handle.seek(frame)
-        return _upright(handle, name, limits)
-    except BadInput:
-        raise
-    except Exception as error:  # decoders fail in any way on damaged bytes
-        raise BadInput(
-            f"{name!r}: a damaged or unfinished {handle.format} image "
-            f"({type(error).__name__}: {error!s:.120}); save it again with another program"
-        ) from error
-
-
 def _upright(handle: Any, name: str, limits: ImageLimits) -> Opened:
+    pillow = import_module("PIL.Image")
     width, height = handle.size
-    if width < 1 or height < 1 or width * height > MOST_SOURCE_PIXELS:
+    if width < 1 or height < 1 or width * height > _MOST_PIXELS:
         raise BadInput(
-            f"{name!r}: expected at most {MOST_SOURCE_PIXELS:,} pixels, found {width} x {height}; "
+            f"{name!r}: expected at most {_MOST_PIXELS:,} pixels, found {width} x {height}; "
             "reduce it, or cut out the part that matters"
         )
     target = fit(width, height, limits)
@@ -133,12 +160,12 @@ def _upright(handle: Any, name: str, limits: ImageLimits) -> Opened:
         target = fit(width, height, limits)
     plain, notes = _plain(handle)
     if turned > 1:
-        plain = plain.transpose(_turns()[turned])
+        plain = plain.transpose(getattr(pillow.Transpose, _TURNS[turned - 2]))
         notes.append("turned upright")
     if getattr(handle, "is_animated", False) and handle.format not in ("TIFF", "MPO"):
         notes.append("first frame of an animation")
     if plain.size != target:
-        plain = plain.resize(target, library("Image").Resampling.LANCZOS, reducing_gap=2.0)
+        plain = plain.resize(target, pillow.Resampling.LANCZOS, reducing_gap=2.0)
     flat = _flat(plain, notes) if plain.mode == "RGBA" else plain
     lossy = handle.format in ("JPEG", "MPO", "WEBP")
     return Opened(flat, (width, height), lossy, tuple(notes))
@@ -153,27 +180,17 @@ def _orientation(handle: Any) -> int:
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
-def _turns() -> dict[int, Any]:
-    """EXIF orientation -> the turn that undoes it (Exif 2.32, tag 0x0112)."""
-    turn = library("Image").Transpose
-    return {
-        2: turn.FLIP_LEFT_RIGHT,
-        3: turn.ROTATE_180,
-        4: turn.FLIP_TOP_BOTTOM,
-        5: turn.TRANSPOSE,
-        6: turn.ROTATE_270,
-        7: turn.TRANSVERSE,
-        8: turn.ROTATE_90,
-    }
-
-
 def _plain(image: Any) -> tuple[Any, list[str]]:
     """The image in mode L, RGB or RGBA, and what that took."""
     mode: str = image.mode
-    if mode.startswith("I;16"):
-        return _shifted(image), ["16 bits reduced to 8"]
-    if mode in ("I", "F"):
-        return _stretched(image), ["values stretched to 8 bits"]
+    if mode.startswith("I;16") or mode in ("I", "F"):
+        import numpy as np
+
+        if mode.startswith("I;16"):
+            values, note = np.asarray(image).astype(np.uint16) >> 8, "16 bits reduced to 8"
+        else:
+            values, note = _stretched(image), "values stretched to 8 bits"
+        return import_module("PIL.Image").fromarray(values.astype(np.uint8)), [note]
     if image.has_transparency_data:
         return image.convert("RGBA"), []
     if mode in ("L", "RGB"):
@@ -181,13 +198,6 @@ def _plain(image: Any) -> tuple[Any, list[str]]:
     if mode == "1":
         return image.convert("L"), []
     return image.convert("RGB"), [f"{mode} colours to RGB"] if mode in ("CMYK", "YCbCr") else []
-
-
-def _shifted(image: Any) -> Any:
-    import numpy as np
-
-    high = np.asarray(image).astype(np.uint16) >> 8
-    return library("Image").fromarray(high.astype(np.uint8))
 
 
 def _stretched(image: Any) -> Any:
@@ -200,7 +210,7 @@ def _stretched(image: Any) -> Any:
     elif low >= 0 and image.mode == "I" and high <= 65_535:
         low, high = 0.0, 65_535.0
     scaled = (values - low) * (255.0 / max(high - low, 1e-300))
-    return library("Image").fromarray(np.clip(np.rint(scaled), 0, 255).astype(np.uint8))
+    return np.clip(np.rint(scaled), 0, 255)
 
 
 def _flat(image: Any, notes: list[str]) -> Any:
@@ -208,10 +218,66 @@ def _flat(image: Any, notes: list[str]) -> Any:
     alpha = image.getchannel("A")
     if alpha.getextrema()[0] == 255:
         return image.convert("RGB")
-    seen = alpha.point([255 if value > 127 else 0 for value in range(256)])
-    stat = library("ImageStat").Stat(image.convert("L"), seen)
-    pale = bool(seen.getbbox()) and stat.mean[0] > _PALE
-    ground = library("Image").new("RGB", image.size, (96, 96, 96) if pale else (255, 255, 255))
+    opaque = alpha.point([255 if value > 127 else 0 for value in range(256)])
+    stat = import_module("PIL.ImageStat").Stat(image.convert("L"), opaque)
+    pale = bool(opaque.getbbox()) and stat.mean[0] > _PALE
+    ground = import_module("PIL.Image").new(
+        "RGB", image.size, (96, 96, 96) if pale else (255, 255, 255)
+    )
     ground.paste(image, mask=alpha)
     notes.append(f"transparent areas on {'grey' if pale else 'white'}")
     return ground
+
+
+def is_pdf(data: bytes) -> bool:
+    """Whether a file says that it is a PDF; the mark may stand behind some junk."""
+    return b"%PDF-" in data[:1024]
+
+
+def render_pages(data: bytes, name: str, limits: ImageLimits) -> Iterator[Opened]:
+    """Render page after page of a PDF (pypdfium2), each within the limits.
+
+    Args:
+        data: the PDF.
+        name: for messages.
+        limits: what the model takes.
+
+    Raises:
+        BadInput: if it is encrypted, damaged or has no page.
+    """
+    pdfium = _module("pypdfium2", "rendering PDF needs pypdfium2")
+    try:
+        document = pdfium.PdfDocument(data)
+    except Exception as error:  # pdfium's own errors, and those of its binding
+        hint = "remove its password" if "assword" in str(error) else "save it again"
+        raise BadInput(f"{name!r}: a PDF that cannot be opened ({error}); {hint}") from error
+    try:
+        if not len(document):
+            raise BadInput(f"{name!r}: a PDF without pages")
+        for number in range(len(document)):
+            try:
+                opened = _drawn(document[number], limits)
+            except Exception as error:  # pdfium's own errors, and those of its binding
+                raise BadInput(
+                    f"{name!r}: page {number + 1} cannot be rendered ({error})"
+                ) from error
+            yield opened
+    finally:
+        document.close()
+
+
+def _drawn(page: Any, limits: ImageLimits) -> Opened:
+    try:
+        across, down = (max(1.0, float(length)) for length in page.get_size())
+        finest = _MOST_DPI / _POINTS_PER_INCH
+        size = fit(max(1, round(across * finest)), max(1, round(down * finest)), limits)
+        # The larger of the two scales, so that resizing only ever reduces; a page of extreme shape
+        # is compressed along its longer side, so the smaller one bounds what is drawn.
+        scales = size[0] / across, size[1] / down
+        large = across * down * max(scales) ** 2 > 4 * limits.most_pixels
+        image = page.render(scale=min(scales) if large else max(scales)).to_pil().convert("RGB")
+    finally:
+        page.close()
+    if image.size != size:
+        image = image.resize(size, import_module("PIL.Image").Resampling.LANCZOS)
+    return Opened(image, (round(across), round(down)), False, ())

@@ -6,22 +6,21 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from harness.core import BadInput, digest
-from harness.vision.images.opening import Opened, open_images
-from harness.vision.images.pages import is_pdf, render_pages
+from harness.vision.images.opening import Opened, is_pdf, open_images, render_pages
 from harness.vision.profiles import ImageLimits
 
 IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".ppm", ".pgm", ".pbm",
      ".ico", ".pdf"}
 )  # fmt: skip
-MOST_FILE_BYTES = 200_000_000
+_MOST_FILE_BYTES = 200_000_000
 _QUALITIES = (90, 75, 55, 35, 20, 8)
 
 Box = tuple[float, float, float, float]
@@ -99,8 +98,8 @@ class Packed:
                 parts.append({"type": "text", "text": f"Image {number} ({image.name}{page}):"})
             parts.append(image.part())
         if self.left_out:
-            left = f"Not sent, beyond the limit of images: {', '.join(self.left_out)}"
-            parts.append({"type": "text", "text": left})
+            note = f"Not sent, beyond the limit of images: {', '.join(self.left_out)}"
+            parts.append({"type": "text", "text": note})
         return parts
 
 
@@ -121,35 +120,43 @@ def pack_file(path: Path, limits: ImageLimits, name: str | None = None) -> Packe
 def pack_files(
     paths: Sequence[Path], limits: ImageLimits, names: Sequence[str] | None = None
 ) -> Packed:
-    """Pack files in order until the count limit is reached; the rest is named, not decoded.
+    """Pack files in order until the count limit is reached; those after it are named, not decoded.
 
     Raises:
         BadInput: as :func:`pack_file`, or for no file at all.
     """
-    called = [path.name for path in paths] if names is None else list(names)
     if not paths:
         raise BadInput("expected at least one image file, found none")
     images: list[PackedImage] = []
     left_out: list[str] = []
-    for path, name in zip(paths, called, strict=True):
+    for path, name in zip(paths, names or [path.name for path in paths], strict=True):
         room = limits.images - len(images)
         if not room:
             left_out.append(name)
             continue
-        found = list(islice(pack_bytes(_read(path), name, limits), room + 1))
-        images += found[:room]
-        if len(found) > room:
+        try:
+            size = path.stat().st_size
+            data = path.read_bytes() if size <= _MOST_FILE_BYTES else b""
+        except OSError as error:
+            raise BadInput(f"cannot read the image {str(path)!r}: {error}") from error
+        if size > _MOST_FILE_BYTES:
+            raise BadInput(
+                f"{str(path)!r}: expected at most {_MOST_FILE_BYTES:,} bytes, has {size:,}"
+            )
+        pages = list(islice(pack_bytes(data, name, limits), room + 1))
+        images += pages[:room]
+        if len(pages) > room:
             left_out.append(f"{name} from page {room + 1}")
     return Packed(tuple(images), tuple(left_out))
 
 
 def image_files(folder: Path) -> list[Path]:
     """The images and PDF files of a work folder, by name; hidden ones are passed over."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
     return sorted(
         path
-        for path in found
-        if path.is_file()
+        for path in folder.rglob("*")
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
@@ -160,65 +167,39 @@ def pack_bytes(data: bytes, name: str, limits: ImageLimits) -> Iterator[PackedIm
     Raises:
         BadInput: as :func:`pack_file`.
     """
-    if is_pdf(data):
-        pages: Iterator[Opened] = render_pages(data, name, limits)
-    else:
-        pages = open_images(data, name, limits)
-    first = next(pages)
-    second = next(pages, None)
-    yield _packed(first, name, limits, None if second is None and not is_pdf(data) else 1)
-    number = 2
-    while second is not None:
-        yield _packed(second, name, limits, number)
-        second, number = next(pages, None), number + 1
-
-
-def _read(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > MOST_FILE_BYTES:
-            raise BadInput(
-                f"{str(path)!r}: expected at most {MOST_FILE_BYTES:,} bytes, has {size:,}"
-            )
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"cannot read the image {str(path)!r}: {error}") from error
-
-
-def _packed(opened: Opened, name: str, limits: ImageLimits, page: int | None) -> PackedImage:
-    media_type, data = _encoded(opened, limits.most_bytes)
-    notes = list(opened.notes)
-    if opened.image.size != opened.source:
-        notes.append("resized")
-    return PackedImage(
-        name=name,
-        media_type=media_type,
-        data=data,
-        size=opened.image.size,
-        source=opened.source,
-        page=page,
-        notes=tuple(notes),
-    )
+    pdf = is_pdf(data)
+    pages = (render_pages if pdf else open_images)(data, name, limits)
+    first, second = next(pages), next(pages, None)
+    several = pdf or second is not None
+    for number, page in enumerate(chain([first], [second] if second else [], pages), 1):
+        media_type, encoded = _encoded(page, limits.most_bytes)
+        resized = ["resized"] if page.image.size != page.source else []
+        yield PackedImage(
+            name=name,
+            media_type=media_type,
+            data=encoded,
+            size=page.image.size,
+            source=page.source,
+            page=number if several else None,
+            notes=(*page.notes, *resized),
+        )
 
 
 def _encoded(opened: Opened, most_bytes: int) -> tuple[str, bytes]:
     """PNG, or JPEG where the source had lost detail already or a PNG would be too large."""
+    attempts: list[dict[str, Any]] = [
+        {"format": "JPEG", "quality": quality} for quality in _QUALITIES
+    ]
     if not opened.lossy:
-        data = _saved(opened, format="PNG", compress_level=1)
-        if len(data) <= most_bytes:
-            return "image/png", data
+        attempts.insert(0, {"format": "PNG", "compress_level": 1})
     data = b""
-    for quality in _QUALITIES:
-        data = _saved(opened, format="JPEG", quality=quality)
+    for options in attempts:
+        buffer = BytesIO()
+        opened.image.save(buffer, **options)
+        data = buffer.getvalue()
         if len(data) <= most_bytes:
-            return "image/jpeg", data
+            return f"image/{options['format'].lower()}", data
     raise BadInput(
         f"an image of {opened.image.size} takes {len(data):,} bytes at the lowest quality, more "
         f"than the {most_bytes:,} allowed: allow more bytes or fewer pixels"
     )
-
-
-def _saved(opened: Opened, **options: Any) -> bytes:
-    out = BytesIO()
-    opened.image.save(out, **options)
-    return out.getvalue()

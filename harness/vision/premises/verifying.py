@@ -1,16 +1,28 @@
-"""Verification of a solution's premises with models: extract, audit claim by claim, judge, gate."""
+"""Verification of a solution's premises with models: extract, audit claim by claim, judge, gate.
+
+Scores of steps, in [-1, 1], are lowered where the premises are unreliable, and brought to the score
+of a solution in one of five ways (EVPV, section 4.3); a step counts as right at exactly 1, so a
+gated step does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from math import prod
 from typing import Any, Literal
 
 from harness.core import render
 from harness.models import Model, Sampling
-from harness.vision.premises.aggregate import AGGREGATORS, Aggregator
-from harness.vision.premises.gating import gate, reliability
-from harness.vision.premises.reading import read_audit, read_constraints, read_judgement
-from harness.vision.premises.types import Constraints, Finding, Solution, Verified
+from harness.vision.premises.values import (
+    Constraints,
+    Finding,
+    Solution,
+    Verified,
+    read_audit,
+    read_constraints,
+    read_judgement,
+)
 
 Part = dict[str, Any]
 """A part of a message in the form of the OpenAI API: an image, or text."""
@@ -43,17 +55,17 @@ async def audit(
     The auditor sees neither image nor solution, only one claim and the numbered constraints.
     """
     lines = constraints.lines()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for number, step in enumerate(solution.steps):
         if step.premise is None or not lines:
             continue
         prompt = render("evpv_audit", claim=step.premise, constraints=lines)
         reply = await model.complete([{"role": "user", "content": prompt}], sampling=sampling)
-        findings = read_audit(reply.text, number, step.premise, lines)
-        if findings is None:
+        named = read_audit(reply.text, number, step.premise, lines)
+        if named is None:
             return None
-        found += findings
-    return tuple(found)
+        findings += named
+    return tuple(findings)
 
 
 async def judge_steps(
@@ -71,7 +83,7 @@ async def judge_steps(
             "evpv_step",
             question=question,
             constraints=constraints.lines(),
-            before=[one.text for one in solution.steps[:number]],
+            before=[earlier.text for earlier in solution.steps[:number]],
             step=step.text,
         )
         content = [*images, {"type": "text", "text": prompt}]
@@ -145,6 +157,91 @@ def best_of(verdicts: Sequence[Verified], aggregator: Aggregator = "geometric_me
 
     Invalid ones are passed over; None where all are.
     """
-    scores = [solution_score(verdict, aggregator) for verdict in verdicts]
-    known = [(score, -at) for at, score in enumerate(scores) if score is not None]
-    return -max(known)[1] if known else None
+    scores = {
+        place: score
+        for place, verdict in enumerate(verdicts)
+        if (score := solution_score(verdict, aggregator)) is not None
+    }
+    return max(scores, key=lambda place: scores[place], default=None)
+
+
+# What a contradiction takes off the reliability, by severity (EVPV, section 4.2).
+_COST = {"high": 0.5, "low": 0.2}
+
+
+def reliability(findings: Sequence[Finding]) -> float:
+    """p = max(0, 1 - 0.5 high - 0.2 low), in [0, 1]."""
+    return max(0.0, 1.0 - sum(_COST[finding.severity] for finding in findings))
+
+
+def gate(scores: Sequence[float], solution: Solution, p: float) -> tuple[float, ...]:
+    """Scores of steps, those that rest on the image lowered to p times their value.
+
+    A score is never raised: wrong steps (-1, or any score below 0) and steps that look at nothing
+    keep theirs.
+
+    Args:
+        scores: one a step, in [-1, 1].
+        solution: says which steps have a premise.
+        p: reliability, in [0, 1].
+
+    Raises:
+        ValueError: if there is not one score a step, or p lies outside [0, 1].
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"expected a reliability in [0, 1], found {p!r}")
+    return tuple(
+        p * score if step.premise is not None and score > 0 else score
+        for score, step in zip(scores, solution.steps, strict=True)
+    )
+
+
+Aggregator = Literal[
+    "correctness_rate",
+    "weighted_correctness",
+    "streak_score",
+    "geometric_mean",
+    "first_error_position",
+]
+# What a step that is not right contributes to the geometric mean.
+_WRONG = 0.1
+
+
+def correctness_rate(scores: Sequence[float]) -> float:
+    """Share of right steps."""
+    return sum(score == 1 for score in scores) / len(scores)
+
+
+def weighted_correctness(scores: Sequence[float]) -> float:
+    """Mean of the scores, each weighted by its place from 1, brought from [-1, 1] to [0, 1]."""
+    weights = len(scores) * (len(scores) + 1) / 2
+    return (sum(place * score for place, score in enumerate(scores, 1)) / weights + 1) / 2
+
+
+def streak_score(scores: Sequence[float]) -> float:
+    """Right steps, the k-th of an unbroken run counting k + 1, by what one whole run would give."""
+    streaks = groupby(score == 1 for score in scores)
+    runs = [len(list(run)) for right, run in streaks if right]
+    weights = [length * (length + 3) / 2 for length in (*runs, len(scores))]
+    return sum(weights[:-1]) / weights[-1]
+
+
+def geometric_mean(scores: Sequence[float]) -> float:
+    """Geometric mean, a right step counting 1 and any other 0.1."""
+    return prod(1.0 if score == 1 else _WRONG for score in scores) ** (1 / len(scores))
+
+
+def first_error_position(scores: Sequence[float]) -> float:
+    """Share of the steps before the first wrong one (a score of -1); 1 where there is none."""
+    first = next((place for place, score in enumerate(scores) if score <= -1), len(scores))
+    return first / len(scores)
+
+
+AGGREGATORS: dict[Aggregator, Callable[[Sequence[float]], float]] = {
+    "correctness_rate": correctness_rate,
+    "weighted_correctness": weighted_correctness,
+    "streak_score": streak_score,
+    "geometric_mean": geometric_mean,
+    "first_error_position": first_error_position,
+}
+"""Name -> aggregator; each takes at least one score and gives a value in [0, 1]."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from harness.core import BadInput, Task, write_atomic
 from harness.corpora.writing import check_limit, write_tasks
-from harness.vision.corpora.question import VisualQuestion, visual_task
+from harness.vision.questions import VisualQuestion, visual_task
 from lab.corpora.folio.charts import chart
 from lab.corpora.folio.diagrams import flow, shapes
 from lab.corpora.folio.papers import page, receipt

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.vision.corpora.question import VisualMetric
+from harness.vision.questions import VisualMetric
 from lab.corpora.folio.canvas import Canvas
 from lab.corpora.folio.style import Style
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.rag.ask.verdicts import cited_verdict, verdict_of
+from harness.rag.ask import cited_verdict, verdict_of
 from harness.rag.retrieve import Document
 
 PUMP = Document("pump.md", "The pump was replaced in 2019. It moves 320 litres per minute.")

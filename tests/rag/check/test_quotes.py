@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.rag.check.quotes import is_verbatim, locate, verbatim_only
+from harness.rag.check.checking import locate, verbatim_only
 from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document
 
@@ -15,7 +15,10 @@ def test_a_quote_is_found_with_other_spaces_and_marks() -> None:
         found = locate(quote, DOCUMENTS)
         assert found is not None
         assert (found.doc, TEXT[found.start : found.end]) == ("doc", found.quote)
-        assert is_verbatim(found, DOCUMENTS)
+        finding = Finding(
+            verdict=Verdict.SUPPORTED, evidence=(found,), reason="it says so", confidence=0.9
+        )
+        assert verbatim_only(finding, DOCUMENTS) is finding
 
 
 def test_what_is_not_there_is_not_found() -> None:

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from harness.vision.eyes.chart import Chart, chart_of
 from harness.vision.eyes.ocr import Line
-from harness.vision.eyes.solid import solids
+from harness.vision.eyes.shapes import find_solids
 
 BLUE, RED, GREEN = (40, 110, 200), (190, 50, 40), (70, 150, 60)
 
@@ -33,7 +33,7 @@ class _Drawing:
 
     def read(self) -> Chart:
         pixels = np.asarray(self.image, dtype=np.uint8)
-        chart = chart_of(sorted(self.lines, key=lambda line: (line.y, line.x)), solids(pixels))
+        chart = chart_of(sorted(self.lines, key=lambda line: (line.y, line.x)), find_solids(pixels))
         assert chart is not None
         return chart
 

@@ -11,11 +11,9 @@ from PIL import Image, ImageDraw
 
 from harness.vision.eyes.axis import find_axis, number_of
 from harness.vision.eyes.chart import chart_of
-from harness.vision.eyes.ocr import Line, Pixels
+from harness.vision.eyes.ocr import Line, Pixels, upright
 from harness.vision.eyes.receipt import read_receipt
-from harness.vision.eyes.shapes import count_shapes, find_shapes
-from harness.vision.eyes.skew import upright
-from harness.vision.eyes.solid import solids
+from harness.vision.eyes.shapes import count_shapes, find_shapes, find_solids
 from lab.corpora.folio import folio_tasks
 
 
@@ -57,7 +55,7 @@ def test_columns_without_recognition() -> None:
     lines = [_line(str(value), 40, 300 - value) for value in (0, 50, 100, 150, 200)]
     lines += [_line(name, 115 + 90 * at, 320) for at, name in enumerate(values)]
     lines += [_line("121", 205, 170), _line("90", 295, 110), _line("Title", 200, 20)]
-    chart = chart_of(lines, solids(_pixels(image)))
+    chart = chart_of(lines, find_solids(_pixels(image)))
     assert chart is not None
     assert chart.shape == "columns"
     found = {reading.category: reading for reading in chart.readings}
@@ -132,11 +130,11 @@ def test_years_under_a_chart_are_no_scale_and_joined_names_are_taken_apart() -> 
         pen.rectangle((90 + 90 * at, 300 - value, 140 + 90 * at, 300), fill=(30, 110, 180))
     ticks = [_line(str(value), 40, 300 - value) for value in (50, 100, 150)]
     years = [_line(str(2019 + at), 115 + 90 * at, 320) for at in range(3)]
-    chart = chart_of([*ticks, *years, _line("T", 200, 20)], solids(_pixels(image)))
+    chart = chart_of([*ticks, *years, _line("T", 200, 20)], find_solids(_pixels(image)))
     assert chart is not None
     assert [reading.category for reading in chart.readings] == ["2019", "2020", "2021"]
     joined = [_line("Brennick Dunmere", 160, 320, 150), _line("Elsholm", 295, 320)]
-    chart = chart_of([*ticks, *joined, _line("T", 200, 20)], solids(_pixels(image)))
+    chart = chart_of([*ticks, *joined, _line("T", 200, 20)], find_solids(_pixels(image)))
     assert chart is not None
     assert [one.category for one in chart.readings] == ["Brennick", "Dunmere", "Elsholm"]
     assert chart.readings[1].value == pytest.approx(120, abs=2)

@@ -11,6 +11,7 @@ import pytest
 from harness.models import open_model
 from harness.vision.premises import (
     Constraints,
+    OnUnreadable,
     Solution,
     Step,
     Verified,
@@ -20,7 +21,6 @@ from harness.vision.premises import (
     read_solution,
     verify,
 )
-from harness.vision.premises.verifying import OnUnreadable
 from tests.models.http_server import Served, completion, serve
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}

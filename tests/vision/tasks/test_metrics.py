@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.vision.corpora import recorded_verdicts, visual_task
-from harness.vision.tasks import (
-    JUDGES,
+from harness.vision.corpora import recorded_verdicts
+from harness.vision.metrics import (
     anls,
     consensus,
+    edit_distance,
+    evalai_form,
     format_reward,
     global_reward,
     local_reward,
     matching_fields,
     mathvista_form,
-    metric_of,
     read_fields,
     read_spans,
     relaxed_match,
     tabmwp_form,
     tabmwp_prediction,
 )
-from harness.vision.tasks.anls import edit_distance
-from harness.vision.tasks.consensus import evalai_form
+from harness.vision.questions import visual_task
+from harness.vision.tasks import JUDGES, metric_of
 
 words = st.text(alphabet="abc 1.", max_size=8)
 

@@ -1,4 +1,4 @@
-"""Whether a text gives away what a Checker must find by itself.
+"""Whether a text gives away what a Checker must find by itself, and the assertion that none does.
 
 Three ways: the claimed value in any form (normalised, rescaled, spelled out), a long quote of the
 response, and a question that can be agreed with.
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from harness.core import HarnessError, render
+from harness.models import Message
 from harness.rag.check.numbers import Mention, equal, normalise, read
 
 QUOTE = 7
@@ -26,33 +28,29 @@ _AGREE = re.compile(
     r"|(?:is|are|was|were|do|does|did)n't (?:it|they|he|she)\?$|or not\?$)",
     re.IGNORECASE,
 )
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _LITTLE = frozenset(("", "the", "a", "an", "yes", "no", "true", "false"))
-
-Kind = Literal["value", "quote", "polarity"]
 
 
 class Leak(NamedTuple):
-    """What gives it away.
+    """What gives it away: in which of the three ways, and the words that do."""
 
-    Attributes:
-        kind: of the three ways.
-        what: the words that do.
-    """
-
-    kind: Kind
+    kind: Literal["value", "quote", "polarity"]
     what: str
+
+
+class Leaked(HarnessError):
+    """A request to a Checker held something of the response; it was not sent (exit code 1)."""
 
 
 def leaks_of(text: str, values: Sequence[str], response: str) -> list[Leak]:
     """Everything in `text` that gives away one of `values`, or quotes the response."""
-    found = [Leak("value", value) for value in values if holds_value(text, value)]
-    quoted = quote_of(text, response)
-    if quoted:
-        found.append(Leak("quote", quoted))
-    return found
+    leaks = [Leak("value", value) for value in values if holds_value(text, value)]
+    if quoted := quote_of(text, response):
+        leaks.append(Leak("quote", quoted))
+    return leaks
 
 
 def is_polar(question: str) -> bool:
@@ -69,38 +67,33 @@ def holds_value(text: str, value: str) -> bool:
     by their digits, other values by their words, whatever their case, accents of typography and
     punctuation.
     """
-    words = _words(value)
-    if not words or " ".join(words) in _LITTLE:
+    phrase = " ".join(_words(value))
+    if phrase in _LITTLE:
         return False
-    if f" {' '.join(words)} " in f" {' '.join(_words(text))} " or _within_words(value, text):
+    if f" {phrase} " in f" {' '.join(_words(text))} ":
         return True
-    claimed = _read(value)
-    if len(claimed) != 1 or not _is_all(claimed[0].text, value):
-        return False
-    return _same_digits(value, text) or any(equal(claimed[0], one) for one in _read(text))
-
-
-def _same_digits(value: str, text: str) -> bool:
-    """Whether all digits of a value stand in a line, in a range, a fuller date or a name as well:
-    1987 in "1983-1987", August 1966 in "August 23, 1966". One digit alone says nothing, and as
-    little do those of several questions: passage 6 in one, passage 9 in another."""
-    wanted = _digits(value)
-    return sum(map(len, wanted)) > 1 and any(wanted <= _digits(line) for line in text.splitlines())
+    bare, plain = _plain(value).strip(" .,;:!?"), _plain(text)
+    if (
+        bare in plain  # in compounds: "Tim McGraw's", "COVID-19-related"
+        and _LETTER.search(bare)
+        and re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", plain)
+    ):
+        return True
+    mentions = _read(value)
+    if len(mentions) != 1 or 2 * len(mentions[0].text) <= len(value.strip()):
+        return False  # no number and little more: "Apollo 11" is a name
+    # All digits in one line count, in a range, a fuller date or a name as well: 1987 in
+    # "1983-1987", August 1966 in "August 23, 1966". One digit alone says nothing, and as little do
+    # those of several questions: passage 6 in one, passage 9 in another.
+    digits = _digits(value)
+    if sum(map(len, digits)) > 1 and any(digits <= _digits(line) for line in text.splitlines()):
+        return True
+    return any(equal(mentions[0], each) for each in _read(text))
 
 
 @lru_cache(maxsize=4096)
 def _digits(text: str) -> frozenset[str]:
-    found = _DIGITS.findall(normalise(text))
-    return frozenset(re.sub(r"[.,]", "", one) for one in found)
-
-
-def _within_words(value: str, text: str) -> bool:
-    """Whether a value with letters is a part of compounds: "Tim McGraw's", "COVID-19-related"."""
-    wanted = _plain(value).strip(" .,;:!?")
-    said = _plain(text)
-    if wanted not in said or not _LETTER.search(wanted):
-        return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
+    return frozenset(re.sub("[.,]", "", digits) for digits in _DIGITS.findall(normalise(text)))
 
 
 @lru_cache(maxsize=4096)
@@ -113,26 +106,67 @@ def _read(text: str) -> tuple[Mention, ...]:
     return tuple(read(text))
 
 
-def _is_all(mention: str, value: str) -> bool:
-    """Whether the value is the number and little more; "Apollo 11" is a name."""
-    return len(mention) * 2 > len(value.strip())
-
-
 def quote_of(text: str, response: str) -> str:
     """The first run of :data:`QUOTE` words that `text` and the response share; "" without one."""
-    runs, words = _runs(response), _words(text)
-    for at in range(len(words) - QUOTE + 1):
-        if words[at : at + QUOTE] in runs:
-            return " ".join(words[at : at + QUOTE])
-    return ""
+    shared = _runs(response)
+    return next((" ".join(run) for run in _runs(text) if run in shared), "")
 
 
 @lru_cache(maxsize=64)
-def _runs(response: str) -> frozenset[tuple[str, ...]]:
-    said = _words(response)
-    return frozenset(said[at : at + QUOTE] for at in range(len(said) - QUOTE + 1))
+def _runs(text: str) -> dict[tuple[str, ...], None]:
+    words = _words(text)
+    return dict.fromkeys(words[start : start + QUOTE] for start in range(len(words) - QUOTE + 1))
 
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.casefold().replace("\u2019", "'") for word in _WORD.findall(normalise(text)))
+
+
+class Vault:
+    """The response under check and the values claimed of it: what the Checker must not see.
+
+    Fails closed: before it is sealed no request to a Checker passes.
+    """
+
+    def __init__(self) -> None:
+        self._response: str | None = None
+        self._values: tuple[tuple[str, ...], ...] = ()
+
+    def seal(self, response: str, values: Sequence[Sequence[str]]) -> None:
+        """Remember what must not leave; `values` are those that each request asks for."""
+        self._response, self._values = response, tuple(tuple(each) for each in values)
+
+    def leaks(
+        self, messages: Sequence[Message], passages: Sequence[str], request: int = 0
+    ) -> list[Leak]:
+        """What the messages hold of the response, their documents and fixed words taken out.
+
+        The documents, which may say anything, are taken out as one block, as they were rendered:
+        taken out one by one, a passage such as "3" would take pieces out of questions as well.
+
+        Args:
+            messages: as they are sent.
+            passages: documents that are in them.
+            request: position of the request among those sealed.
+
+        Raises:
+            Leaked: if the vault was not sealed.
+        """
+        if self._response is None:
+            raise Leaked("no response was sealed: a Checker may not be asked yet")
+        text = "\n".join(str(message.get("content", "")) for message in messages)
+        template = render("march_check", passages=passages, questions=())
+        head, _, tail = template.rpartition("<questions>")
+        if text.startswith(head):
+            text = text[len(head) :].removeprefix("<questions>")
+            text = text.removesuffix(tail if tail in text else "</questions>")
+        return leaks_of(text, self._values[request], self._response)
+
+    def assert_blind(
+        self, messages: Sequence[Message], passages: Sequence[str], request: int = 0
+    ) -> None:
+        """Raise :class:`Leaked` if the messages hold anything of the response."""
+        leaks = self.leaks(messages, passages, request)
+        if leaks:
+            raise Leaked(f"a request to the Checker leaks a {leaks[0].kind}: {leaks[0].what!r}")

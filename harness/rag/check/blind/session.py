@@ -1,4 +1,9 @@
-"""What the MARCH graph is given at run time, the Checker's rounds, and the report they make."""
+"""What the MARCH graph is given at run time, the Checker's rounds, and the report they make.
+
+A :class:`BlindRequest` has no place for anything but questions and documents; a response, a claim
+or a claimed value cannot be passed to a Checker, and what is rendered is asserted again as it is
+sent.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.core import BadInput, assets
-from harness.models import Model, Sampling
-from harness.rag.check.blind.comparing import compare
-from harness.rag.check.blind.replies import Answered, read_answers
-from harness.rag.check.blind.request import BlindRequest, ask_blind, windows
-from harness.rag.check.blind.vault import Vault
-from harness.rag.check.blind.voting import best_support, vote
+from harness.core import BadInput, assets, render
+from harness.models import Message, Model, Reply, Sampling
+from harness.rag.check.blind.leaks import Vault
+from harness.rag.check.blind.replies import Answered, answers_format, read_answers
+from harness.rag.check.blind.voting import best_support, compare, vote
 from harness.rag.check.checking import report as make_report
-from harness.rag.check.numbers.judging import judge as judge_value
-from harness.rag.check.numbers.sources import open_sources
-from harness.rag.check.types import Claim, Finding, PolicyName, Report, Verdict
+from harness.rag.check.numbers import judge as judge_value
+from harness.rag.check.numbers import open_sources
+from harness.rag.check.types import (
+    QUANTITY_TYPES,
+    VALUE_TYPES,
+    Claim,
+    Finding,
+    PolicyName,
+    Report,
+    Verdict,
+)
 from harness.rag.retrieve import Document
 
-SURE = 0.8
-"""Confidence from which the numeric engine decides alone, where engine and models are mixed."""
-_VALUES = ("number", "cell", "derived", "date")
-Said = list[list[list[list[str] | None]]]
+WINDOW = 24_000
+"""Characters of documents in one request, about 6,000 tokens."""
+# Confidence from which the numeric engine decides alone, where engine and models are mixed.
+_SURE = 0.8
+Answers = list[list[list[list[str] | None]]]
 """Of one request: window, sample, question -> [evidence, answer], None where it was unreadable."""
 
 
@@ -42,7 +54,7 @@ class MarchContext:
         sampling: of all calls; samples of one request differ by seed.
         mixed: values that the numeric engine is sure of are not asked for.
         vault: what the Checker must not see.
-        on_event: told of every reply and of the report.
+        on_event: called with every reply and with the report.
     """
 
     solver: Model
@@ -62,6 +74,59 @@ class MarchContext:
             self.on_event(event)
 
 
+@dataclass(frozen=True)
+class BlindRequest:
+    """One request to a Checker.
+
+    Attributes:
+        questions: neutral questions, as :func:`harness.rag.check.blind.blinded` gives them.
+        passages: texts of documents, verbatim.
+    """
+
+    questions: tuple[str, ...]
+    passages: tuple[str, ...]
+
+    def messages(self) -> list[Message]:
+        """The chat messages, from the two fields alone."""
+        prompt = render("march_check", passages=self.passages, questions=self.questions)
+        return [{"role": "user", "content": prompt}]
+
+
+async def ask_blind(
+    model: Model, request: BlindRequest, vault: Vault, number: int, sampling: Sampling
+) -> Reply:
+    """Ask a Checker; the messages that leave are asserted to hold nothing of the response.
+
+    `number` is the request's position among those that the vault was sealed for.
+
+    Raises:
+        Leaked: if they do; nothing was sent then.
+    """
+    messages = request.messages()
+    vault.assert_blind(messages, request.passages, number)
+    form = answers_format(model, len(request.questions))
+    return await model.complete(messages, sampling=sampling, response_format=form)
+
+
+def windows(documents: Sequence[Document], size: int = WINDOW) -> list[tuple[str, ...]]:
+    """Passages of all documents, packed into windows; a long document is cut between lines."""
+    packed: list[list[str]] = [[]]
+    for document in documents:
+        text = document.text
+        while text:
+            part, text = text, ""
+            if len(part) > size:
+                cut = max(part.rfind(mark, size // 2, size) for mark in ("\n\n", "\n", ". ", " "))
+                cut = cut + 1 if cut > 0 else size
+                part, text = part[:cut], part[cut:]
+            if not part.strip():
+                continue
+            if packed[-1] and sum(map(len, packed[-1])) + len(part) > size:
+                packed.append([])
+            packed[-1].append(part)
+    return [tuple(window) for window in packed if window]
+
+
 def solve_passages(documents: Sequence[Document]) -> tuple[str, ...]:
     """What the Solver reads: the first window of the documents."""
     return next(iter(windows(documents)), ())
@@ -75,51 +140,50 @@ def settled(context: MarchContext, claims: Sequence[Claim]) -> dict[int, Finding
     if not context.mixed:
         return {}
     sources = open_sources(context.documents)
-    found: dict[int, Finding] = {}
-    for at, claim in enumerate(claims):
-        verdict = judge_value(claim, sources) if claim.type in _VALUES else None
-        unsure = (None, Verdict.NOT_FOUND, Verdict.INVALID)
-        if verdict is not None and verdict.verdict not in unsure and verdict.confidence >= SURE:
-            found[at] = verdict
-    return found
+    findings: dict[int, Finding] = {}
+    for place, claim in enumerate(claims):
+        finding = judge_value(claim, sources) if claim.type in VALUE_TYPES else None
+        if finding is None or finding.verdict in (Verdict.NOT_FOUND, Verdict.INVALID):
+            continue
+        if finding.confidence >= _SURE:
+            findings[place] = finding
+    return findings
 
 
-async def ask_windows(context: MarchContext, request: int, questions: Sequence[str]) -> Said:
+async def ask_windows(context: MarchContext, request: int, questions: Sequence[str]) -> Answers:
     """Ask one request over every window of the documents, as often as there are votes."""
     rounds = [
         asyncio.gather(
-            *(_ask(context, request, tuple(questions), passages, seed)
+            *(_ask(context, request, BlindRequest(tuple(questions), passages), seed)
               for seed in range(context.votes))
         )
         for passages in windows(context.documents)
     ]  # fmt: skip
-    return [list(one) for one in await asyncio.gather(*rounds)]
+    return [list(samples) for samples in await asyncio.gather(*rounds)]
 
 
 async def _ask(
-    context: MarchContext, request: int, questions: tuple[str, ...], passages: tuple[str, ...],
-    seed: int,
-) -> list[list[str] | None]:  # fmt: skip
+    context: MarchContext, number: int, request: BlindRequest, sample: int
+) -> list[list[str] | None]:
     """One sample; a reply of which nothing can be read is asked for once more."""
-    blind = BlindRequest(questions, passages)
-    found: list[Answered | None] = []
+    answers: list[Answered | None] = []
     for attempt in (0, 1):
-        sampling = context.sampling.model_copy(update={"seed": seed + 1000 * attempt})
-        reply = await ask_blind(context.checker, blind, context.vault, request, sampling)
+        sampling = context.sampling.model_copy(update={"seed": sample + 1000 * attempt})
+        reply = await ask_blind(context.checker, request, context.vault, number, sampling)
         context.tell(
             {
                 "type": "reply",
                 "role": "checker",
-                "messages": blind.messages(),
+                "messages": request.messages(),
                 "reply": reply,
                 "again": attempt > 0,
-                "sample": seed,
+                "sample": sample,
             }
         )
-        found = read_answers(reply.text, len(questions))
-        if any(one is not None for one in found):
+        answers = read_answers(reply.text, len(request.questions))
+        if any(answer is not None for answer in answers):
             break
-    return [[one.evidence, one.answer] if one else None for one in found]
+    return [[*answer] if answer else None for answer in answers]
 
 
 def judge_all(
@@ -127,25 +191,28 @@ def judge_all(
     response: str,
     claims: Sequence[Claim],
     groups: Sequence[Sequence[int]],
-    answers: Sequence[Said],
+    answers: Sequence[Answers],
     reworded: int,
-    known: Mapping[int, Finding],
+    decided: Mapping[int, Finding],
 ) -> Report:
     """The report: votes within a window, best support over windows, then the policy.
 
     A value that the Checker could not find but that follows from cells of the documents is
-    `DERIVED`: the Checker was told not to compute.
+    `DERIVED`: the Checker was instructed not to compute.
     """
-    findings: dict[int, Finding] = dict(known)
-    for group, windows_said in zip(groups, answers, strict=True):
-        for at, place in enumerate(group):
-            votes = [
-                vote([compare(claims[place], _said(one[at]), context.documents) for one in samples])
-                for samples in windows_said
-            ]
+    findings: dict[int, Finding] = dict(decided)
+    for group, rounds in zip(groups, answers, strict=True):
+        for question, place in enumerate(group):
+            votes: list[Finding] = []
+            for samples in rounds:
+                replies = [
+                    Answered(*reply) if (reply := each[question]) else None for each in samples
+                ]
+                votes.append(vote([compare(claims[place], reply, context.documents)
+                                   for reply in replies]))  # fmt: skip
             if votes:
                 findings[place] = best_support(votes)
-    every = [_completed(context, claim, findings.get(at)) for at, claim in enumerate(claims)]
+    every = [_completed(context, claim, findings.get(place)) for place, claim in enumerate(claims)]
     warnings = [f"{reworded} questions gave something away and were asked neutrally"]
     name = f"march ({context.checker.spec}{', numeric engine' if context.mixed else ''})"
     return make_report(
@@ -154,23 +221,19 @@ def judge_all(
     )  # fmt: skip
 
 
-def _said(one: list[str] | None) -> Answered | None:
-    return Answered(one[0], one[1]) if one is not None else None
-
-
-def _completed(context: MarchContext, claim: Claim, found: Finding | None) -> Finding:
-    if found is None:
+def _completed(context: MarchContext, claim: Claim, finding: Finding | None) -> Finding:
+    if finding is None:
         reason = (
             "every wording of a question for it gives the claimed value away"
-            if any(one.text.strip() for one in context.documents)
+            if any(document.text.strip() for document in context.documents)
             else "the documents hold no text to check against"
         )
         return Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0)
-    if found.verdict is Verdict.NOT_FOUND and claim.type in ("number", "cell", "derived"):
+    if finding.verdict is Verdict.NOT_FOUND and claim.type in QUANTITY_TYPES:
         computed = judge_value(claim, open_sources(context.documents))
         if computed is not None and computed.verdict is Verdict.DERIVED:
             return computed
-    return found
+    return finding
 
 
 async def march(context: MarchContext, *, asked: str = "", response: str = "") -> Report:

@@ -1,28 +1,15 @@
-from .comparing import (
-    agreement as agreement,
-)
-from .comparing import (
-    equal as equal,
-)
-from .normalise import normalise as normalise
-from .reading import (
-    read as read,
-)
-from .reading import (
-    read_one as read_one,
-)
-from .types import (
-    Agreement as Agreement,
-)
-from .types import (
-    Bound as Bound,
-)
-from .types import (
-    Mention as Mention,
-)
-from .types import (
-    Period as Period,
-)
-from .types import (
-    Quantity as Quantity,
-)
+from .digits import normalise as normalise
+from .judging import judge as judge
+from .reading import equal as equal
+from .reading import read as read
+from .sources import Cell as Cell
+from .sources import Source as Source
+from .sources import cells as cells
+from .sources import coverage as coverage
+from .sources import open_sources as open_sources
+from .sources import words as words
+from .values import Agreement as Agreement
+from .values import Mention as Mention
+from .values import Period as Period
+from .values import Quantity as Quantity
+from .values import agreement as agreement

@@ -1,4 +1,8 @@
-"""Every number, date and period of a text, as values with their places."""
+"""Every number, date and period of a text, as values with their places.
+
+What stands around a number changes it: currency, sign, scale, unit, a word of rising or falling,
+an approximation, the other end of a range.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +10,138 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
-from harness.rag.check.numbers.cores import CORE, Core, cores
 from harness.rag.check.numbers.dates import periods
-from harness.rag.check.numbers.normalise import normalise
-from harness.rag.check.numbers.separators import DecimalMark, decimal_mark, parse_digits
-from harness.rag.check.numbers.surroundings import Before, look_before, word_after
-from harness.rag.check.numbers.types import Mention, Quantity
-from harness.rag.check.numbers.units import CODES, NAMES, SYMBOLS, measure_after
-from harness.rag.check.numbers.words import SCALES, spelled
+from harness.rag.check.numbers.digits import (
+    CORE,
+    SCALES,
+    Core,
+    DecimalMark,
+    cores,
+    decimal_mark,
+    normalise,
+    parse_digits,
+    spelled,
+)
+from harness.rag.check.numbers.units import CODES, NAMES, SYMBOLS, Unit, unit_after
+from harness.rag.check.numbers.values import Agreement, Bound, Mention, Quantity, agreement
 
+_CODE = "|".join(sorted(CODES))
+_SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
+_CURRENCY = re.compile(rf"(?P<currency>{_SYMBOL}|(?<![A-Za-z])(?:{_CODE}))[ ]?$")
+_MONEY = re.compile(
+    rf"[ ]?(?:(?P<symbol>[€£¥₹₽₩]|zł)|(?P<code>{_CODE})\b"
+    r"|(?:(?:US|U\.S\.|American|Canadian|Australian)[ ])?"
+    rf"(?P<name>{'|'.join(sorted(NAMES, key=len, reverse=True))})s?\b)"
+)
 _SCALE = re.compile(
     r"[ -]?(?P<word>hundred|thousand|million|billion|trillion|lakh|crore|dozen)s?\b"
     r"|[ ]?(?P<short>mn|mln|mio|mm|bn|bln|tn|trn)\b\.?|(?P<near>[ ]?)(?P<letter>[kKmMbBtT])\b",
     re.IGNORECASE,
 )
-_SHORT = {"mn": 6, "mln": 6, "mio": 6, "mm": 6, "bn": 9, "bln": 9, "tn": 12, "trn": 12}
-_LETTER = {"k": 3, "m": 6, "b": 9, "t": 12}
-_PERCENT = re.compile(r"[ -]?(?:%|percent(?!age)\b|per ?cent\b|pct\b\.?)", re.IGNORECASE)
-_POINTS = re.compile(
-    r"[ -]?(?:%|percent(?:age)?|per cent)?[ -]?(?:points?\b)|[ ]?(?:pp|ppts?|p\.p\.|%pts?)(?!\w)",
-    re.IGNORECASE,
+_POWERS = SCALES | {
+    "k": 10**3,
+    **dict.fromkeys(("m", "mn", "mln", "mio", "mm"), 10**6),
+    **dict.fromkeys(("b", "bn", "bln"), 10**9),
+    **dict.fromkeys(("t", "tn", "trn"), 10**12),
+}
+# Unit, factor and how it is written behind a number.
+_SIGNS: tuple[tuple[str, Fraction, re.Pattern[str]], ...] = tuple(
+    (unit, factor, re.compile(pattern, re.IGNORECASE))
+    for unit, factor, pattern in (
+        ("pp", Fraction(1, 100), r"[ -]?(?:bps?|basis[ -]points?)\b"),
+        (
+            "pp",  # points alone are scored in games as well
+            Fraction(1),
+            r"(?:[ -]?(?:%|percent(?:age)?|per cent)[ -]?points?\b"
+            r"|[ ]?(?:pp|ppts?|p\.p\.|%pts?)(?!\w))",
+        ),
+        ("%", Fraction(1), r"[ -]?(?:%|percent(?!age)\b|per ?cent\b|pct\b\.?)"),
+        ("times", Fraction(1), r"[ ]?(?:x|\u00d7)(?![\w])|[ -]?(?:times|-?fold)\b"),
+        ("USD", Fraction(1, 100), r"[ ]?(?:cents?|¢)(?!\w)"),
+    )
 )
-_BASIS = re.compile(r"[ -]?(?:bps?|basis[ -]points?)\b", re.IGNORECASE)
-_TIMES = re.compile(r"[ ]?(?:x|\u00d7)(?![\w])|[ -]?(?:times|-?fold)\b", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
-_MONEY = re.compile(
-    rf"[ ]?(?:(?P<symbol>[€£¥₹₽₩]|zł)|(?P<code>{'|'.join(sorted(CODES))})\b"
-    r"|(?:(?:US|U\.S\.|American|Canadian|Australian)[ ])?"
-    rf"(?P<name>{'|'.join(sorted(NAMES, key=len, reverse=True))})s?\b)"
-)
-_CENTS = re.compile(r"[ ]?(?:cents?|¢)(?!\w)", re.IGNORECASE)
 _OUT_OF = re.compile(r"[ ](?:out of|in|of every|in every)[ ](?:every[ ])?", re.IGNORECASE)
 _JOIN = re.compile(r"\s?(?:-|\u2013|\u2014|to|and|through)\s?$", re.IGNORECASE)
 _FROM = re.compile(r"\s+from\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:between|from|range of|ranging from)\s+$", re.IGNORECASE)
+
+_BOUND_WORDS: tuple[tuple[Bound, str], ...] = (
+    ("least", r"at least|no (?:less|fewer) than|not (?:less|fewer) than|a minimum of|minimum|>=|≥"),
+    ("most", r"at most|no more than|not more than|up to|a maximum of|maximum of|<=|≤"),
+    ("over", r"more than|over|above|greater than|exceeding|in excess of|upwards of|>"),
+    ("under", r"less than|fewer than|under|below|nearly|almost|just shy of|<"),
+    (
+        "about",
+        r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|an estimated|"
+        r"estimated|~|≈|in the region of|or so|nearly|almost",
+    ),
+)
+_BOUNDS: list[tuple[Bound, re.Pattern[str]]] = [
+    (bound, re.compile(rf"(?<![\w'])(?:{pattern})\s*(?:a |an )?$", re.IGNORECASE))
+    for bound, pattern in _BOUND_WORDS
+]
+_LINK = (
+    r"(?:[ ]+(?:of|by|was|were|is|are|at|totaled|totalled|totaling|:|amounted to|equal to|about"
+    r"|approximately|around|roughly|nearly|almost|over|more than|another|an estimated)){0,3}"
+)
+_MINUS_NOUN = (
+    r"(?:net |operating |pre-?tax |comprehensive |gross )*"
+    r"(?:loss(?:es)?|deficit|shortfall|decrease|decline|drop|reduction|fall|dip|slump|outflow|"
+    r"contraction|cut)"
+)
+_MINUS_VERB = (
+    r"(?:fell|fall(?:s|en|ing)?|dropp?(?:ed|s|ing)?|declin(?:e|ed|es|ing)|decreas(?:e|ed|es|ing)|"
+    r"lower(?:ed)?|slipp?(?:ed|s)|shr[aiu]nk|contracted|lost|los(?:es|ing)|plunged|plummeted|"
+    r"tumbled|slid|sank|reduced|down|cut|minus|negative|dipped|slumped)"
+)
+_PLUS = (
+    r"(?:increas(?:e|es|ed|ing)|ris(?:e|es|en|ing)|rose|grew|grow(?:n|s|th|ing)|gain(?:s|ed)?|"
+    r"profits?|surplus|up|plus|positive|higher|climb(?:ed|s)|jump(?:ed|s)?|surg(?:e|ed)|soared|"
+    r"advanced|expanded|improved|inflow)"
+)
+_SHARE = r"(?: (?:per|on|in|for|from|attributable) [\w ]{1,30}?)?"
+# Words before a number that give it a sign; a level that was reached ("fell to") has none.
+_BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("", re.compile(r"(?:reduced|lowered|cut|down|fell|dropped|declined) to\s*$", re.IGNORECASE)),
+    (
+        "-",
+        re.compile(
+            rf"(?<![\w'])(?:{_MINUS_NOUN}{_SHARE}(?:[ ]+(?:of|was|were|totaled|totalled|:))"
+            rf"{_LINK}|{_MINUS_VERB}(?:[ ]+by)?{_LINK.replace('of|', '')})\s*$",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "+",
+        re.compile(
+            rf"(?<![\w'])(?:{_PLUS}{_SHARE}(?:[ ]+(?:of|by|was|were))?{_LINK})\s*$", re.IGNORECASE
+        ),
+    ),
+    ("", re.compile("")),
+)
+_AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "-",
+        re.compile(
+            r"[ -]?(?:[a-z]+[ ]){0,2}?(?:decrease|decline|drop|reduction|loss|deficit|fall|lower|"
+            r"less|fewer|down|cut|shortfall|below)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "+",
+        re.compile(
+            r"[ -]?(?:[a-z]+[ ])?(?:increase|rise|growth|gain|higher|more|up|jump|surplus|profit|"
+            r"above)\b(?! than \d)",
+            re.IGNORECASE,
+        ),
+    ),
+    ("", re.compile("")),
+)
+_WINDOW = 70
 
 
 def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
@@ -51,214 +152,203 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
         mark: the decimal mark; default as the text's own numbers show it, else ".".
     """
     plain = normalise(text)
-    found: list[Mention] = list(periods(plain))
-    taken = [(one.start, one.end) for one in found]
+    mentions: list[Mention] = list(periods(plain))
+    occupied = [(period.start, period.end) for period in mentions]
     numbers: list[Quantity] = []
     for core in cores(plain, mark or decimal_mark(plain)):
-        if not _overlaps(core.start, core.end, taken):
-            one = _quantity(plain, core)
-            numbers.append(replace(one, text=text[one.start : one.end]))
-            taken.append((core.start, one.end))
-    numbers.sort(key=lambda one: one.start)
-    found += [replace(one, text=text[one.start : one.end]) for one in _joined(plain, numbers)]
-    return sorted(found, key=lambda one: one.start)
+        if not any(core.start < end and start < core.end for start, end in occupied):
+            numbers.append(_quantity(plain, core))
+            occupied.append((core.start, numbers[-1].end))
+    numbers.sort(key=lambda number: number.start)
+    mentions += [
+        replace(number, text=text[number.start : number.end]) for number in _joined(plain, numbers)
+    ]
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
-def read_one(text: str, mark: DecimalMark | None = None) -> Mention | None:
+def read_one(text: str) -> Mention | None:
     """The one value that `text` states; None where it states none.
 
     Of several, the first that is no date, unless all are.
     """
-    found = read(text, mark)
-    numbers = [one for one in found if isinstance(one, Quantity)]
-    return numbers[0] if numbers else found[0] if found else None
+    mentions = read(text)
+    numbers = (mention for mention in mentions if isinstance(mention, Quantity))
+    return next(numbers, mentions[0] if mentions else None)
 
 
-def _overlaps(start: int, end: int, taken: list[tuple[int, int]]) -> bool:
-    return any(start < right and left < end for left, right in taken)
+def equal(value: str | Mention, rival: str | Mention) -> bool:
+    """Whether two values are the same: each agrees with the other.
+
+    Texts without a value are never equal: two that "cannot answer" are no match.
+    """
+    first = read_one(value) if isinstance(value, str) else value
+    second = read_one(rival) if isinstance(rival, str) else rival
+    if first is None or second is None:
+        return False
+    return agreement(first, second) == agreement(second, first) == Agreement.SAME
+
+
+class _Before(NamedTuple):
+    """What stands before a number: where it begins, ISO code or "", sign, accounting's bracket,
+    bound, and the sign that a word gives."""
+
+    start: int
+    currency: str
+    sign: str
+    bracket: bool
+    bound: Bound
+    word: str
+
+
+def _read_before(text: str, position: int) -> _Before:
+    start, currency, sign = position, "", ""
+    bound: Bound = ""
+    for _ in range(2):  # -$5 and $-5
+        money = _CURRENCY.search(text, max(0, start - 5), start)
+        if money and not currency:
+            currency = SYMBOLS.get(money["currency"], money["currency"])
+            start = money.start()
+        if not sign and _is_sign(text, start):
+            sign, start = text[start - 1], start - 1
+    bracket = text[start - 1 : start] == "("
+    start -= bracket
+    window = re.split(r"[.;!?\n|]\s|\n|\|", text[max(0, start - _WINDOW) : start])[-1]
+    for name, pattern in _BOUNDS:
+        if words := pattern.search(window):
+            bound, window = name, window[: words.start()] + " "
+            break
+    word = next(word for word, pattern in _BEFORE if pattern.search(window))
+    return _Before(start, currency, sign, bracket, bound, word)
+
+
+def _is_sign(text: str, start: int) -> bool:
+    """A sign stands behind a space, a bracket or nothing; in 5-10 and A-4 it joins."""
+    if not start or text[start - 1] not in "+-":
+        return False
+    before = text[start - 2] if start > 1 else " "
+    return before in "(|:=,[\"'<>~≈$€£¥" or before.isspace()
 
 
 def _quantity(text: str, core: Core) -> Quantity:
-    before = look_before(text, core.start)
-    if before.bracket and _closes(text, core.end):  # (5)% and $(3.2) million
-        core, before = core._replace(end=core.end + 1), before._replace(bracket=False, minus=True)
-    scaled, end, other = _scaled(text, core, before)
-    plain = replace(scaled, end=end, start=core.start)
-    unit = _unit(text, plain, before)
-    one = _signed(text, unit, before)
-    if other is not None:
-        one = replace(one, others=(_signed(text, other, before),))
-    return one
+    before = _read_before(text, core.start)
+    closed = text[core.end : core.end + 1] == ")"
+    if before.bracket and closed:  # (5)% and $(3.2) million
+        core, before = core._replace(end=core.end + 1), before._replace(bracket=False, sign="-")
+    number, measured = _with_scale(text, core, before)
+    number = _with_sign(text, _with_unit(text, number, before), before)
+    if measured is not None:
+        number = replace(number, alternatives=(_with_sign(text, measured, before),))
+    return number
 
 
-def _scaled(text: str, core: Core, before: Before) -> tuple[Quantity, int, Quantity | None]:
-    """The number with the scale behind it, and what else its letter may mean (5m, 3K, 2t)."""
-    value, step, end = core.value, core.step, core.end
+def _with_scale(text: str, core: Core, before: _Before) -> tuple[Quantity, Quantity | None]:
+    """The number with the scale behind it, and the measure that its letter may mean (5m, 3t)."""
+    number = Quantity(core.value, core.step, start=core.start, end=core.end)
     if core.ordinal:
-        return Quantity(value, step), end, None
-    if not core.spelled and (ordinal := _ORDINAL.match(text, end)):
-        return Quantity(value, step), ordinal.end(), None
-    other: Quantity | None = None
-    while match := _SCALE.match(text, end):
+        return number, None
+    if not core.spelled and (ordinal := _ORDINAL.match(text, core.end)):
+        return replace(number, end=ordinal.end()), None
+    measured: Quantity | None = None
+    while match := _SCALE.match(text, number.end):
         if match["short"] == "mm" and not before.currency:
             break  # millimetres
-        power = _power(match)
-        if match["letter"]:
-            measure = None if before.currency else measure_after(text, end)
-            if measure and match["near"]:
+        if match["letter"] and not before.currency and (measure := unit_after(text, number.end)):
+            if match["near"]:
                 break  # "5 m" with a space is metres, unless money
-            if measure:
-                other = _measured(value, step, measure.name, measure.factor, measure.offset)
-                other = replace(other, start=core.start, end=match.end())
-        value, end = value * power, match.end()
-        step = step * power if step else Fraction(0)
+            measured = _in_unit(replace(number, end=match.end()), measure[0])
+        power = _POWERS[(match["word"] or match["short"] or match["letter"]).lower()]
+        number = replace(
+            number, value=number.value * power, step=number.step * power, end=match.end()
+        )
         if not match["word"]:
             break
-    return Quantity(value, step), end, other
+    return number, measured
 
 
-def _power(match: re.Match[str]) -> int:
-    if match["word"]:
-        return SCALES[match["word"].lower()]
-    if match["short"]:
-        return 10 ** _SHORT[match["short"].lower()]
-    return 10 ** _LETTER[match["letter"].lower()]
+def _in_unit(number: Quantity, unit: Unit) -> Quantity:
+    value = number.value * unit.factor + unit.offset
+    return replace(number, value=value, step=number.step * unit.factor, unit=unit.name)
 
 
-def _unit(text: str, one: Quantity, before: Before) -> Quantity:
-    """The number with its unit, currency or percent sign."""
-    end = one.end
+def _with_unit(text: str, number: Quantity, before: _Before) -> Quantity:
+    """The number with its unit, currency or percent sign, or as a share (3 out of 10)."""
+    money = _MONEY.match(text, number.end)
     if before.currency:
-        return replace(one, unit=before.currency, end=_after_money(text, end))
-    for pattern, unit, factor in (
-        (_BASIS, "pp", Fraction(1, 100)),
-        (_POINTS, "pp", Fraction(1)),
-        (_PERCENT, "%", Fraction(1)),
-        (_TIMES, "times", Fraction(1)),
-        (_CENTS, "USD", Fraction(1, 100)),
-    ):
-        match = pattern.match(text, end)
-        if match and not (pattern is _POINTS and not _is_percent_point(match[0])):
-            return replace(
-                one, value=one.value * factor, step=one.step * factor, unit=unit, end=match.end()
-            )
-    if money := _MONEY.match(text, end):
+        return replace(number, unit=before.currency, end=money.end() if money else number.end)
+    for unit, factor, pattern in _SIGNS:
+        if sign := pattern.match(text, number.end):
+            value, step = number.value * factor, number.step * factor
+            return replace(number, value=value, step=step, unit=unit, end=sign.end())
+    if money:
         code = money["code"] or SYMBOLS.get(money["symbol"] or "") or NAMES[money["name"]]
-        return replace(one, unit=code, end=money.end())
-    return _whole(text, one) or one
+        return replace(number, unit=code, end=money.end())
+    if measure := unit_after(text, number.end):
+        return replace(_in_unit(number, measure[0]), end=measure[1])
+    share = _OUT_OF.match(text, number.end)
+    total = share and _number_at(text, share.end())
+    if not share or not total or not total.value or number.value > total.value:
+        return number
+    if " in " in share[0] and total.value > 1000:
+        return number
+    return replace(number, value=number.value / total.value, step=Fraction(0), end=total.end)
 
 
-def _is_percent_point(written: str) -> bool:
-    """Points alone are scored in games as well."""
-    return written.strip(" -").lower() not in ("point", "points")
+def _number_at(text: str, start: int) -> Core | None:
+    """The plain number, in digits or words, that begins exactly at `start`."""
+    if digits := CORE.match(text, start):
+        plain = digits["digits"]
+        return Core(start, digits.end(), *parse_digits(plain)) if plain else None
+    word = next(spelled(text[start : start + 20]), None)
+    return word._replace(end=start + word.end) if word and word.start == 0 else None
 
 
-def _after_money(text: str, end: int) -> int:
-    money = _MONEY.match(text, end)
-    return money.end() if money else end
-
-
-def _whole(text: str, one: Quantity) -> Quantity | None:
-    """A measure, or a share (3 out of 10)."""
-    measure = measure_after(text, one.end)
-    if measure is not None:
-        found = _measured(one.value, one.step, measure.name, measure.factor, measure.offset)
-        return replace(found, start=one.start, end=one.end + measure.length)
-    share = _OUT_OF.match(text, one.end)
-    if share is None:
-        return None
-    rest = CORE.match(text, share.end()) or next(
-        (word for word in spelled(text[share.end() : share.end() + 20]) if word.start == 0), None
-    )
-    below = rest.value if rest and not isinstance(rest, re.Match) else _digits_of(rest)
-    if not below or one.value > below or (" in " in share[0] and below > 1000):
-        return None
-    length = rest.end if rest and not isinstance(rest, re.Match) else 0
-    end = share.end() + length if length else rest.end() if isinstance(rest, re.Match) else one.end
-    return replace(one, value=one.value / below, step=Fraction(0), end=end)
-
-
-def _digits_of(match: re.Match[str] | None) -> Fraction | None:
-    if match is None or not match["digits"]:
-        return None
-    return parse_digits(match["digits"])[0]
-
-
-def _measured(
-    value: Fraction, step: Fraction, name: str, factor: Fraction, offset: Fraction
-) -> Quantity:
-    return Quantity(value * factor + offset, step * factor, name)
-
-
-def _signed(text: str, one: Quantity, before: Before) -> Quantity:
-    closed = before.bracket and _closes(text, one.end)
-    word = "" if one.unit == "times" else before.word or word_after(text, one.end)
-    negative = (before.minus or closed) != (word == "-" and not (before.minus or closed))
-    if word == "-" and (before.minus or closed):
-        negative = True  # a loss of (5) is the loss once
-    start = before.start if closed or not before.bracket else before.start + 1
+def _with_sign(text: str, number: Quantity, before: _Before) -> Quantity:
+    closed = before.bracket and text[number.end : number.end + 1] == ")"
+    word = next(word for word, pattern in _AFTER if pattern.match(text, number.end))
+    word = "" if number.unit == "times" else before.word or word
+    negative = before.sign == "-" or closed or word == "-"  # a loss of (5) is the loss once
     return replace(
-        one,
-        value=-one.value if negative else one.value,
+        number,
+        value=-number.value if negative else number.value,
         bound=before.bound,
-        signed=negative or before.plus or word != "",
-        start=start,
-        end=one.end + 1 if closed and text[one.end : one.end + 1] == ")" else one.end,
+        signed=negative or before.sign == "+" or word != "",
+        start=before.start if closed or not before.bracket else before.start + 1,
+        end=number.end + closed,
     )
-
-
-def _closes(text: str, end: int) -> bool:
-    """A closing bracket right behind the number: (1,234), (5%) and (5)%."""
-    return text[end : end + 1] == ")"
 
 
 def _joined(text: str, numbers: list[Quantity]) -> Iterator[Quantity]:
     """Two numbers that state one range become one."""
-    at = 0
-    while at < len(numbers):
-        one = numbers[at]
-        other = numbers[at + 1] if at + 1 < len(numbers) else None
-        if other is not None and _is_range(text, one, other):
-            yield _range(one, other)
-            at += 2
-        else:
-            yield one
-            at += 1
+    queue = list(reversed(numbers))
+    while queue:
+        low = queue.pop()
+        if not queue or not _is_range(text, low, queue[-1]):
+            yield low
+            continue
+        high = queue.pop()
+        factor = Fraction(1)  # the lower end takes scale and unit of the upper: $5-10 million
+        if low.unit != high.unit or 0 < abs(low.value) * 1000 <= abs(high.value):
+            factor = high.step if low.step == 1 and high.step > 1 else factor
+        yield replace(
+            low,
+            value=low.value * factor,
+            step=max(low.step * factor, high.step),
+            high=high.value,
+            unit=high.unit or low.unit,
+            end=high.end,
+        )
 
 
-def _is_range(text: str, one: Quantity, other: Quantity) -> bool:
-    between = text[one.end : other.start]
-    if not _JOIN.fullmatch(between) or other.value < 0 or one.high is not None:
+def _is_range(text: str, low: Quantity, high: Quantity) -> bool:
+    between = text[low.end : high.start]
+    if not _JOIN.fullmatch(between) or high.value < 0:
         return False
-    if "-" in between or "\u2013" in between or "\u2014" in between:
-        return _same_kind(one, other)
-    led = _BETWEEN.search(text, max(0, one.start - 14), one.start)
+    if low.unit not in ("", high.unit) and high.unit != "":
+        return False
+    if re.search("[-\u2013\u2014]", between):
+        return True
     if between.strip().lower() == "and":
-        return bool(led and led[0].lower().startswith("between")) and _same_kind(one, other)
-    return _same_kind(one, other) and not _is_change(text, one)
-
-
-def _is_change(text: str, one: Quantity) -> bool:
-    """Rose from 5 to 8 states two values, no range."""
-    return look_before(text, len(_FROM.sub("", text[: one.start]))).word != ""
-
-
-def _same_kind(one: Quantity, other: Quantity) -> bool:
-    return one.unit in ("", other.unit) or other.unit == ""
-
-
-def _range(low: Quantity, high: Quantity) -> Quantity:
-    """The range; the lower end takes scale and unit of the upper one where it has none."""
-    unit, first, top = high.unit or low.unit, low.value, high.value
-    factor = Fraction(1)
-    if low.unit != high.unit or (abs(first) * 1000 <= abs(top) and first):
-        factor = _shared_factor(low, high)
-    return replace(
-        low, value=first * factor, step=max(low.step * factor, high.step), high=top, unit=unit,
-        end=high.end,
-    )  # fmt: skip
-
-
-def _shared_factor(low: Quantity, high: Quantity) -> Fraction:
-    """Scale of the upper end, where the lower one was written without: $5-10 million."""
-    return high.step / low.step if low.step == 1 and high.step > 1 else Fraction(1)
+        lead = _BETWEEN.search(text, max(0, low.start - 14), low.start)
+        return lead is not None and lead[0].lower().startswith("between")
+    ahead = _FROM.sub("", text[: low.start])  # "rose from 5 to 8" states two values, no range
+    return _read_before(text, len(ahead)).word == ""

@@ -1,121 +1,331 @@
-"""Documents as the numeric engine reads them: cells of tables, and sentences with their values."""
+"""Documents as the numeric engine reads them: cells of tables, and sentences with their values.
+
+Rows of a table are lines of cells divided by `|` or a tab, as Markdown, our own parsers and most
+exports write them. The scale that a corner or heading states ("$ in millions") belongs to every
+cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from harness.rag.check.numbers.context import words
+from harness.rag.check.numbers.digits import normalise
 from harness.rag.check.numbers.reading import read
-from harness.rag.check.numbers.tables import Cell, cells, table_spans
-from harness.rag.check.numbers.types import Mention, Period, Quantity
+from harness.rag.check.numbers.units import CODES, SYMBOLS
+from harness.rag.check.numbers.values import Mention, Period, Quantity
+from harness.rag.check.types import Evidence
 from harness.rag.retrieve import Document, sentence_spans
 
+_WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
+_STOP_WORDS = (
+    "a an the of for in on at to by and or with from as was were is are be been being has had have "
+    "it its this that these those their his her our they we he she which who than then into over "
+    "under about after before during between both each other such not no also would will can could "
+    "may million millions billion billions thousand thousands trillion percent percentage dollars "
+    "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
+    "came equal equalled respectively year years ended ending fiscal month months quarter january "
+    "february march april june july august september october november december compared said there"
+)
+_STOP = frozenset(_STOP_WORDS.split())
+
+_RULER = re.compile(r"[\s|:+=-]*")
+_IN = re.compile(
+    r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
+    r"(?P<scale>hundreds|thousands|millions|billions|trillions|thousand|million|billion)\b"
+    r"|(?P<sign>\b[A-Z]{2,3}|[$€£¥])\s?['\u2019]?\s?(?P<letter>[mk]|bn|mn|million|thousand|billion|['\u2019]?000s?)\b"
+    r"|[(\s,](?P<zeros>['\u2019]?000s?)\b|^(?P<alone>[Tt]housands|[Mm]illions|\$?[Mm])$",
+    re.IGNORECASE,
+)
+_POWER = {"h": 100, "t": 1000, "k": 1000, "0": 1000, "m": 10**6, "b": 10**9}
+_SYMBOL = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
+_UNSCALED = re.compile(
+    r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
+)
+_EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*", "\u2014%", "-%"))
+
+
+def words(text: str) -> frozenset[str]:
+    """Content words, lower case, endings off; numbers, months and words of amounts left out."""
+    lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
+    parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
+    return frozenset(stem(part) for part in parts if part and part not in _STOP)
+
+
+def stem(word: str) -> str:
+    """An ending off: enough to join sale and sales, increase and increased."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word
+
+
+def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
+    """Share of the expected words that are present; 0 where none are expected."""
+    return len(expected & frozenset(present)) / len(expected) if expected else 0.0
+
+
+def overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    """Dice coefficient of two sets of words, 0 to 1."""
+    total = len(first) + len(second)
+    return 2 * len(first & second) / total if total else 0.0
+
 
 @dataclass(frozen=True)
-class Placed:
-    """A cell with the words of its labels and the periods they name.
+class Cell:
+    """One value of a table.
 
     Attributes:
-        doc: position of its document.
-        cell: the value.
-        row: content words of its row's label; of the section's, where it has none.
-        labels: those of section and column as well.
-        periods: that its labels name.
-    """
-
-    doc: int
-    cell: Cell
-    row: frozenset[str]
-    labels: frozenset[str]
-    periods: tuple[Period, ...]
-
-
-@dataclass(frozen=True)
-class Said:
-    """A sentence of prose.
-
-    Attributes:
-        doc: position of its document.
-        start: first character.
+        value: with the table's scale and currency where the cell has none of its own.
+        plain: as it stands in the cell.
+        start: first character in the document.
         end: character behind the last one.
-        words: content words.
-        mentions: its values, with offsets of the document.
+        row: label of its row.
+        column: labels above it, from the top, joined by a space.
+        section: label of the rows it belongs to, or "".
+        table: number of its table in the document.
+        place: (row, column) in the table.
     """
 
-    doc: int
+    value: Quantity
+    plain: Quantity
+    start: int
+    end: int
+    row: str
+    column: str
+    section: str
+    table: int
+    place: tuple[int, int]
+
+    @cached_property
+    def row_words(self) -> frozenset[str]:
+        """Content words of its row's label; of the section's, where it has none."""
+        return words(self.row) or words(self.section)
+
+    @cached_property
+    def label_words(self) -> frozenset[str]:
+        """Those of section and column as well."""
+        return self.row_words | words(f"{self.section} {self.column}")
+
+    @cached_property
+    def periods(self) -> tuple[Period, ...]:
+        """That its labels name."""
+        return _periods(read(f"{self.column} ; {self.section} ; {self.row}"))
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of prose: its place, content words, and values with offsets of the document."""
+
     start: int
     end: int
     words: frozenset[str]
     mentions: tuple[Mention, ...]
 
-    @property
+    @cached_property
     def periods(self) -> tuple[Period, ...]:
         """Its dates and times."""
-        return tuple(one for one in self.mentions if isinstance(one, Period))
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Its numbers."""
-        return tuple(one for one in self.mentions if isinstance(one, Quantity))
+        return _periods(self.mentions)
 
 
-@dataclass(frozen=True)
-class Sources:
-    """All documents of a check.
+class Source(NamedTuple):
+    """A document with the cells of its tables, and the sentences outside of them."""
 
-    Attributes:
-        documents: as they were given.
-        cells: of all their tables.
-        sentences: all others of their text.
-        each: the same of every document alone.
-    """
+    document: Document
+    cells: Sequence[Cell]
+    sentences: Sequence[Sentence]
 
-    documents: tuple[Document, ...]
-    cells: tuple[Placed, ...]
-    sentences: tuple[Said, ...]
-    each: tuple[Sources, ...] = ()
+    def quote(self, start: int, end: int) -> Evidence:
+        """Evidence of characters `start` to `end`, verbatim by construction."""
+        text = self.document.text[start:end]
+        return Evidence(doc=self.document.id, start=start, end=end, quote=text)
 
 
-def open_sources(documents: Sequence[Document]) -> Sources:
+def open_sources(documents: Sequence[Document]) -> list[Source]:
     """Read documents; what was read of one is kept for the next check of the same text."""
-    each: list[Sources] = []
-    for at, document in enumerate(documents):
-        values, said = _read(document.text)
-        placed = tuple(Placed(at, *one) for one in values)
-        each.append(Sources(tuple(documents), placed, tuple(Said(at, *one) for one in said)))
-    cells_of_all = tuple(one for part in each for one in part.cells)
-    sentences = tuple(one for part in each for one in part.sentences)
-    return Sources(tuple(documents), cells_of_all, sentences, tuple(each))
-
-
-_Value = tuple[Cell, frozenset[str], frozenset[str], tuple[Period, ...]]
-_Sentence = tuple[int, int, frozenset[str], tuple[Mention, ...]]
+    return [Source(document, *_read_document(document.text)) for document in documents]
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> tuple[list[_Value], list[_Sentence]]:
-    return [_value(cell) for cell in cells(text)], _sentences(text)
-
-
-def _value(cell: Cell) -> _Value:
-    row = words(cell.row) or words(cell.section)
-    found = read(f"{cell.column} ; {cell.section} ; {cell.row}")
-    periods = tuple(one for one in found if isinstance(one, Period))
-    return cell, row, row | words(f"{cell.section} {cell.column}"), periods
-
-
-def _sentences(text: str) -> list[_Sentence]:
+def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     tables = table_spans(text)
-    found: list[_Sentence] = []
+    sentences: list[Sentence] = []
     for start, end in sentence_spans(text):
-        if any(left < end and start < right for left, right in tables):
+        if not any(first < end and start < last for first, last in tables):
+            mentions = tuple(
+                replace(mention, start=mention.start + start, end=mention.end + start)
+                for mention in read(text[start:end])
+            )
+            sentences.append(Sentence(start, end, words(text[start:end]), mentions))
+    return cells(text), sentences
+
+
+def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
+    return tuple(mention for mention in mentions if isinstance(mention, Period))
+
+
+class _Field(NamedTuple):
+    """The text of a cell, stripped, and where it begins in the document."""
+
+    text: str
+    start: int
+
+    @property
+    def filled(self) -> bool:
+        """Whether there is more than a sign of currency."""
+        return self.text not in ("", "$", "\u20ac", "\u00a3")
+
+
+def cells(text: str) -> list[Cell]:
+    """Values of all tables of `text`, in order."""
+    return [
+        cell
+        for number, (rows, lead) in enumerate(_tables(text))
+        for cell in _cells(rows, lead, number)
+    ]
+
+
+def table_spans(text: str) -> list[tuple[int, int]]:
+    """Where the tables stand."""
+    corners = [(rows[0][0], rows[-1][-1]) for rows, _ in _tables(text)]
+    return [(first.start, last.start + len(last.text)) for first, last in corners]
+
+
+def _tables(text: str) -> Iterator[tuple[list[list[_Field]], str]]:
+    """(rows, line above) of every table: two or more lines of cells in a row.
+
+    Rulers are left out, and the outer marks of Markdown.
+    """
+    lines: list[tuple[str, int]] = []
+    above, start = "", 0
+    for line in [*text.split("\n"), ""]:
+        if "|" in line or "\t" in line:
+            if not (_RULER.fullmatch(line) and "--" in line):
+                lines.append((line, start))
+        else:
+            rows = [_fields(row, offset) for row, offset in lines]
+            if all(row.strip()[:1] == row.strip()[-1:] == "|" for row, _ in lines):
+                rows = [row[1:-1] for row in rows if row[1:-1]]
+            if len(rows) > 1:
+                yield rows, above
+            lines, above = [], line if line.strip() else above
+        start += len(line) + 1
+
+
+def _fields(line: str, start: int) -> list[_Field]:
+    fields: list[_Field] = []
+    for part in line.split("\t" if "\t" in line else "|"):
+        inner = part.strip()
+        fields.append(_Field(inner, start + (part.index(inner) if inner else 0)))
+        start += len(part) + 1
+    return fields
+
+
+def _cells(rows: list[list[_Field]], lead: str, number: int) -> Iterator[Cell]:
+    depth = _header_depth(rows)
+    heads = _column_heads(rows[:depth])
+    corner = " ".join(field.text for row in rows[:depth] for field in row)
+    general = _scale_of(corner) or _scale_of(lead)
+    if general and not general[1]:
+        general = general[0], _currency(" ".join(field.text for row in rows for field in row[1:]))
+    section = ""
+    for line, row in enumerate(rows[depth:], start=depth):
+        label = row[0].text
+        if not any(field.filled for field in row[1:]):
+            section = label
+            general = _scale_of(label) or general
             continue
-        mentions = tuple(_moved(one, start) for one in read(text[start:end]))
-        found.append((start, end, words(text[start:end]), mentions))
-    return found
+        for column, field in enumerate(row[1:], start=1):
+            head = heads.get(column, "")
+            plain = _plain_value(field.text)
+            if plain is not None:
+                hint = _scale_of(label) or _scale_of(head) or general
+                value = _scaled(plain, hint, f"{label} {head}", head, corner)
+                end = field.start + len(field.text)
+                yield Cell(
+                    value, plain, field.start, end, label, head, section, number, (line, column)
+                )
 
 
-def _moved(mention: Mention, by: int) -> Mention:
-    return replace(mention, start=mention.start + by, end=mention.end + by)
+def _plain_value(text: str) -> Quantity | None:
+    if text.lower() in _EMPTY or ":" in text:
+        return None  # nothing, or a ratio or clock time
+    joined = re.sub(r"([$\u20ac\u00a3\u00a5])(\s+)(?=[\d(])", lambda m: m[2] + m[1], text)
+    spaced = re.sub(r"(?<=[\d)])(\s+)%", lambda m: "%" + m[1], joined)
+    number = next((value for value in read(spaced) if isinstance(value, Quantity)), None)
+    if number is None and re.fullmatch(r"\d{4}", text):  # a number that looks like a year
+        number = Quantity(Fraction(int(text)), Fraction(1), end=4)
+    return replace(number, text=text) if number else None
+
+
+def _header_depth(rows: list[list[_Field]]) -> int:
+    """Rows at the top whose cells name columns: years, periods, words, currencies."""
+    named = False
+    for depth, row in enumerate(rows[:7]):
+        texts = [field.text for field in row[1:] if field.filled]
+        years = depth == 0 and all(re.fullmatch(r"\d{4}", text) for text in texts)
+        if any(_is_datum(text) for text in texts) and not years:
+            return max(depth, 1)
+        if named and not texts and not _scale_of(row[0].text):
+            return max(depth, 1)
+        named = named or bool(texts)
+    return 1
+
+
+def _is_datum(text: str) -> bool:
+    if text.lower() in _EMPTY:
+        return True
+    mentions = read(text)
+    if not mentions or any(isinstance(mention, Period) for mention in mentions):
+        return False
+    return 2 * sum(mention.end - mention.start for mention in mentions) >= len(text.strip())
+
+
+def _column_heads(rows: list[list[_Field]]) -> dict[int, str]:
+    """Labels of each column; a label above empty cells spans them."""
+    width = max((len(row) for row in rows), default=0)
+    labels: dict[int, list[str]] = {column: [] for column in range(1, width)}
+    for level, row in enumerate(rows):
+        label = ""
+        for column in range(1, width):
+            text = row[column].text if column < len(row) else ""
+            label = text or (label if level < len(rows) - 1 else "")
+            if label:
+                labels[column].append(label)
+    return {column: " ".join(texts) for column, texts in labels.items()}
+
+
+def _scale_of(text: str) -> tuple[int, str] | None:
+    """(factor, currency or "") that a label states."""
+    match = _IN.search(text)
+    if match is None:
+        return None
+    word = match["scale"] or match["letter"] or match["zeros"] or match["alone"]
+    return _POWER[word.lstrip("'\u2019$").lower()[0]], _currency(text)
+
+
+def _currency(text: str) -> str:
+    symbol = _SYMBOL.search(text)
+    if symbol:
+        return SYMBOLS[symbol[0]]
+    if re.search(r"\bdollars?\b", text, re.IGNORECASE):
+        return "USD"
+    return next((word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in CODES), "")
+
+
+def _scaled(
+    value: Quantity, hint: tuple[int, str] | None, labels: str, head: str, corner: str
+) -> Quantity:
+    """The cell's value with what its labels say of unit and scale."""
+    labels = labels.lower()
+    if value.unit == "" and ("%" in labels or "percent" in labels):
+        return replace(value, unit="%")
+    if hint is None or value.unit not in ("", *CODES) or _UNSCALED.search(labels):
+        return value
+    factor, currency = hint
+    unit = value.unit or currency or _currency(f"{head} {corner}")
+    return replace(value, value=value.value * factor, step=value.step * factor, unit=unit)

@@ -1,1 +1,12 @@
+from .evidence import Source as Source
+from .evidence import encode_states as encode_states
+from .evidence import fill as fill
+from .features import missing_values as missing_values
+from .reading import LEXICON as LEXICON
+from .reading import read as read
+from .reading import stem as stem
+from .verifier import WEIGHTS as WEIGHTS
+from .verifier import Classifier as Classifier
 from .verifier import TrainedVerifier as TrainedVerifier
+from .verifier import packaged_classifier as packaged_classifier
+from .verifier import pooled as pooled

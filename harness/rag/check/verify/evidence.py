@@ -1,4 +1,4 @@
-"""A document as sentences, and which of them speak of a claim.
+"""A document as sentences with their vectors, and which of them speak of a claim.
 
 Everything is counted within one document, so that no other document changes what is found in it.
 """
@@ -7,30 +7,31 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
-from harness.rag.check.verify.lexicon import hypernyms, synonyms
-from harness.rag.check.verify.reading import Reading, pairs, read
-from harness.rag.check.verify.states import States, encode_states
-from harness.rag.check.verify.values import Sizes, sizes
-from harness.rag.retrieve import sentence_spans
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from harness.rag.check.numbers import Mention, Quantity
+from harness.rag.check.numbers import read as read_values
+from harness.rag.check.verify.reading import Reading, pairs, read, related
+from harness.rag.retrieve import bundled_model, is_short, load_minilm, load_model, sentence_spans
 
-    Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+Sizes = dict[tuple[object, ...], Mention]
 
 _LEXICAL = 0.5
 _K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
-CANDIDATES = 32
-"""Sentences of a document that a claim's words choose; only these need vectors."""
+# Sentences of a document that a claim's words choose; only these need vectors.
+_CANDIDATES = 32
+# Word pieces of a sentence that are read; what lies behind them has no vector.
+_LONGEST = 128
+_BATCH = 32
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence of a document, with what is read of it."""
 
     start: int
@@ -39,112 +40,132 @@ class Sentence:
     reading: Reading
 
 
+@dataclass(frozen=True)
+class States:
+    """Vectors of one sentence.
+
+    Attributes:
+        sentence: mean of its tokens' vectors, of length one; shape (384,).
+        tokens: in context, of length one each, without the two marks at the ends; (n, 384).
+        pieces: the word pieces, as text; n of them.
+    """
+
+    sentence: Vectors
+    tokens: NDArray[np.float16]
+    pieces: tuple[str, ...]
+
+
 class Source:
     """One document, read once and asked often; vectors of its sentences are made when needed.
 
     Args:
-        text: with at least one visible character; see :func:`open_source`.
+        text: with at least one visible character.
     """
 
     def __init__(self, text: str) -> None:
-        import numpy as np
-
         self.sentences = tuple(
             Sentence(a, b, text[a:b], read(text[a:b])) for a, b in sentence_spans(text)
         )
         self.states: dict[int, States] = {}
         self._text = text
-        lengths = np.array([len(one.reading.stems) for one in self.sentences], np.float32)
+        lengths = np.array([len(each.reading.stems) for each in self.sentences], np.float32)
         norms = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
-        postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for at, one in enumerate(self.sentences):
-            for word, count in Counter(one.reading.stems).items():
-                postings[word].append((at, count))
-        self._postings = {
-            word: _weighed(found, norms, len(self.sentences)) for word, found in postings.items()
-        }
+        places: dict[str, dict[int, int]] = defaultdict(dict)
+        for place, sentence in enumerate(self.sentences):
+            for stem, count in Counter(sentence.reading.stems).items():
+                places[stem][place] = count
+        self._postings: dict[str, tuple[NDArray[np.int64], Vectors]] = {}
+        for stem, counted in places.items():  # places of a stem, and its share of their scores
+            where = np.array(list(counted))
+            counts = np.array(list(counted.values()), np.float32)
+            idf = np.log(1 + (len(self.sentences) - len(counts) + 0.5) / (len(counts) + 0.5))
+            share = (idf * counts / (counts + norms[where])).astype(np.float32)
+            self._postings[stem] = where, share
 
     def __contains__(self, stem: str) -> bool:
         return stem in self._postings
 
     @cached_property
     def values(self) -> Sizes:
-        """Values anywhere in the document."""
-        return sizes(self._text)
+        """Values anywhere in the document, without sign and bound, by what makes them the same."""
+        sizes: Sizes = {}
+        for size in map(size_of, read_values(self._text)):
+            sizes.setdefault(key_of(size), size)
+        return sizes
 
     @cached_property
     def related(self) -> frozenset[str]:
         """Stems with a meaning in common with a word of the document, or more general."""
-        return frozenset[str]().union(*(synonyms(one) | hypernyms(one) for one in self._postings))
+        meanings = (related(stem, "same") | related(stem, "wider") for stem in self._postings)
+        return frozenset[str]().union(*meanings)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Neighbouring stems anywhere in the document."""
-        return frozenset(pair for one in self.sentences for pair in pairs(one.reading.stems))
+        return frozenset(pair for each in self.sentences for pair in pairs(each.reading.stems))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Numbers anywhere in the document."""
-        return frozenset(number for one in self.sentences for number in one.reading.numbers)
+        return frozenset(number for each in self.sentences for number in each.reading.numbers)
 
     def places(self, stem: str) -> frozenset[int]:
         """Sentences that hold a stem."""
-        found = self._postings.get(stem)
-        return frozenset(found[0].tolist()) if found else frozenset()
+        return frozenset(self._postings[stem][0].tolist()) if stem in self else frozenset()
 
     def bm25(self, stems: Sequence[str]) -> Vectors:
         """BM25 of every sentence (Lucene's formula; Kamphuis et al. 2020)."""
-        import numpy as np
-
         scores = np.zeros(len(self.sentences), np.float32)
         for stem in sorted(set(stems)):
-            if found := self._postings.get(stem):
-                scores[found[0]] += found[1]
+            if stem in self:
+                places, shares = self._postings[stem]
+                scores[places] += shares
         return scores
 
     def candidates(self, claim: Reading) -> list[int]:
         """Sentences whose vectors are compared with the claim's: the best ones by BM25."""
-        import numpy as np
-
-        scores = self.bm25([claim.stems[at] for at in claim.content])
-        return [int(at) for at in np.argsort(-scores, kind="stable")[:CANDIDATES]]
+        scores = self.bm25([claim.stems[place] for place in claim.content])
+        return np.argsort(-scores, kind="stable")[:_CANDIDATES].tolist()
 
     def best(self, claim: Reading, vector: Vectors, k: int) -> list[int]:
         """The k sentences that speak most of the claim, best first.
 
         The sum of BM25, divided by its largest value, and the cosine of the vectors.
         """
-        lexical = self.bm25([claim.stems[at] for at in claim.content])
+        lexical = self.bm25([claim.stems[place] for place in claim.content])
         scale = _LEXICAL / max(1e-6, float(lexical.max()))
         chosen = self.candidates(claim)
         fill([(self, chosen)])
-        scores = {at: float(self.states[at].sentence @ vector + scale * lexical[at])
-                  for at in chosen}  # fmt: skip
-        return sorted(chosen, key=lambda at: -scores[at])[:k]
+        scores = {
+            place: float(self.states[place].sentence @ vector + scale * lexical[place])
+            for place in chosen
+        }
+        return sorted(chosen, key=lambda place: -scores[place])[:k]
 
 
-def _weighed(
-    found: Sequence[tuple[int, int]], norms: Vectors, sentences: int
-) -> tuple[NDArray[np.int64], Vectors]:
-    """Places of a stem, and what it adds to the score of each."""
-    import numpy as np
-
-    places = np.array([at for at, _ in found])
-    counts = np.array([count for _, count in found], np.float32)
-    idf = np.log(1 + (sentences - len(found) + 0.5) / (len(found) + 0.5))
-    return places, (idf * counts / (counts + norms[places])).astype(np.float32)
-
-
-def open_source(text: str) -> Source | None:
-    """A document to ask; None for one without a visible character.
-
-    Raises:
-        BadInput: if the packages of the sentence splitter are not installed.
-    """
-    return Source(text) if text.strip() else None
+def size_of(mention: Mention) -> Mention:
+    """A value without sign and bound: "reduced to below 5" and "under 5" are the same number."""
+    if not isinstance(mention, Quantity):
+        return mention
+    high = mention.high
+    ends = sorted((abs(mention.value), abs(high))) if high is not None else [abs(mention.value)]
+    sizes = (size_of(each) for each in mention.alternatives)
+    return replace(
+        mention,
+        value=ends[0],
+        high=ends[1] if high is not None else None,
+        bound="",
+        signed=False,
+        alternatives=tuple(size for size in sizes if isinstance(size, Quantity)),
+    )
 
 
-def fill(wanted: Iterable[tuple[Source, Iterable[int]]]) -> None:
+def key_of(size: Mention) -> tuple[object, ...]:
+    """What makes two sizes the same."""
+    return (size.value, size.high, size.unit) if isinstance(size, Quantity) else (size.text,)
+
+
+def fill(needs: Iterable[tuple[Source, Iterable[int]]]) -> None:
     """Make the missing vectors of sentences, all at once.
 
     Raises:
@@ -152,9 +173,59 @@ def fill(wanted: Iterable[tuple[Source, Iterable[int]]]) -> None:
     """
     missing = list(
         dict.fromkeys(
-            (source, at) for source, places in wanted for at in places if at not in source.states
+            (source, place)
+            for source, places in needs
+            for place in places
+            if place not in source.states
         )
     )
-    states = encode_states([source.sentences[at].text for source, at in missing])
-    for (source, at), one in zip(missing, states, strict=True):
-        source.states[at] = one
+    states = encode_states([source.sentences[place].text for source, place in missing])
+    for (source, place), state in zip(missing, states, strict=True):
+        source.states[place] = state
+
+
+def encode_states(texts: Sequence[str]) -> list[States]:
+    """States of texts, in their order, from one pass of the packaged encoder.
+
+    Raises:
+        BadInput: if the encoder's packages are not installed.
+    """
+    if is_short(texts):
+        return [
+            States(_unit(hidden.mean(axis=0)), _unit(hidden[1:-1]).astype(np.float16), pieces[1:-1])
+            for hidden, pieces in load_minilm(bundled_model()).states(texts, _LONGEST)
+        ]
+    model: Any = load_model("SentenceTransformer", str(bundled_model()))
+    states: dict[int, States] = {}
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    for first in range(0, len(order), _BATCH):
+        batch = order[first : first + _BATCH]
+        states |= zip(batch, _encode(model, [texts[number] for number in batch]), strict=True)
+    return [states[number] for number in range(len(texts))]
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def _encode(model: Any, texts: list[str]) -> list[States]:
+    import torch
+
+    tokenizer, network = model.tokenizer, model[0].auto_model
+    encoded = tokenizer(
+        texts, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
+    )
+    with torch.inference_mode():
+        hidden = network(**encoded).last_hidden_state
+    mask = encoded["attention_mask"].unsqueeze(-1).float()
+    means = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+    tokens = torch.nn.functional.normalize(hidden, dim=-1).numpy().astype(np.float16)
+    lengths = encoded["attention_mask"].sum(1).tolist()
+    return [
+        States(
+            means[row],
+            tokens[row, 1 : length - 1].copy(),
+            tuple(tokenizer.convert_ids_to_tokens(encoded["input_ids"][row, 1 : length - 1])),
+        )
+        for row, length in enumerate(lengths)
+    ]

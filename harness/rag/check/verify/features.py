@@ -2,65 +2,94 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
-from harness.rag.check.verify.evidence import Sentence, Source
-from harness.rag.check.verify.lexicon import antonyms, hypernyms, synonyms
-from harness.rag.check.verify.reading import Reading, pairs, read
-from harness.rag.check.verify.states import States
-from harness.rag.check.verify.values import missing_values
-from harness.rag.check.verify.wordlists import ABSOLUTES, HEDGES, NEGATIONS
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from harness.rag.check.numbers import Agreement, Mention, agreement
+from harness.rag.check.numbers import read as read_values
+from harness.rag.check.verify.evidence import (
+    Sentence,
+    Sizes,
+    Source,
+    States,
+    Vectors,
+    key_of,
+    size_of,
+)
+from harness.rag.check.verify.reading import (
+    ABSOLUTES,
+    HEDGES,
+    NEGATIONS,
+    Reading,
+    pairs,
+    read,
+    related,
+)
 
-    Vectors = NDArray[np.float32]
-
-NEAREST = 5
-"""Sentences of a document that a claim is compared with."""
+# Sentences of a document that a claim is compared with.
+_NEAREST = 5
 
 
 def features(text: str, states: States, source: Source) -> tuple[dict[str, float], list[int]]:
     """Features of a sentence of a claim against a document, and the sentences they look at."""
     claim = read(text)
-    nearest = source.best(claim, states.sentence, NEAREST)
-    chosen = [source.sentences[at] for at in nearest]
-    found: dict[str, float] = {}
-    found |= _coverage(claim, source, chosen)
-    found |= _copying(claim, source, chosen)
-    found |= _polarity(claim, chosen)
-    found |= _lexical(claim, source, chosen)
-    found |= _vectors(states, [source.states[at] for at in nearest])
-    found["values_missing"] = min(3, len(missing_values(text, source.values)))
-    found["words"] = min(60, len(claim.words)) / 60
-    found["sentences"] = min(100, len(source.sentences)) / 100
-    return found, nearest
+    nearest = source.best(claim, states.sentence, _NEAREST)
+    chosen = [source.sentences[place] for place in nearest]
+    return {
+        **_coverage(claim, source, chosen),
+        **_copying(claim, source, chosen),
+        **_polarity(claim, chosen),
+        **_lexical(claim, chosen),
+        **_vectors(states, [source.states[place] for place in nearest]),
+        "values_missing": min(3, len(missing_values(text, source.values))),
+        "words": min(60, len(claim.words)) / 60,
+        "sentences": min(100, len(source.sentences)) / 100,
+    }, nearest
 
 
-def _share(part: float, whole: float, empty: float = 1.0) -> float:
-    return part / whole if whole else empty
+def missing_values(claim: str, sizes: Sizes) -> list[Mention]:
+    """Values written in digits that agree with none of a document's, by size alone.
+
+    Which of two wordings is second is no question of numbers. Numbers in words are first out too: a
+    summary counts what its document lists.
+
+    Args:
+        claim: its text.
+        sizes: :attr:`Source.values` of the document.
+    """
+    missing: list[Mention] = []
+    for mention in read_values(claim):
+        size = size_of(mention)
+        if not re.search(r"\d", mention.text) or key_of(size) in sizes:
+            continue  # the key is looked up first: comparing with hundreds of values takes a while
+        if all(agreement(size, stated) is not Agreement.SAME for stated in sizes.values()):
+            missing.append(mention)
+    return missing
+
+
+def _share(part: float, total: float, empty: float = 1.0) -> float:
+    return part / total if total else empty
 
 
 def _coverage(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dict[str, float]:
-    content = [claim.stems[at] for at in claim.content]
-    names = [claim.stems[at] for at in claim.names]
-    dates = [claim.stems[at] for at in claim.dates]
-    sets = [frozenset(one.reading.stems) for one in chosen]
+    content, names, dates = (
+        [claim.stems[place] for place in places]
+        for places in (claim.content, claim.names, claim.dates)
+    )
+    sets = [frozenset(sentence.reading.stems) for sentence in chosen]
     joined = frozenset[str]().union(*sets)
-    top = [sum(word in own for word in content) for own in sets]
-    couples = [sum(word in sets[0] or word in own for word in content) for own in sets[1:3]] or top[
-        :1
-    ]
-    near = frozenset(number for one in chosen for number in one.reading.numbers)
+    top = [sum(word in stems for word in content) for stems in sets]
+    couples = [sum(word in sets[0] | stems for word in content) for stems in sets[1:3]]
+    near = frozenset(number for sentence in chosen for number in sentence.reading.numbers)
     first = frozenset(chosen[0].reading.numbers)
     missing = [word for word in content if word not in source]
     return {
         "cover_document": _share(len(content) - len(missing), len(content)),
         "cover_best": _share(max(top), len(content)),
-        "cover_pair": _share(max(couples), len(content)),
+        "cover_pair": _share(max(couples or top[:1]), len(content)),
         "cover_nearest": _share(sum(word in joined for word in content), len(content)),
         "missing": min(8, len(missing)),
         "missing_unrelated": min(8, sum(word not in source.related for word in missing)),
@@ -70,80 +99,83 @@ def _coverage(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dic
         "names_beside_best": _share(sum(word not in sets[0] for word in names), len(names), 0),
         "dates_missing": min(3, sum(word not in source for word in dates)),
         "numbers": min(5, len(claim.numbers)),
-        "numbers_missing": min(4, sum(one not in source.numbers for one in claim.numbers)),
-        "numbers_far": min(4, sum(one not in near for one in claim.numbers)),
-        "numbers_beside_best": min(4, sum(one not in first for one in claim.numbers)),
+        "numbers_missing": min(4, sum(number not in source.numbers for number in claim.numbers)),
+        "numbers_far": min(4, sum(number not in near for number in claim.numbers)),
+        "numbers_beside_best": min(4, sum(number not in first for number in claim.numbers)),
     }
 
 
 def _copying(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dict[str, float]:
     """How much is copied and in what order (Grusky et al. 2018: coverage and density)."""
-    own = pairs(claim.stems)
+    neighbours = pairs(claim.stems)
     runs = [
-        [block.size for block in _matcher(claim.stems, one.reading.stems).get_matching_blocks()]
-        for one in chosen[:3]
+        [
+            block.size
+            for block in _matcher(claim.stems, sentence.reading.stems).get_matching_blocks()
+        ]
+        for sentence in chosen[:3]
     ]
-    content = [claim.stems[at] for at in claim.content]
-    together = [
-        bool(source.places(left) & source.places(right))
-        for left, right in pairs(content)
-        if left in source and right in source
+    apart = [
+        not source.places(first) & source.places(second)
+        for first, second in pairs([claim.stems[place] for place in claim.content])
+        if first in source and second in source
     ]
     words = max(1, len(claim.stems))
     return {
-        "pairs": _share(sum(pair in source.pairs for pair in own), len(own)),
-        "longest_copy": max(max(sizes) for sizes in runs) / words,
-        "in_order": max(sum(sizes) for sizes in runs) / words,
+        "pairs": _share(sum(pair in source.pairs for pair in neighbours), len(neighbours)),
+        "longest_copy": max(map(max, runs)) / words,
+        "in_order": max(map(sum, runs)) / words,
         "density": max(sum(size * size for size in sizes) for sizes in runs) / words**2,
         "fragments": min(sum(size > 0 for size in sizes) for sizes in runs) / words,
-        "never_together": _share(sum(not one for one in together), len(together), 0),
+        "never_together": _share(sum(apart), len(apart), 0),
     }
 
 
-def _matcher(left: Sequence[str], right: Sequence[str]) -> SequenceMatcher[str]:
-    return SequenceMatcher(None, left, right, autojunk=False)
+def _matcher(first: Sequence[str], second: Sequence[str]) -> SequenceMatcher[str]:
+    return SequenceMatcher(None, first, second, autojunk=False)
 
 
 def _polarity(claim: Reading, chosen: Sequence[Sentence]) -> dict[str, float]:
     best = chosen[0].reading
     up, down = claim.directions()
     best_up, best_down = best.directions()
-    negated, best_negated = claim.count(NEGATIONS), best.count(NEGATIONS)
-    anywhere = max(one.reading.count(NEGATIONS) for one in chosen[:3])
+    negations = claim.count(NEGATIONS) - best.count(NEGATIONS)
+    anywhere = max(sentence.reading.count(NEGATIONS) for sentence in chosen[:3])
+    hedges = claim.count(HEDGES) - best.count(HEDGES)
+    flipped = (up > down and best_up < best_down) or (down > up and best_down < best_up)
     return {
-        "negations": min(3, negated),
-        "negations_added": max(0, min(2, negated - best_negated)),
-        "negations_new": float(negated > 0 and anywhere == 0),
-        "negations_dropped": max(0, min(2, best_negated - negated)),
-        "direction_flipped": float((up > down and best_up < best_down)
-                                   or (down > up and best_down < best_up)),
+        "negations": min(3, claim.count(NEGATIONS)),
+        "negations_added": max(0, min(2, negations)),
+        "negations_new": float(claim.count(NEGATIONS) > 0 and anywhere == 0),
+        "negations_dropped": max(0, min(2, -negations)),
+        "direction_flipped": float(flipped),
         "absolutes_added": max(0, claim.count(ABSOLUTES) - best.count(ABSOLUTES)),
-        "hedges_added": max(0, claim.count(HEDGES) - best.count(HEDGES)),
-        "hedges_dropped": max(0, best.count(HEDGES) - claim.count(HEDGES)),
-    }  # fmt: skip
+        "hedges_added": max(0, hedges),
+        "hedges_dropped": max(0, -hedges),
+    }
 
 
-def _lexical(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dict[str, float]:
+def _lexical(claim: Reading, chosen: Sequence[Sentence]) -> dict[str, float]:
     """Substitutions in the alignment with the best sentences, by the relation of the words."""
-    counts = dict.fromkeys(
-        ("antonym", "antonym_anywhere", "synonym", "wider", "replaced", "inserted", "kind"), 0.0
-    )
-    joined = frozenset[str]().union(*(frozenset(one.reading.stems) for one in chosen[:3]))
-    for at in claim.content:
-        word = claim.stems[at]
+    kinds = ("antonym", "antonym_anywhere", "synonym", "wider", "replaced", "inserted", "kind")
+    counts = dict.fromkeys(kinds, 0.0)
+    joined = frozenset(stem for sentence in chosen[:3] for stem in sentence.reading.stems)
+    for place in claim.content:
+        word = claim.stems[place]
         if word in joined:
             continue
-        counts["antonym_anywhere"] += bool(antonyms(word) & joined)
-        counts["synonym"] += bool(synonyms(word) & joined)
-        counts["wider"] += any(word in hypernyms(other) for other in joined)
-        counts["kind"] += any(hypernyms(word) & hypernyms(other) for other in joined)
+        general = [related(stem, "wider") for stem in joined]
+        counts["antonym_anywhere"] += bool(related(word, "opposite") & joined)
+        counts["synonym"] += bool(related(word, "same") & joined)
+        counts["wider"] += any(word in stems for stems in general)
+        counts["kind"] += any(related(word, "wider") & stems for stems in general)
     best = chosen[0].reading
     for name, a, b, c, d in _matcher(best.stems, claim.stems).get_opcodes():
-        new = [claim.stems[at] for at in range(c, d) if at in claim.content]
+        new = [claim.stems[place] for place in range(c, d) if place in claim.content]
         old = set(best.stems[a:b])
         if name == "replace":
-            counts["replaced"] += len([word for word in new if word not in old])
-            counts["antonym"] += sum(bool(antonyms(word) & old) for word in new)
+            counts["replaced"] += sum(word not in old for word in new)
+            counts["antonym"] += sum(bool(related(word, "opposite") & old) for word in new)
         elif name == "insert":
             counts["inserted"] += len(new)
     return {f"words_{name}": min(8.0, count) for name, count in counts.items()}
@@ -151,19 +183,16 @@ def _lexical(claim: Reading, source: Source, chosen: Sequence[Sentence]) -> dict
 
 def _vectors(claim: States, nearest: Sequence[States]) -> dict[str, float]:
     """Cosines of sentences and of tokens in context (greedy matching, Zhang et al. 2020)."""
-    import numpy as np
-
-    cosines = [float(one.sentence @ claim.sentence) for one in nearest]
-    joined = np.sum([one.sentence for one in nearest[:2]], axis=0)
+    cosines = [float(states.sentence @ claim.sentence) for states in nearest]
+    joined = np.sum([states.sentence for states in nearest[:2]], axis=0)
     tokens = claim.tokens.astype(np.float32)
-    against = np.concatenate([one.tokens for one in nearest]).astype(np.float32)
-    best = np.ones(1, np.float32)
-    novel = best
+    against = np.concatenate([states.tokens for states in nearest]).astype(np.float32)
+    best = novel = np.ones(1, np.float32)
     if len(tokens) and len(against):
         matched = (tokens @ against.T).max(axis=1)
-        known = frozenset(piece for one in nearest for piece in one.pieces)
+        pieces = frozenset(piece for states in nearest for piece in states.pieces)
         best = _of_long_pieces(matched, claim.pieces, frozenset())
-        novel = _of_long_pieces(matched, claim.pieces, known)
+        novel = _of_long_pieces(matched, claim.pieces, pieces)
     return {
         "cosine": cosines[0],
         "cosine_max": max(cosines),
@@ -177,9 +206,7 @@ def _vectors(claim: States, nearest: Sequence[States]) -> dict[str, float]:
     }
 
 
-def _of_long_pieces(matched: Vectors, pieces: Sequence[str], known: frozenset[str]) -> Vectors:
-    """Of the pieces of four letters and more that are not known; 1 where there is none."""
-    import numpy as np
-
-    wanted = np.array([len(piece) > 3 and piece not in known for piece in pieces], bool)
-    return matched[wanted] if wanted.any() else np.ones(1, np.float32)
+def _of_long_pieces(matched: Vectors, pieces: Sequence[str], familiar: frozenset[str]) -> Vectors:
+    """Of the pieces of four letters and more that are not familiar; 1 where there is none."""
+    chosen = np.array([len(piece) > 3 and piece not in familiar for piece in pieces], bool)
+    return matched[chosen] if chosen.any() else np.ones(1, np.float32)

@@ -49,12 +49,12 @@ def test_an_answer_costs_three_calls_at_the_median() -> None:
     rows = [row(at, answer) for at, answer in enumerate(ANSWERS)]
     with serve(honest) as served:
         found = check_batch_blind(rows, ["openai/x"], CheckSettings(base_url=served.url))
-    reports = [one.found.report for one in found]
+    reports = [one.result.report for one in found]
     calls = calls_of(reports)
     assert calls["median"] <= 3
     assert calls["proposer"] == len(rows)
     assert sum(calls[name] for name in ("proposer", "checker")) == len(served.bodies)
-    assert [one.found.id for one in found] == [one.id for one in rows]
+    assert [one.result.id for one in found] == [one.id for one in rows]
     assert max(sum(one.calls.values()) for one in reports) <= 5
 
 
@@ -64,8 +64,8 @@ def test_unreadable_replies_are_counted_apart() -> None:
 
     with serve(lazy) as served:
         (found,) = check_batch_blind([row(1)], ["openai/x"], CheckSettings(base_url=served.url))
-    assert found.found.report.calls["again"] == 1
-    assert calls_of([found.found.report])["median"] == len(served.bodies) - 1
+    assert found.result.report.calls["again"] == 1
+    assert calls_of([found.result.report])["median"] == len(served.bodies) - 1
 
 
 def test_votes_ask_as_often() -> None:
@@ -74,7 +74,7 @@ def test_votes_ask_as_often() -> None:
         (three,) = check_batch_blind(
             [row(1)], ["openai/x"], CheckSettings(base_url=served.url, votes=3)
         )
-    assert three.found.report.calls["checker"] == 3 * one.found.report.calls["checker"]
+    assert three.result.report.calls["checker"] == 3 * one.result.report.calls["checker"]
     assert {rollout.sample for rollout in three.rollouts} == {0, 1, 2}
 
 
@@ -91,8 +91,8 @@ def test_a_row_that_cannot_be_checked_stops_nothing() -> None:
             CheckSettings(base_url=served.url),
             on_report=lambda one: seen.append(one.id),
         )
-    assert [one.found.report.verdict for one in found] == ["INVALID"] * 3 + ["FAIL"]
-    assert "too long" in found[2].found.report.reason
+    assert [one.result.report.verdict for one in found] == ["INVALID"] * 3 + ["FAIL"]
+    assert "too long" in found[2].result.report.reason
     assert sorted(seen) == ["r1", "r2", "r3", "r4"]
 
 
@@ -120,7 +120,7 @@ def test_an_answered_call_is_not_paid_twice(tmp_path: Path) -> None:
                 [row(1)], ["openai/x"], CheckSettings(base_url=served.url, calls=store)
             )
             store.close()
-            paid.append(found.found.report.calls)
+            paid.append(found.result.report.calls)
         assert paid[1] == {}
         assert len(served.bodies) == sum(paid[0].values())
 
@@ -132,7 +132,7 @@ def test_rollouts_in_the_schema_of_verl(tmp_path: Path) -> None:
         )
     rollouts = with_solver(found.rollouts, ASKED, RESPONSE, [NOTES])
     out = tmp_path / "deep" / "rollouts.parquet"
-    write_parquet(export_rows("r1", ASKED, [NOTES], rollouts, found.found.report, "scaled"), out)
+    write_parquet(export_rows("r1", ASKED, [NOTES], rollouts, found.result.report, "scaled"), out)
     table = pd.read_parquet(out)
     assert list(table.columns) == [
         "data_source", "prompt", "ability", "responses", "rewards", "reward_model", "extra_info",

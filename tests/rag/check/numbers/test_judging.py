@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.rag.check.numbers.judging import judge
-from harness.rag.check.numbers.sources import open_sources
-from harness.rag.check.numbers.tables import cells
+from harness.rag.check.numbers import cells, judge, open_sources
 from harness.rag.check.types import Claim, Finding, Verdict
 from harness.rag.retrieve import Document
 
@@ -103,6 +101,11 @@ def test_what_no_computation_gives_is_not_derived() -> None:
         Verdict.CONTRADICTED,
         Verdict.NOT_FOUND,
     )
+
+
+def test_rows_without_cells_are_no_rows() -> None:
+    assert cells("|\n|\n") == []
+    assert verdict("Ulm has 126,329 inhabitants.", "126,329", f"|\n|\n\n{TSV}").evidence
 
 
 def test_no_other_document_takes_support_away() -> None:

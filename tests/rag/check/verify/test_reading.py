@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from harness.rag.check.verify.evidence import Source, open_source
-from harness.rag.check.verify.lexicon import antonyms, hypernyms, synonyms
-from harness.rag.check.verify.model import Classifier, pooled
-from harness.rag.check.verify.reading import read
-from harness.rag.check.verify.stems import stem
-from harness.rag.check.verify.values import missing_values, sizes
+from harness.rag.check.types import Claim, Verdict
+from harness.rag.check.verify import (
+    Classifier,
+    Source,
+    TrainedVerifier,
+    missing_values,
+    pooled,
+    read,
+    stem,
+)
+from harness.rag.check.verify.reading import related
+from harness.rag.retrieve import Document
 
 TEXT = (
     "The mill in Arlen opened in 1912. It never paid a dividend. In 1950 the council bought it "
@@ -24,11 +30,11 @@ def test_stems_join_irregular_forms() -> None:
 
 
 def test_lexicon_knows_same_opposite_and_wider() -> None:
-    assert stem("purchase") in synonyms(stem("buy"))
-    assert stem("decrease") in antonyms(stem("increase"))
-    assert stem("automobile") in synonyms(stem("car"))
-    assert stem("animal") not in antonyms(stem("dog"))
-    assert hypernyms(stem("rise"))
+    assert stem("purchase") in related(stem("buy"), "same")
+    assert stem("decrease") in related(stem("increase"), "opposite")
+    assert stem("automobile") in related(stem("car"), "same")
+    assert stem("animal") not in related(stem("dog"), "opposite")
+    assert related(stem("rise"), "wider")
 
 
 def test_reading_sorts_words_by_kind() -> None:
@@ -51,7 +57,7 @@ def test_reading_sorts_words_by_kind() -> None:
     ],
 )
 def test_missing_values(claim: str, missing: list[str]) -> None:
-    assert [one.text for one in missing_values(claim, sizes(TEXT))] == missing
+    assert [one.text for one in missing_values(claim, Source(TEXT).values)] == missing
 
 
 def test_without_values_every_number_is_missing() -> None:
@@ -66,7 +72,9 @@ def test_source_finds_sentences_by_words() -> None:
 
 
 def test_empty_document_is_no_source() -> None:
-    assert open_source(" \n") is None
+    claim = Claim(text="The mill opened.", type="relation", start=0, end=16)
+    [finding] = TrainedVerifier().verify([claim], [Document("empty", " \n")])
+    assert finding.verdict is Verdict.INVALID
 
 
 def test_probability_rises_with_its_weight() -> None:

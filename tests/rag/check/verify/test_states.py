@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.rag.check.verify.states import LONGEST, encode_states
+from harness.rag.check.verify import encode_states
 
+LONGEST = 128
+"""Word pieces of a sentence that are read."""
 TEXTS = [
     "The seal of pump P-101 was replaced in May.",
     "Größe, naïve café, 東京タワー and 4.25 %",

@@ -1,0 +1,13 @@
+from .answering import ask as ask
+from .answering import check_citations as check_citations
+from .answering import extract as extract
+from .page import write_answer as write_answer
+from .passages import find_passages as find_passages
+from .types import Answer as Answer
+from .types import AskSettings as AskSettings
+from .types import Checker as Checker
+from .types import Citation as Citation
+from .types import Passages as Passages
+from .verdicts import cited_verdict as cited_verdict
+from .verdicts import passage_checker as passage_checker
+from .verdicts import verdict_of as verdict_of

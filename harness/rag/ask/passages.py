@@ -1,0 +1,198 @@
+"""From a question to numbered passages within a budget, of files read now or of an index."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.core import BadInput
+from harness.rag.ask.types import AskSettings, Citation, Passages
+from harness.rag.retrieve import (
+    Arm,
+    Document,
+    Hit,
+    SearchOptions,
+    estimate_tokens,
+    open_index,
+    parse_paths,
+)
+from harness.rag.tools.context import ContextStage, Gathered
+from harness.rag.tools.documents import SEARCH_ARMS, search_documents
+
+# Tokens of plain files up to which they are embedded for one question.
+_EMBEDDED = 20_000
+# A passage that shares no word with the question and is less like it than that is no hit.
+_LEAST_COSINE = 0.25
+# Documents of an index that are compressed for a question.
+_WIDEST = 8
+_DEPTH = 64
+# Characters that a citation shows before and behind itself.
+_AROUND = 400
+
+
+@dataclass(frozen=True)
+class _Library:
+    """Documents that can be searched.
+
+    Attributes:
+        arm: of the search.
+        search: (question, passages) -> hits, best first.
+        document: of an id.
+        sources: for a stage that reads documents whole.
+        warnings: of the parsers and the encoder.
+    """
+
+    arm: Arm
+    search: Callable[[str, int], Sequence[Hit]]
+    document: Callable[[str], Document]
+    sources: Callable[[], Sequence[Document]]
+    warnings: tuple[str, ...] = ()
+
+
+def find_passages(settings: AskSettings) -> Passages:
+    """Read, search and choose; no model is called.
+
+    Raises:
+        BadInput: for an empty question, a budget below 1 or below the smallest unit, and files or
+            an index that cannot be read.
+    """
+    began = time.perf_counter()
+    if not settings.question.strip():
+        raise BadInput("expected a question, got an empty one")
+    if settings.budget < 1:
+        raise BadInput(f"expected a budget of 1 token or more, got {settings.budget}")
+    if bool(settings.paths) == (settings.index is not None):
+        raise BadInput(
+            "expected files or folders to read, or --index DIR, and not both: such as "
+            '`harness ask "who signed it?" report.pdf`'
+        )
+    library = _read_files(settings) if settings.index is None else _open(settings.index, settings)
+    gathered = _gather(settings, library)
+    passages = tuple(
+        _cite(library.document(passage.doc), passage.start, passage.end, number)
+        for number, passage in enumerate(gathered.passages if gathered else (), start=1)
+    )
+    return Passages(
+        question=settings.question,
+        context=settings.context,
+        arm="" if settings.context in ("compress", "truncate") and settings.paths else library.arm,
+        budget=settings.budget,
+        tokens=gathered.tokens if gathered else 0,
+        tokenizer=gathered.tokenizer if gathered else "",
+        passages=passages,
+        seconds=time.perf_counter() - began,
+        warnings=(*library.warnings, *(gathered.warnings if gathered else ())),
+    )
+
+
+def _read_files(settings: AskSettings) -> _Library:
+    parsed = parse_paths(settings.paths, settings.reading)
+    files = parsed.documents
+    warnings = [f"passed over: {skipped.reason}" for skipped in parsed.passed_over]
+    warnings += [f"{file.source}: {warning}" for file in files for warning in file.warnings]
+    few = sum(estimate_tokens(file.text) for file in files) <= _EMBEDDED
+    arm: Arm = settings.arm or ("hybrid" if few else "lexical")
+    if arm not in SEARCH_ARMS:
+        raise BadInput(
+            f"expected the arm {', '.join(SEARCH_ARMS)} for files, got {arm!r}: --index takes all"
+        )
+    if settings.arm is None and not few:
+        warnings.append(
+            "many files: searched by their words alone; `harness index build` makes an index "
+            "that is searched by meaning too"
+        )
+
+    def search(question: str, k: int) -> list[Hit]:
+        return _relevant(search_documents(files, question, k, SEARCH_ARMS[arm]))
+
+    by_id = {file.id: file for file in files}
+    return _Library(arm, search, by_id.__getitem__, lambda: files, tuple(warnings))
+
+
+def _open(folder: Path, settings: AskSettings) -> _Library:
+    index = open_index(folder)
+    arm: Arm = settings.arm or "hybrid"
+
+    def search(question: str, k: int) -> list[Hit]:
+        return _relevant(index.search(question, k, options=SearchOptions(arm=arm)))
+
+    def sources() -> list[Document]:
+        if settings.context == "truncate":
+            return [index.document(doc) for doc in index.ids()]
+        docs = dict.fromkeys(hit.doc for hit in search(settings.question, _DEPTH))
+        return [index.document(doc) for doc in list(docs)[:_WIDEST]]
+
+    warnings = (*index.warnings, *index.query_warnings(settings.question))
+    return _Library(arm, search, index.document, sources, warnings if arm != "lexical" else ())
+
+
+def _relevant(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that share a word with the question, or are like it."""
+    return [
+        hit
+        for hit in hits
+        if hit.scores.get("lexical", 0.0) > 0 or hit.scores.get("dense", 0.0) >= _LEAST_COSINE
+    ]
+
+
+def _gather(settings: AskSettings, library: _Library) -> Gathered | None:
+    """What the stage chose; None where no document has anything to do with the question."""
+    if settings.context in ("compress", "truncate"):
+        sources = library.sources()
+    else:
+        hits = library.search(settings.question, _DEPTH)
+        sources = [library.document(doc) for doc in dict.fromkeys(hit.doc for hit in hits)]
+    if not sources:
+        return None
+    stage = ContextStage(settings.context, finder=library.search)
+    gathered = stage.gather(settings.question, sources, settings.budget)
+    if not gathered.passages:
+        raise BadInput(
+            f"no passage fits a budget of {settings.budget} tokens beside its citation: raise "
+            "--budget, or let --context compress cut it"
+        )
+    return gathered
+
+
+def _cite(document: Document, start: int, end: int, number: int) -> Citation:
+    """The citation of a stretch of a document; its link opens the page where there is a file."""
+    document = document if document.source else replace(document, source=document.id)
+    page, source, text = document.page_at(start), document.source, document.text
+    uri, path = "", Path(source.partition("#")[0])
+    if source.startswith(("http://", "https://")):
+        uri = source
+    elif path.is_file():
+        uri = path.resolve().as_uri() + (f"#page={page}" if page is not None else "")
+    return Citation(
+        number=number,
+        doc=document.id,
+        source=source,
+        uri=uri,
+        page=page,
+        start=start,
+        end=end,
+        text=text[start:end],
+        headings=document.headings_at(start),
+        before=text[max(0, start - _AROUND) : start],
+        after=text[end : end + _AROUND],
+    )
+
+
+def within(
+    citation: Citation, start: int, end: int, number: int, *, post_hoc: bool = False
+) -> Citation:
+    """A stretch of a citation's text, by places in it, as a citation of its own."""
+    text = citation.text
+    return citation.model_copy(
+        update={
+            "number": number,
+            "start": citation.start + start,
+            "end": citation.start + end,
+            "text": text[start:end],
+            "before": (citation.before + text[:start])[-_AROUND:],
+            "after": (text[end:] + citation.after)[:_AROUND],
+            "post_hoc": post_hoc,
+        }
+    )

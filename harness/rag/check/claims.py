@@ -1,0 +1,250 @@
+"""What an answer claims, found by rule and without a model, each claim with its span.
+
+The detector of checkable spans knows nothing of what was extracted, so that extracting less lowers
+the coverage instead of raising the score (MARCH's "say less, err less").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from harness.rag.check.numbers import Period, read, words
+from harness.rag.check.types import STATEMENT_TYPES, Claim, ClaimType
+from harness.rag.retrieve import sentence_spans
+
+NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|fail(?:s|ed)? to"
+    r"|lack(?:s|ed)?|den(?:y|ies|ied)|refus(?:e|es|ed)|\w+n['\u2019]t)\b",
+    re.IGNORECASE,
+)
+_COMPARISON = re.compile(
+    r"\b(?:than|more|less|fewer|most|least|larger|smaller|higher|lower|greater|earlier|later|before"
+    r"|after|older|younger|longer|shorter|faster|slower|better|worse|first|last|exceed(?:s|ed)?"
+    r"|outperform(?:s|ed)?|same as|twice|\w{3,}est)\b",
+    re.IGNORECASE,
+)
+_EXISTENCE = re.compile(
+    r"\bthere (?:is|are|was|were|exists?|has been|have been)\b|\b(?:exists?|existed|contains?"
+    r"|contained|includes?|included)\b",
+    re.IGNORECASE,
+)
+_DERIVED = re.compile(
+    r"\b(?:total(?:ed|led)?|sum|combined|average|mean|median|ratio|difference|net of|growth|grew"
+    r"|increas(?:e|ed)|decreas(?:e|ed)|ris(?:e|en)|rose|f[ae]ll|declin(?:e|ed)|share of|percent of"
+    r"|proportion|times (?:as|that|the)|twice|doubled|halved)\b",
+    re.IGNORECASE,
+)
+_CELL = re.compile(
+    r"\b(?:in|for|of|during) (?:fiscal |FY|the )?\s?(?:year )?(?:19|20)\d\d\b|\brow\b|\bcolumn\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\?\s*$")
+_OPINION = re.compile(
+    r"^(?:i (?:think|believe|hope|am sorry|cannot|can't|don't)|sure|certainly|of course|let me|here"
+    r" (?:is|are)|please|note that this|hope this)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?<![\w'])(?:[A-Z][\w'\u2019&.-]*|[A-Z]{2,})"
+    r"(?:[ ](?:(?:of|the|de|la|del|von|van|der|den|and|&|al|bin|di|du)[ ]){0,2}"
+    r"(?=[A-Z0-9])[A-Z0-9][\w'\u2019&.-]*)*"
+)
+_COMMON = (
+    "a an the this that these those it its he she they we i you his her their our my your "
+    "there here in on at by for from to of with without and or but if when while where after "
+    "before since until as so because although though however also both each every all some "
+    "any no not many most more less few several one two three four five six seven eight nine "
+    "ten first second third another other such what which who whom whose why how yes "
+    "according during despite under over about between among through overall additionally "
+    "moreover furthermore finally then thus hence therefore meanwhile instead later today now "
+    "only even just still january february march april may june july august september october "
+    "november december monday tuesday wednesday thursday friday saturday sunday fiscal net "
+    "total sales revenue is are was were has had have do does did q1 q2 q3 q4 fy h1 h2 usd "
+    "eur gbp pm am "
+)
+_ORDINARY = frozenset(_COMMON.split())
+_VALUE_LEAD = "Which number (with its unit, if it has one) do the documents state for: "
+_LEAD = {
+    "number": _VALUE_LEAD,
+    "cell": _VALUE_LEAD,
+    "derived": "Which number (with its unit, if it has one) follows from the documents for: ",
+    "date": "Which date or time do the documents state for: ",
+    "entity": "Which name do the documents state for: ",
+}
+MOST_KEYWORDS = 8
+"""Keywords of a question."""
+
+
+class Checkable(NamedTuple):
+    """A span of an answer that documents could confirm or deny, and its sentence."""
+
+    start: int
+    end: int
+    kind: ClaimType
+    sentence: str
+
+
+def checkable(answer: str) -> list[Checkable]:
+    """Numbers, dates and names of `answer`, and the sentences that state something; in order.
+
+    A bare value has nothing else to be wrong about: its sentence is no statement of its own.
+    """
+    spans: list[Checkable] = []
+    for start, end in statements(answer):
+        sentence = answer[start:end]
+        values = read(sentence)
+        letters = list(sentence)
+        for value in values:
+            letters[value.start : value.end] = " " * (value.end - value.start)
+        if words("".join(letters)):
+            spans.append(Checkable(start, end, _kind_of_sentence(sentence), sentence))
+        number = "cell" if _CELL.search(sentence) else "number"
+        number = "derived" if _DERIVED.search(sentence) else number
+        for value in values:
+            kind: ClaimType = "date" if isinstance(value, Period) else number
+            spans.append(Checkable(start + value.start, start + value.end, kind, sentence))
+        for name_start, name_end in names(sentence):
+            if not any(name_start < value.end and value.start < name_end for value in values):
+                spans.append(Checkable(start + name_start, start + name_end, "entity", sentence))
+    return sorted(spans, key=lambda span: (span.start, -span.end))
+
+
+def statements(answer: str) -> list[tuple[int, int]]:
+    """Spans of the sentences that state something: no question, no courtesy, no bare heading."""
+    return [
+        (start, end)
+        for start, end in sentence_spans(answer)
+        for text in [answer[start:end]]
+        if not _QUESTION.search(text) and not _OPINION.match(text)
+        if re.search("[a-z]", text) or read(text) or names(text)
+    ]
+
+
+def _kind_of_sentence(sentence: str) -> ClaimType:
+    """What kind of statement a sentence makes; the rarest kind that applies."""
+    if NEGATION.search(sentence):
+        return "negation"
+    plain = re.sub(r"(?<=\d),(?=\d)", "", sentence)
+    if plain.count(",") >= 2 and re.search(r",? (?:and|or) [^,]+$", plain):
+        return "list"
+    if _COMPARISON.search(sentence):
+        return "comparison"
+    return "existence" if _EXISTENCE.search(sentence) else "relation"
+
+
+def coverage(answer: str, claims: Sequence[Claim]) -> float:
+    """Share of the checkable spans that a claim of their kind covers, 0 to 1; 1 without any.
+
+    A value or name counts only where a claim spans no more than it and what belongs to it: a
+    claim about a whole sentence asks about none of its values in particular.
+    """
+    spans = checkable(answer)
+    covered = 0
+    for span in spans:
+        length = span.end - span.start
+        longest = len(answer) if span.kind in STATEMENT_TYPES else 3 * length + 10
+        covered += any(
+            2 * (min(span.end, claim.end) - max(span.start, claim.start)) >= length
+            and claim.end - claim.start <= longest
+            for claim in claims
+        )
+    return covered / len(spans) if spans else 1.0
+
+
+def extract(answer: str, asked: str = "") -> list[Claim]:
+    """Claims of `answer` in the order of their spans.
+
+    Every sentence that states something is one claim of its kind (relation, comparison, negation,
+    existence, list); every number, date and name in it is one more, so that a wrong value is found
+    where the rest of its sentence is right. A number is a `derived` claim where the sentence
+    speaks of computing, a `cell` claim where it names a period.
+
+    Args:
+        answer: the text to check.
+        asked: what the user asked.
+    """
+    claims: list[Claim] = []
+    for start, end, kind, sentence in checkable(answer):
+        claim = Claim(
+            text=answer[start:end], type=kind, start=start, end=end, sentence=sentence, asked=asked
+        )
+        question, value = question_for(claim)
+        claims.append(claim.model_copy(update={"question": question, "value": value}))
+    return claims
+
+
+def names(sentence: str) -> list[tuple[int, int]]:
+    """Spans of names of people, places, works and organisations, by their capitals.
+
+    A capital at the start of the sentence alone makes none. "March" and "Net sales" are none;
+    "The Hague" is one without its article.
+    """
+    first = re.search(r"\w", sentence)
+    spans: list[tuple[int, int]] = []
+    for match in _NAME.finditer(sentence):
+        start, end = _trimmed(sentence, *match.span())
+        opening = first is not None and start == first.start()
+        if re.search("[A-Za-z]", sentence[start:end]) and not (
+            opening and _is_ordinary_start(sentence[start:end], sentence[end:])
+        ):
+            spans.append((start, end))
+    return spans
+
+
+def _trimmed(sentence: str, start: int, end: int) -> tuple[int, int]:
+    """Ordinary words at the ends off, and the full stop of the sentence."""
+    while match := re.match(r"([\w'\u2019&.-]+)[ ]?", sentence[start:end]):
+        if match[1].lower().strip(".") not in _ORDINARY:
+            break
+        start += match.end()
+    text = sentence[start:end]
+    if text.endswith((".", "-", "'", "&")) and not re.search(r"\b[A-Z]\.$", text):
+        end -= 1
+    if sentence[start:end].endswith(("'s", "\u2019s")):
+        end -= 2
+    return start, end
+
+
+def _is_ordinary_start(word: str, following: str) -> bool:
+    """One capitalised word that opens a sentence may be any word, unless it recurs within it."""
+    if " " in word or not word[1:].islower():
+        return False
+    if following.startswith(("'s", "\u2019s", " was born", " said", " is a", " was a")):
+        return False
+    return word not in following
+
+
+def question_for(claim: Claim) -> tuple[str, str]:
+    """(neutral question, value that it must be answered with) for a claim.
+
+    The documents must decide, so the question holds neither the value nor its wording, neither the
+    sentence nor a yes or no to agree with: names, periods and content words alone.
+    """
+    keywords = ", ".join(keywords_of(claim)[:MOST_KEYWORDS]) or "the subject of the documents"
+    if claim.type in STATEMENT_TYPES:
+        return f"What do the documents say about: {keywords}?", claim.sentence
+    return f"{_LEAD[claim.type]}{keywords}?", claim.text
+
+
+def keywords_of(claim: Claim) -> list[str]:
+    """Names, periods and content words of the sentence, in order, but for the claimed value."""
+    return list(_keywords(claim.sentence, "" if claim.type in STATEMENT_TYPES else claim.text))
+
+
+@lru_cache(maxsize=1024)  # a response's questions are worded again and again
+def _keywords(sentence: str, value: str) -> tuple[str, ...]:
+    mentions, spans = read(sentence), names(sentence)
+    spans += [(period.start, period.end) for period in mentions if isinstance(period, Period)]
+    occupied = [*spans, *((mention.start, mention.end) for mention in mentions)]
+    for match in re.finditer(r"[A-Za-z][\w'-]+", sentence):
+        start, end = match.span()
+        if words(match[0]) and not any(first < end and start < last for first, last in occupied):
+            spans.append((start, end))
+    keywords = dict.fromkeys(sentence[start:end] for start, end in sorted(spans))
+    withheld = set(re.findall(r"\w+", value.lower()))  # a keyword with a word of it gives it away
+    return tuple(
+        keyword for keyword in keywords if withheld.isdisjoint(re.findall(r"\w+", keyword.lower()))
+    )

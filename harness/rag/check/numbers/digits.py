@@ -1,0 +1,224 @@
+"""Bare numbers: digits with separators of every kind, fractions, powers of ten, and words.
+
+1,234.5 and 1.234,5 and 12,34,567; 1½ and 3/4; 10^6 and 1.2e9; forty-two, two and a half million.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+DecimalMark = Literal[".", ","]
+
+# Characters as the readers expect them, one for one, so that offsets stay those of the text.
+_ASCII = {
+    **{0xFF10 + digit: str(digit) for digit in range(10)},  # full-width digits
+    **{0x0660 + digit: str(digit) for digit in range(10)},  # Arabic-Indic digits
+    **{0x06F0 + digit: str(digit) for digit in range(10)},
+    **{0x0966 + digit: str(digit) for digit in range(10)},  # Devanagari digits
+    **dict.fromkeys((0x2212, 0xFF0D, 0x2010, 0x2011, 0xFE63), "-"),
+    **dict.fromkeys((0x00A0, 0x2007, 0x2009, 0x202F, 0x2008, 0x3000), " "),
+    **dict.fromkeys((0x2019, 0x02BC, 0xFF07), "'"),
+    **{code: chr(code - 0xFEE0) for code in (0xFF0C, 0xFF0E, 0xFF05, 0xFF0B, 0xFF04, 0xFF0F)},
+    **{0xFF21 + letter: chr(ord("A") + letter) for letter in range(26)},
+    **{0xFF41 + letter: chr(ord("a") + letter) for letter in range(26)},
+    0x066B: ".",
+    0x066C: ",",
+    0x2044: "/",
+    0xFF08: "(",
+    0xFF09: ")",
+}
+
+# Digits with separators. A space groups thousands only where every group has three.
+_DIGITS = (
+    r"(?:\d{1,3}(?:(?P<sep>[,.' ])\d{3})(?:(?P=sep)\d{3})*(?!\d)(?:[.,]\d+)?"
+    r"|\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?|\.\d+)"
+)
+_COMMA_DECIMAL = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}|\d{4,},\d+)(?![\d,.]\d)(?!\d)"
+)
+_POINT_DECIMAL = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d{1,2}|\d{4,}\.\d+)(?![\d,.]\d)(?!\d)"
+)
+_SUPER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_VULGAR = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+CORE = re.compile(
+    r"(?<![\w.,/])(?<![A-Za-z]-)(?:"
+    rf"(?P<vulgar>\d*\s?[{_VULGAR}])"
+    r"|(?:(?P<whole>\d+)[ -])?(?P<top>\d+)\s?/\s?(?P<bottom>[1-9]\d*)(?![\d/])"
+    r"|(?P<power>10\^[-+]?\d+|10[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+    rf"|(?P<digits>{_DIGITS})(?:\s?[x\u00d7*\u00b7]\s?10\s?\^?\s?(?P<ten>[-+]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)(?!\w)"
+    r"|[eE](?P<exp>[-+]?\d+)(?!\w))?"
+    r")"
+)
+"""A number in digits."""
+
+_SMALL_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NTH_WORDS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_TENS = {word: 10 * value for value, word in enumerate(_TENS_WORDS.split(), start=2)}
+_UNITS: dict[str, int] = {word: value for value, word in enumerate(_SMALL_WORDS.split())} | _TENS
+SCALES = {
+    "hundred": 100,
+    "dozen": 12,
+    "thousand": 10**3,
+    "lakh": 10**5,
+    "million": 10**6,
+    "crore": 10**7,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+ORDINALS: dict[str, int] = {
+    **{word: value for value, word in enumerate(_NTH_WORDS.split(), start=1)},
+    **{word[:-1] + "ieth": value for word, value in _TENS.items()},
+    "hundredth": 100,
+    "thousandth": 1000,
+}
+_SINGLE_PARTS = {
+    **{word: value for word, value in ORDINALS.items() if 2 < value <= 20 or value >= 100},
+    "half": 2,
+    "quarter": 4,
+}
+_PARTS = {
+    **_SINGLE_PARTS,
+    "halves": 2,
+    **{f"{word}s": value for word, value in _SINGLE_PARTS.items() if word != "half"},
+}
+_NUMBER = "|".join(sorted((*_UNITS, *SCALES), key=len, reverse=True))
+_ORDINAL = "|".join(sorted(ORDINALS, key=len, reverse=True))
+_PART = "|".join(sorted(_PARTS, key=len, reverse=True))
+_JOIN = r"(?:[ -]+and[ -]+|[ -]+)"
+_PHRASE = re.compile(
+    rf"\b(?:(?P<cardinal>(?:(?:a|half a)[ -]+(?={'|'.join(SCALES)})|)(?:{_NUMBER})"
+    rf"(?:{_JOIN}(?:{_NUMBER}))*)(?:{_JOIN}a[ -]half(?P<scale>[ -]+(?:{'|'.join(SCALES)}))?)?"
+    rf"(?:[ -]+(?P<part>{_PART}))?(?:[ -]+(?P<last>{_ORDINAL}))?"
+    rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<ordinal>{_ORDINAL}))\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|\d)")
+_HALF = re.compile(r"and[ -]+a[ -]+half", re.IGNORECASE)
+
+
+class Core(NamedTuple):
+    """A number without its surroundings; a step of 0 stands for an exact one."""
+
+    start: int
+    end: int
+    value: Fraction
+    step: Fraction
+    spelled: bool = False
+    ordinal: bool = False
+
+
+def normalise(text: str) -> str:
+    """`text` with full-width and foreign digits, signs and spaces as ASCII; of the same length."""
+    return text if text.isascii() else text.translate(_ASCII)
+
+
+def decimal_mark(text: str) -> DecimalMark:
+    """The decimal mark of a text, by its numbers that can be read in one way only; "." in doubt."""
+    commas = len(_COMMA_DECIMAL.findall(text))
+    return "," if commas > len(_POINT_DECIMAL.findall(text)) else "."
+
+
+def parse_digits(digits: str, mark: DecimalMark = ".") -> tuple[Fraction, Fraction]:
+    """(value, worth of the last digit) of digits with separators.
+
+    Two different separators, one of them repeated, or a group of other than three digits leave
+    one reading; else `mark` is the decimal mark.
+    """
+    plain = digits.replace(" ", "").replace("'", "")
+    last = max(plain.rfind(","), plain.rfind("."))
+    decimal = plain[last] if last >= 0 else ""
+    if decimal and not ("," in plain and "." in plain):
+        grouped = len(plain) - last - 1 == 3 and 1 <= last <= 3 and plain[:last] != "0"
+        if plain.count(decimal) > 1 or (grouped and decimal != mark):
+            decimal = ""
+    integer, _, fraction = plain.partition(decimal or " ")
+    step = Fraction(1, 10 ** len(fraction))
+    return int(re.sub("[,.]", "", integer + fraction) or "0") * step, step
+
+
+def cores(text: str, mark: DecimalMark) -> Iterator[Core]:
+    """Numbers of a normalised text: those in digits first, then those in words."""
+    for match in CORE.finditer(text):
+        value, step = _value_in_digits(match, mark)
+        yield Core(*match.span(), value, step)
+    yield from spelled(text)
+
+
+def _value_in_digits(match: re.Match[str], mark: DecimalMark) -> tuple[Fraction, Fraction]:
+    if match["vulgar"]:
+        part = Fraction(unicodedata.numeric(match["vulgar"][-1])).limit_denominator(10)
+        return int(match["vulgar"][:-1].strip() or 0) + part, Fraction(0)
+    if match["bottom"]:
+        part = Fraction(int(match["top"]), int(match["bottom"]))
+        return int(match["whole"] or 0) + part, Fraction(0)
+    if match["power"]:
+        return _power_of_ten(match["power"][2:].lstrip("^")), Fraction(0)
+    value, step = parse_digits(match["digits"], mark)
+    power = _power_of_ten(match["ten"] or match["exp"] or "0")
+    return value * power, step * power
+
+
+def _power_of_ten(exponent: str) -> Fraction:
+    """1e999999999 is no number that a text means; it would only cost memory."""
+    return Fraction(10) ** max(-400, min(400, int(exponent.translate(_SUPER))))
+
+
+def spelled(text: str) -> Iterator[Core]:
+    """Numbers in words, in order.
+
+    A lone "one" is passed over, which is mostly a pronoun, unless it counts (one in ten); so is a
+    lone scale, which heads a column (RMB million).
+    """
+    for match in _PHRASE.finditer(text):
+        span, phrase = match.span(), match[0].lower()
+        if match["ordinal"]:
+            value = Fraction(ORDINALS[match["ordinal"].lower()])
+            yield Core(*span, value, Fraction(1), spelled=True, ordinal=True)
+        elif match["lone"]:
+            part = Fraction(1, _PARTS[re.split(r"[ -]+", phrase)[-1]])
+            yield Core(*span, part, Fraction(0), spelled=True)
+        elif phrase == "one":
+            if _SHARE.match(text, span[1]):
+                yield _cardinal(match)
+        elif re.split(r"[ -]", phrase)[0] not in SCALES:
+            yield _cardinal(match)
+
+
+def _cardinal(match: re.Match[str]) -> Core:
+    """A cardinal with what stands behind it: "and a half million", "quarters", "first"."""
+    total, group, step = Fraction(0), Fraction(0), 1
+    for word in re.split(r"[ -]+", match["cardinal"].lower()):
+        if word == "half":
+            group = Fraction(1, 2)
+        elif word in _UNITS:
+            group += _UNITS[word]
+            step = 10 if word in _TENS else 1
+        elif word in ("hundred", "dozen"):
+            group = (group or Fraction(1)) * SCALES[word]
+            step = SCALES[word]
+        elif word not in ("and", "a"):
+            total += (group or Fraction(1)) * SCALES[word]
+            group, step = Fraction(0), SCALES[word]
+    value, worth = total + group, Fraction(step if group == 0 or step >= 100 else 1)
+    ordinal = False
+    if _HALF.search(match[0]):
+        scale = SCALES[match["scale"].strip(" -").lower()] if match["scale"] else 1
+        value, worth = (value + Fraction(1, 2)) * scale, Fraction(scale, 2)
+    elif match["part"]:
+        value, worth = value / _PARTS[match["part"].lower()], Fraction(0)
+    elif match["last"]:
+        value += ORDINALS[match["last"].lower()]
+        worth, ordinal = Fraction(1), True
+    return Core(*match.span(), value, worth, spelled=True, ordinal=ordinal)

@@ -1,0 +1,396 @@
+"""Metrics of visual question answering, each as the script of its data set computes it.
+
+| metric | source |
+|---|---|
+| ANLS | DocVQA and InfographicVQA (Biten et al. 2019; Mathew et al. 2021) |
+| relaxed accuracy | ChartQA (Masry et al. 2022, section 6; after Methani et al. 2020) |
+| VQA accuracy | TextVQA (Antol et al. 2015, section 5.1) |
+| normal forms | MathVista (Lu et al. 2024, section 3.1) and TabMWP (Lu et al. 2023, PromptPG) |
+| key fields | SROIE, task 3 (Huang et al. 2019) |
+| rewards for spans of time | MUSEG (Luo et al. 2025, section 3) |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+THRESHOLD = 0.5
+"""A similarity below it counts nothing. At it, an answer also counts as right (Trace2Skill)."""
+_TOLERANCE = 0.05
+# People who must agree with an answer for it to be entirely right.
+_FULL_AGREEMENT = 3
+
+
+def anls(prediction: str, answers: Sequence[str]) -> float:
+    """Normalised Levenshtein similarity with the nearest accepted answer; 0 below 0.5.
+
+    Capitals and runs of spaces do not count, as in the official script.
+
+    Args:
+        prediction: what was said.
+        answers: accepted answers, at least one.
+
+    Returns:
+        A value in [0, 1] that is 0 or at least 0.5.
+    """
+    text = _joined(prediction.lower())
+    return max(_similarity(text, _joined(answer.lower())) for answer in answers)
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _similarity(text: str, answer: str) -> float:
+    shorter, longer = sorted((len(text), len(answer)))
+    if not longer:
+        return 1.0
+    if shorter / longer < THRESHOLD:
+        return 0.0  # the lengths alone differ by more than half
+    value = 1 - edit_distance(text, answer) / longer
+    return value if value >= THRESHOLD else 0.0
+
+
+def edit_distance(source: str, target: str) -> int:
+    """Fewest insertions, deletions and replacements of characters that make one the other."""
+    previous = list(range(len(target) + 1))
+    for row, letter in enumerate(source, 1):
+        current = [row]
+        for column, against in enumerate(target, 1):
+            cost = previous[column - 1] + (letter != against)
+            current.append(min(cost, previous[column] + 1, current[-1] + 1))
+        previous = current
+    return previous[-1]
+
+
+def relaxed_match(prediction: str, answers: Sequence[str], tolerance: float = _TOLERANCE) -> bool:
+    """Numbers within 5 % of an accepted answer, other answers equal but for capitals.
+
+    A percentage is a number divided by 100, on either side. An answer of 0 must be said exactly.
+
+    Args:
+        prediction: what was said.
+        answers: accepted answers.
+        tolerance: relative, of the accepted number.
+    """
+    text = prediction.strip()
+    number = _float(text)
+    for answer in map(str.strip, answers):
+        accepted = _float(answer)
+        if number is not None and accepted:
+            if abs(number - accepted) / abs(accepted) <= tolerance:
+                return True
+        elif text.lower() == answer.lower():
+            return True
+    return False
+
+
+def _float(text: str) -> float | None:
+    """What Python reads as a number, with a per cent sign allowed; no thousands separators."""
+    try:
+        return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        return None
+
+
+def printed_match(prediction: str, answers: Sequence[str]) -> bool:
+    """Whether the prediction is an accepted answer that was copied from a picture.
+
+    Capitals, runs of spaces, quotes, a full stop at the end and marks of currency do not count;
+    12.4 is 12.40, and 1,200 is 1200.
+
+    Args:
+        prediction: what was said.
+        answers: accepted answers.
+    """
+    text = _unquoted(prediction)
+    number = _decimal(text)
+    return any(
+        text == answer or (number is not None and number == _decimal(answer))
+        for answer in map(_unquoted, answers)
+    )
+
+
+def _unquoted(text: str) -> str:
+    bare = _joined(text).strip("\"'`*").removesuffix(".")
+    return re.sub(r"^[$€£]\s*|\s*[$€£]$", "", bare).casefold()
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        value = Decimal(re.sub(r"(?<=\d),(?=\d{3}(?:\D|$))", "", text))
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+_NUMBERS = {
+    "none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5",
+    "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+}  # fmt: skip
+# The official table is longer; apart from a word of it spelt without its apostrophe nothing
+# differs.
+_CONTRACTED = {
+    word.replace("'", ""): word
+    for word in (
+        "ain't", "aren't", "can't", "could've", "couldn't", "didn't", "doesn't", "don't", "hadn't",
+        "hasn't", "haven't", "isn't", "might've", "mightn't", "must've", "mustn't", "needn't",
+        "shan't", "should've", "shouldn't", "that's", "there's", "they're", "they've", "wasn't",
+        "weren't", "what's", "where's", "who's", "won't", "would've", "wouldn't", "y'all",
+        "you're", "you've",
+    )
+}  # fmt: skip
+
+
+def consensus(prediction: str, answers: Sequence[str]) -> float:
+    """VQA accuracy in [0, 1]: the mean over each person left out of min(1, agreeing others / 3).
+
+    Args:
+        prediction: what was said.
+        answers: what people said, usually ten; of up to three, one equal answer is right.
+    """
+    text = evalai_form(prediction)
+    same = [evalai_form(answer) == text for answer in answers]
+    if len(same) <= _FULL_AGREEMENT:
+        return float(any(same))
+    return sum(min(1.0, (sum(same) - own) / _FULL_AGREEMENT) for own in same) / len(same)
+
+
+def evalai_form(text: str) -> str:
+    """Lower case, number words as digits, no articles, no punctuation but inside numbers."""
+    lower = text.lower().replace("\n", " ").replace("\t", " ").strip()
+    lower = lower.replace(",", "").replace("?", "").replace("'s", " 's")
+    glued = re.search(r"\d,\d", text) is not None
+    form = lower
+    for mark in ';/[]"{}()=+\\_-><@`,?!':
+        alone = f"{mark} " in lower or f" {mark}" in lower
+        form = form.replace(mark, "" if alone or glued else " ")
+    form = re.sub(r"(?<!\d)\.(?!\d)|\.(?!\d)", "", form)
+    words = (_NUMBERS.get(word, word) for word in form.split())
+    return " ".join(_CONTRACTED.get(word, word) for word in words if word not in ("a", "an", "the"))
+
+
+def mathvista_form(
+    extraction: str,
+    *,
+    choices: Sequence[str] = (),
+    answer_type: str = "text",
+    precision: float | None = None,
+) -> str | None:
+    """The answer that MathVista's script compares with the gold answer by equality.
+
+    Multiple choice: a letter, alone or in brackets, means the option at its place; anything else
+    means the option at the least edit distance, the first of several. The script does so for any
+    text, also for a refusal, so one guess in four is right by chance. An integer must be written as
+    one: the script that judged the published answers took 13.0 for no answer.
+
+    Args:
+        extraction: the answer as taken out of the reply.
+        choices: options in order; none for free-form questions.
+        answer_type: `integer`, `float`, `list` or `text`.
+        precision: decimals of a float.
+
+    Returns:
+        The normal form, or None where the text has none (a number that cannot be read).
+    """
+    if choices:
+        text = extraction.strip()
+        bracketed = re.search(r"\(([a-zA-Z])\)", text)
+        letter = bracketed[1].upper() if bracketed else text
+        place = ord(letter) - ord("A") if len(letter) == 1 else -1
+        if 0 <= place < len(choices):
+            return choices[place]
+        return min(choices, key=lambda choice: edit_distance(letter, choice))
+    try:
+        if answer_type == "integer":
+            return str(int(extraction))
+        if answer_type == "float":
+            return str(round(float(extraction), int(precision or 0)))
+    except (ValueError, OverflowError):
+        return None
+    return extraction
+
+
+# How a reply names an option, in the order in which the script tries.
+_LETTER_PATTERNS = (
+    r"^\(([A-Za-z])\)$",
+    r"^([A-Za-z])$",
+    r"^([A-Za-z]). ",
+    r"[Th]he answer is ([A-Z])",
+    r"^\(([A-Za-z])\) [\s\S]+$",
+    r"[Th]he answer is \(([A-Za-z])\) [\s\S]+$",
+)
+# How a reply states a free answer, in the order tried; the last match counts.
+_FREE_PATTERNS = (
+    r"[Th]he answer is ([\s\S]+)$",
+    r"[Th]he table shows that ([\d$.,/:]+) ",
+    r" = ([\d$.,/:]+)",
+    r"(?<= be| is) ([-\d$.,/:]{0,}\d+)",
+    r"(?<= are| was) ([-\d$.,/:]{0,}\d+)",
+    r"(?<= were) ([-\d$.,/:]{0,}\d+)",
+    r" ([\d$.,/:]+ [AP]\.M\.)",
+    r"([-\d$.,/:]{0,}\d+)",
+)
+
+
+def tabmwp_prediction(reply: str, choices: Sequence[str] = ()) -> str:
+    """The answer in a reply, found as the script finds it.
+
+    Args:
+        reply: one line, usually ending in "The answer is …".
+        choices: options in order; none for free-text questions. A reply without a letter means
+            the option that shares most words with it, the first of several.
+    """
+    text = re.sub(r"\$?\\frac\{([\d.,-]+)\}\{([\d.,]+)\}\$?", r"\1/\2", reply)
+    text = re.sub(r"(?<![AP]\.M)\.$", "", text)
+    text = re.sub(r"(?<=\d)=(?=[-$\d])", " = ", text).replace("\u2212", "-")
+    matches = (
+        re.findall(pattern, text) for pattern in (_LETTER_PATTERNS if choices else _FREE_PATTERNS)
+    )
+    if not choices:
+        stated: str = next((spans[-1].strip() for spans in matches if spans), text)
+        ends = stated != text and stated.endswith(".") and ".M." not in stated
+        return stated[:-1] if ends else stated
+    for letters in filter(None, matches):
+        place = ord(letters[0].upper()) - ord("A")
+        if place < len(choices):
+            return choices[place]
+    return max(choices, key=lambda choice: _likeness(choice, text))
+
+
+def _likeness(choice: str, text: str) -> float:
+    """Shared words by the longer text's words; 2 for equal texts."""
+    if choice == text:
+        return 2.0
+    if " " not in choice and " " not in text:
+        return 0.0
+    offered, spoken = choice.split(" "), text.split(" ")
+    return len(set(offered) & set(spoken)) / max(len(offered), len(spoken))
+
+
+def tabmwp_form(text: str, unit: str | None = None) -> str:
+    """The form in which answers are compared: numbers plain to three decimals, texts without unit.
+
+    Args:
+        text: the answer.
+        unit: unit of the question; taken out of texts that are no number.
+    """
+    bare = re.sub(r"[,./]$", "", text.removeprefix("$"))
+    if not re.fullmatch(r"[-+]?[\d,./]+", bare):
+        return (bare.replace(unit, "").strip() if unit else bare).lower()
+    number = bare.replace(",", "")
+    try:
+        if re.fullmatch(r"[-+]?\d+", number):
+            return str(int(number))
+        over, slash, under = number.partition("/")
+        value = float(over) / float(under.partition("/")[0]) if slash else float(number)
+        return re.sub(r"\.0+$", "", str(round(value, 3)))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return number
+
+
+def read_fields(reply: str) -> dict[str, str] | None:
+    """The fields that a reply gives as a JSON object; None where it holds none."""
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(reply, reply.index("{"))
+    except (ValueError, RecursionError):
+        return None
+    record: dict[str, Any] = value
+    return {
+        name.lower(): _joined(str(field)) for name, field in record.items() if field is not None
+    }
+
+
+def matching_fields(fields: Mapping[str, str], expected: Mapping[str, str]) -> dict[str, bool]:
+    """Field -> whether it is given exactly, but for runs of spaces."""
+    return {name: fields.get(name.lower()) == _joined(text) for name, text in expected.items()}
+
+
+Span = tuple[float, float]
+"""Start and end, start <= end; seconds, but any stretch on a line fits: characters, pages."""
+_EPSILON = 1e-6
+# A span that meets none, to fill up the shorter list.
+_FAR: Span = (1e9, 1e9 + 1)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
+_FORM = re.compile(r"\s*<think>(.*?)</think>\s*<answer>(.*?)</answer>\s*", re.DOTALL)
+_MOST_CITED = 10
+
+
+def read_spans(reply: str) -> list[Span]:
+    """The spans between the answer tags of a reply, in order; [] where there are none.
+
+    An answer looks like `<think>…</think><answer>1.5-3.0 7.0-9.0</answer>`.
+    """
+    answer = re.search(r"<answer>(.*?)</answer>", reply, re.DOTALL)
+    pairs = _SPAN.findall(answer[1]) if answer else []
+    return [(float(start), float(end)) for start, end in pairs if float(start) <= float(end)]
+
+
+def format_reward(reply: str, *, cited: bool = True) -> float:
+    """How well a reply keeps to the form: 0, 0.2, 0.6 or 1.
+
+    0 without both tags, 0.2 without a readable span, 0.6 if a bound of a span is not named 1 to 10
+    times in the reasoning, else 1.
+
+    Args:
+        reply: the whole reply.
+        cited: whether bounds must be named in the reasoning (the first training stage).
+    """
+    form, spans = _FORM.fullmatch(reply), read_spans(reply)
+    if not form:
+        return 0.0
+    if not spans:
+        return 0.2
+    named = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", form[1])]
+    bounds = [bound for span in spans for bound in span]
+    if cited and not all(1 <= named.count(bound) <= _MOST_CITED for bound in bounds):
+        return 0.6
+    return 1.0
+
+
+def global_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
+    """F1 of covered length, each side's overlapping spans merged first; in [0, 1]."""
+    sides = _merged(spans), _merged(expected)
+    common = sum(_overlap(span, target) for span in sides[0] for target in sides[1])
+    covered = [sum(end - start for start, end in side) for side in sides]
+    if common <= 0 or min(covered) <= 0:
+        return 0.0
+    precision, recall = (common / (length + _EPSILON) for length in covered)
+    return 2 * precision * recall / (precision + recall + _EPSILON)
+
+
+def local_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
+    """Mean generalised IoU of spans paired in order, brought to [0, 1]; unpaired ones pull down."""
+    if not spans:
+        return 0.0
+    count = max(len(spans), len(expected))
+    padded = [[*side, *[_FAR] * (count - len(side))] for side in (spans, expected)]
+    return sum(map(_generalised_iou, *padded)) / count
+
+
+def _generalised_iou(span: Span, target: Span) -> float:
+    common = _overlap(span, target)
+    union = (span[1] - span[0]) + (target[1] - target[0]) - common
+    hull = max(span[1], target[1]) - min(span[0], target[0])
+    if hull <= 0:
+        return float(span == target)
+    iou = common / union if union > 0 else 0.0
+    return (1 + iou - (hull - union) / hull) / 2
+
+
+def _overlap(span: Span, target: Span) -> float:
+    return max(0.0, min(span[1], target[1]) - max(span[0], target[0]))
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
+    return merged
