@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,13 +15,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     For what makes many small model calls: an eval sample costs a tenth less of the processor
     (`benchmarks/evals/overhead.py`).
     """
-    with asyncio.Runner(loop_factory=_factory()) as runner:
-        return runner.run(work)
-
-
-def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
-        import uvloop
+        from uvloop import new_event_loop
     except ImportError:
-        return None
-    return uvloop.new_event_loop
+        new_event_loop = None
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(work)

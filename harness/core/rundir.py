@@ -60,7 +60,14 @@ class RunWriter(RunReader):
         try:
             expected = {"schema_version": SCHEMA_VERSION, **lock}
             if (path / "run.json").exists():
-                _same_lock(path, expected)
+                stored = json.loads((path / "run.json").read_text("utf-8"))
+                current = json.loads(json.dumps(expected))
+                keys = sorted(stored.keys() | current.keys())
+                if changed := [key for key in keys if stored.get(key) != current.get(key)]:
+                    raise BadInput(
+                        f"{str(path)!r} was started with other {', '.join(changed)}: start a new "
+                        "run instead"
+                    )
             else:
                 text = json.dumps(expected, indent=2, sort_keys=True)
                 write_atomic(path / "run.json", text + "\n")
@@ -91,15 +98,3 @@ class RunWriter(RunReader):
         self._items.close()
         self._trajectories.close()
         self._guard.close()
-
-
-def _same_lock(path: Path, expected: dict[str, Any]) -> None:
-    stored = json.loads((path / "run.json").read_text("utf-8"))
-    current = json.loads(json.dumps(expected))
-    changed = sorted(
-        key for key in stored.keys() | current.keys() if stored.get(key) != current.get(key)
-    )
-    if changed:
-        raise BadInput(
-            f"{str(path)!r} was started with other {', '.join(changed)}: start a new run instead"
-        )

@@ -138,7 +138,11 @@ def _of_file(
                     skipped.append(Skipped(file=str(file), reason=reason))
                 continue
             spans = spans or Spans(file)
-            task = _task(trajectory)
+            # Sessions of one project that were asked the same share a task.
+            cwd = string(trajectory.harness.get("cwd"))
+            request = " ".join(prompts(trajectory)[0].split()).casefold()
+            stem = "".join(char if char.isalnum() else "-" for char in Path(cwd).name.casefold())
+            task = f"{stem[:40].strip('-') or 'task'}-{digest([cwd, request])[:8]}"
             outcome = infer_outcome(trajectory, spans)
             yield Read(file=file, trajectory=trajectory, outcome=outcome, task=task)
     except BadInput as error:
@@ -168,14 +172,6 @@ def _unwanted(
     if not any(step.source == "agent" for step in trajectory.steps):
         return "the agent did nothing in it"
     return None
-
-
-def _task(trajectory: Trajectory) -> str:
-    """A name for the task: sessions of one project that were asked the same share it."""
-    cwd = string(trajectory.harness.get("cwd"))
-    request = " ".join(prompts(trajectory)[0].split()).casefold()
-    stem = "".join(char if char.isalnum() else "-" for char in Path(cwd).name.casefold())
-    return f"{stem[:40].strip('-') or 'task'}-{digest([cwd, request])[:8]}"
 
 
 def write_sessions(

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +105,10 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
     if not started:
         raise NotRebuilt("the log names neither a commit nor a time")
     for reference in (branch, "HEAD"):
-        if reference and _exists(root, reference):
+        if not reference:
+            continue
+        with suppress(NotRebuilt):  # there is no such branch any more
+            git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
             commit = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
             if commit:
                 return commit
@@ -113,11 +117,10 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
 
 def commit_after(root: Path, base: str, files: Sequence[str]) -> str:
     """The first commit behind `base` that changed one of the session's files, "" if none did."""
-    named = [file for file in files if file]
-    if not named:
+    if not files:
         return ""
     range_ = f"{base}..HEAD"
-    commits = git(root, "rev-list", "--reverse", "--ancestry-path", range_, "--", *named)
+    commits = git(root, "rev-list", "--reverse", "--ancestry-path", range_, "--", *files)
     return commits.partition("\n")[0]
 
 
@@ -126,14 +129,6 @@ def changed_files(root: Path, base: str, later: str) -> list[str]:
     # With -z, names stand as they are; without it git quotes what is not ASCII.
     text = git(root, "diff", "-z", "--no-renames", "--name-only", "--diff-filter=AM", base, later)
     return [name for name in text.split("\0") if name]
-
-
-def _exists(root: Path, reference: str) -> bool:
-    try:
-        git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
-    except NotRebuilt:
-        return False
-    return True
 
 
 def check_out(root: Path, commit: str, into: Path) -> None:
@@ -187,20 +182,30 @@ def rebuild(
     command, inner = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
     root = root_of(cwd)
-    git = mapping(trajectory.harness.get("git"))
-    branch = string(git.get("branch")) or string(trajectory.harness.get("gitBranch"))
+    state = mapping(trajectory.harness.get("git"))
+    branch = string(state.get("branch")) or string(trajectory.harness.get("gitBranch"))
     started = next((step.timestamp for step in trajectory.steps if step.timestamp), "") or ""
-    commit = commit_before(root, string(git.get("commit_hash")), started, branch)
-    edited = _inside(root, Path(cwd), trajectory)
-    later = commit_after(root, commit, edited)
+    commit = commit_before(root, string(state.get("commit_hash")), started, branch)
+    top = root.resolve()
+    edited = [
+        (Path(cwd) / path).resolve()
+        for act in acts(trajectory)
+        for path in (act.paths if act.kind == "edit" else ())
+        if path
+    ]
+    inside = [path.relative_to(top).as_posix() for path in edited if path.is_relative_to(top)]
+    later = commit_after(root, commit, list(dict.fromkeys(inside)))
     tree = folder / "repositories" / f"{root.name}-{digest([str(root), commit])[:10]}"
     if not tree.is_dir():
         _take(root, commit, tree, redactor)
     hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
-    within = Path(os.path.normpath(Path(cwd).resolve().relative_to(root.resolve()) / inner))
+    within = Path(os.path.normpath(Path(cwd).resolve().relative_to(top) / inner))
     if within.parts[:1] == ("..",):
         raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
-    check = _check(command, within, hidden)
+    # Hidden tests in place, then the command in its folder.
+    steps = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
+    steps += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
+    check = f"bash -c {shlex.quote(' && '.join([*steps, command]))}"
     verified = _verify(check, tree, folder, root, later, sandbox)
     # From the whole session without secrets: one that is bare here may be named elsewhere.
     clean = Redactor(thorough=True, home=redactor.home).clean(dump(trajectory))
@@ -259,17 +264,6 @@ def _went(line: str, command: str) -> Path:
     return inner
 
 
-def _inside(root: Path, cwd: Path, trajectory: Trajectory) -> list[str]:
-    """Files that the session edited, relative to the repository."""
-    files: list[str] = []
-    for act in acts(trajectory):
-        for path in act.paths if act.kind == "edit" else ():
-            full = (cwd / path).resolve()
-            if path and full.is_relative_to(root.resolve()):
-                files.append(full.relative_to(root.resolve()).as_posix())
-    return list(dict.fromkeys(files))
-
-
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
     """The files of the commit, without secrets: an agent will read them."""
     draft = tree.with_name(f".{tree.name}")  # in its place once no secret is left
@@ -318,13 +312,6 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     finally:
         shutil.rmtree(checkout, ignore_errors=True)
     return f"tests/{into.name}" if into.is_dir() else ""
-
-
-def _check(command: str, within: Path, hidden: str) -> str:
-    """The task's check: hidden tests in place, then the command in its folder."""
-    parts = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
-    parts += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
-    return f"bash -c {shlex.quote(' && '.join([*parts, command]))}"
 
 
 def _verify(

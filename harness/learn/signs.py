@@ -240,12 +240,11 @@ def _covers(paths: list[str], files: list[str]) -> bool:
     """Whether the paths of a command are the whole tree or hold every file that was edited."""
     if any(path in _WHOLE for path in paths):
         return True
-    return bool(files) and all(any(_within(file, path) for path in paths) for file in files)
-
-
-def _within(file: str, path: str) -> bool:
-    path = path.removeprefix("./").rstrip("/")
-    return f"/{file}".endswith(f"/{path}") or f"/{path}/" in f"/{file}"
+    names = [path.removeprefix("./").rstrip("/") for path in paths]
+    return bool(files) and all(
+        any(f"/{file}".endswith(f"/{name}") or f"/{name}/" in f"/{file}" for name in names)
+        for file in files
+    )
 
 
 def takes_on(command: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from harness.core import (
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals import (
     EvalSettings,
-    ItemRecord,
     LoadedSuite,
     ProgressHook,
     SuiteSettings,
@@ -191,7 +190,11 @@ async def _run(
                 break
             trajectories = runner.trajectories()
             rows += [row_of(r, runner.items, trajectories, ready.parsed) for r in part]
-            _check_valid(rows, runner.items)
+            if all(row.outcome == "invalid" for row in rows):
+                reasons = [runner.items[row.id].reason for row in rows]
+                if all("unreachable" in reason.lower() for reason in reasons):
+                    raise Unreachable(reasons[0])
+                raise BadInput(f"no rollout was valid; the first: {reasons[0]}")
             if why := why_stop(plan, look, rows):
                 tell(f"stopped after {end} rollouts: {why}")
                 break
@@ -248,12 +251,3 @@ def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ..
                 for source in matching(sources, ids)
             )
     return origins
-
-
-def _check_valid(rows: Sequence[Row], items: Mapping[str, ItemRecord]) -> None:
-    if any(row.outcome != "invalid" for row in rows):
-        return
-    reasons = [items[row.id].reason for row in rows]
-    if all("unreachable" in reason.lower() for reason in reasons):
-        raise Unreachable(reasons[0])
-    raise BadInput(f"no rollout was valid; the first: {reasons[0]}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import digest
 from harness.receipts.plan import AuditPlan
@@ -31,10 +33,6 @@ from harness.stats import (
     settled,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
 SHOWN = 160
@@ -43,8 +41,6 @@ SHOWN = 160
 
 def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> EffectData:
     """Rows as arrays; passes are explained, unless other values are given."""
-    import numpy as np
-
     ids = {task: number for number, task in enumerate(dict.fromkeys(row.task for row in rows))}
     passed = [float(row.outcome == "pass") for row in rows] if values is None else values
     present = [[int(char) for char in row.units] for row in rows]
@@ -90,7 +86,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     Raises:
         BadInput: if the valid rollouts cannot tell the units apart.
     """
-    import numpy as np
+    from scipy.stats import t
 
     header, plan, rows = records.header, records.header.plan, records.rows
     valid = [row for row in rows if row.outcome != "invalid"]
@@ -115,7 +111,10 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     if pairs is not None and flagged:
         chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
         at_full, errors = effects_at_full(data, chosen)
-        full = _intervals(at_full, errors, _single_value(plan, valid), 100)
+        # Each of these intervals holds for itself, at one look.
+        degrees = max(1, len({row.task for row in valid}) - 1)
+        value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
+        full = _intervals(at_full, errors, value, 100)
     units = tuple(
         UnitReceipt(
             id=unit.id,
@@ -134,6 +133,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         )
         for unit, effect in zip(parsed.units, effects, strict=True)
     )
+    names = [unit.id for unit in parsed.units]
     return Receipt(
         skill=header.name,
         suite=header.suite,
@@ -161,7 +161,15 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         or "a limit was reached before the next look",
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=units,
-        interactions=tuple(_interaction(pairs, pair, parsed.units) for pair in flagged if pairs),
+        interactions=tuple(
+            Interaction(
+                units=(names[int(pairs.first[pair])], names[int(pairs.second[pair])]),
+                effect=round(100 * float(pairs.effects[pair]), 2),
+                p=round(float(pairs.p[pair]), 4),
+            )
+            for pair in flagged
+            if pairs is not None
+        ),
         warnings=_warnings(records, units, pairs),
     )
 
@@ -185,22 +193,6 @@ def _intervals(
     ]
 
 
-def _single_value(plan: AuditPlan, valid: Sequence[Row]) -> float:
-    """Critical value of an interval that holds for itself, at one look."""
-    from scipy.stats import t
-
-    degrees = max(1, len({row.task for row in valid}) - 1)
-    return float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
-
-
-def _interaction(pairs: UnitPairs, pair: int, units: Sequence[Unit]) -> Interaction:
-    return Interaction(
-        units=(units[int(pairs.first[pair])].id, units[int(pairs.second[pair])].id),
-        effect=round(100 * float(pairs.effects[pair]), 2),
-        p=round(float(pairs.p[pair]), 4),
-    )
-
-
 def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
     present = [row for row in valid if row.units[unit.number] == "1"]
     absent = [row for row in valid if row.units[unit.number] == "0"]
@@ -216,8 +208,6 @@ def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
 def _warnings(
     records: Records, units: Sequence[UnitReceipt], pairs: UnitPairs | None
 ) -> tuple[str, ...]:
-    import numpy as np
-
     warnings: list[str] = []
     if records.header.simulated:
         warnings.append("a simulated model: says nothing about a real one")

@@ -174,18 +174,14 @@ def _receipt_differs(folder: Path, skill: Skill, records: Records) -> Iterator[s
     path = beside(folder, RECEIPT)
     raw = path.read_bytes()
     if raw != computed.text.encode():
-        yield f"receipt: {_first_difference(raw, json.loads(computed.text))} (in {path.name})"
+        try:
+            difference = _differs(json.loads(raw), json.loads(computed.text), "")
+        except ValueError:
+            difference = "it is no JSON"
+        yield f"receipt: {difference or 'written in another way than it was'} (in {path.name})"
     page = beside(folder, CARD)
     if page.is_file() and page.read_bytes() != card(computed).encode():
         yield f"card: {page.name} does not show this receipt"
-
-
-def _first_difference(raw: bytes, computed: Any) -> str:
-    try:
-        written: Any = json.loads(raw)
-    except ValueError:
-        return "it is no JSON"
-    return _differs(written, computed, "") or "written in another way than it was"
 
 
 def _differs(written: Any, computed: Any, place: str) -> str:

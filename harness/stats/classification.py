@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 
 def auc(scores: NDArray[np.float64], labels: NDArray[np.bool_]) -> float:
@@ -16,8 +13,6 @@ def auc(scores: NDArray[np.float64], labels: NDArray[np.bool_]) -> float:
         scores: (n,), higher for the label True.
         labels: (n,).
     """
-    import numpy as np
-
     positive = int(labels.sum())
     negative = len(labels) - positive
     if not positive or not negative:

@@ -18,17 +18,16 @@ fails.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import BadInput
 from harness.stats.paired import holm
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class EffectData(NamedTuple):
@@ -77,8 +76,6 @@ def fit_effects(data: EffectData) -> EffectFit:
     Raises:
         BadInput: if the rollouts cannot tell the units apart.
     """
-    import numpy as np
-
     count, units = data.present.shape
     clusters = np.unique(data.tasks, return_inverse=True)[1] if count else data.tasks
     groups = int(clusters.max()) + 1 if count else 0
@@ -106,8 +103,6 @@ def fit_effects(data: EffectData) -> EffectFit:
 def within(columns: Floats, clusters: Ints) -> Floats:
     """Columns less their means within each cluster [rollouts, columns]."""
     sums = cluster_sums(columns, clusters)
-    import numpy as np
-
     sizes = np.bincount(clusters)
     deviations: Floats = columns - (sums / sizes[:, None])[clusters]
     return deviations
@@ -115,8 +110,6 @@ def within(columns: Floats, clusters: Ints) -> Floats:
 
 def cluster_sums(columns: Floats, clusters: Ints) -> Floats:
     """Sums of columns within each cluster [clusters, columns]."""
-    import numpy as np
-
     order = np.argsort(clusters, kind="stable")
     starts = np.searchsorted(clusters[order], np.arange(int(clusters.max()) + 1))
     return np.add.reduceat(columns[order], starts, axis=0)
@@ -129,8 +122,6 @@ def adjusted_scores(coded: Floats, residuals: Floats, clusters: Ints, bread: Flo
     residuals are multiplied by (I - H)^(-1/2), which makes the variance unbiased where the errors
     are alike and independent [clusters, units].
     """
-    import numpy as np
-
     count, units = coded.shape
     sizes = np.bincount(clusters)
     order = np.argsort(clusters, kind="stable")
@@ -174,7 +165,6 @@ def screen_pairs(data: EffectData, main: EffectFit) -> UnitPairs:
     Both rollouts of a complementary pair have the same product of two units, so a task needs two
     pairs or more to say anything here.
     """
-    import numpy as np
     from scipy.stats import t
 
     units = data.present.shape[1]
@@ -211,8 +201,6 @@ def effects_at_full(data: EffectData, flagged: list[tuple[int, int]]) -> tuple[F
     Raises:
         BadInput: if the rollouts cannot tell units and flagged pairs apart.
     """
-    import numpy as np
-
     units = data.present.shape[1]
     signs = 2 * data.present - 1
     products = [(signs[:, a] * signs[:, b] + 1) // 2 for a, b in flagged]

@@ -11,16 +11,14 @@ uniform draw from all subsets, which the estimand needs.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import BadInput
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bools = NDArray[np.bool_]
-    Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 
 @lru_cache(maxsize=64)
@@ -42,8 +40,6 @@ def half_subsets(units: int, pairs: int, seed: int) -> Bools:
     Raises:
         BadInput: without units or pairs.
     """
-    import numpy as np
-
     if units < 1 or pairs < 1:
         raise BadInput(f"expected at least one unit and one pair, got {units} and {pairs}")
     rng = np.random.default_rng([seed, units])
@@ -59,8 +55,6 @@ def half_subsets(units: int, pairs: int, seed: int) -> Bools:
 
 
 def _built(order: int) -> Ints | None:
-    import numpy as np
-
     if order == 2:
         return np.array([[1, 1], [1, -1]])
     if order % 4:
@@ -72,8 +66,6 @@ def _built(order: int) -> Ints | None:
 
 
 def _paley(prime: int) -> Ints:
-    import numpy as np
-
     squares = {value * value % prime for value in range(1, prime)}
     character = np.array([0] + [1 if value in squares else -1 for value in range(1, prime)])
     index = np.arange(prime)

@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import BadInput
 from harness.stats.effects import EffectFit
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 RHO = 2.0
 """Power of the spending: little is spent on early looks, so the last one costs little."""
@@ -91,8 +89,6 @@ def settled(fitted: EffectFit, value: float, width: float) -> tuple[Bools, Bools
         value: critical value of the look.
         width: half-width of an interval that is narrow enough.
     """
-    import numpy as np
-
     half = critical(value, fitted.degrees) * fitted.errors
     return np.abs(fitted.effects) > half, half <= width
 
@@ -114,7 +110,6 @@ def chances(looks: Sequence[int], values: Sequence[float], look: int, fitted: Ef
         look: the one at hand.
         fitted: its fit.
     """
-    import numpy as np
     from scipy.special import ndtr
 
     total: Floats = np.zeros(len(fitted.effects))
@@ -129,7 +124,6 @@ def chances(looks: Sequence[int], values: Sequence[float], look: int, fitted: Ef
 
 
 def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> float:
-    import numpy as np
     from scipy.special import ndtr
 
     if walk is None:
@@ -142,8 +136,6 @@ def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> flo
 
 def _onwards(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> tuple[Floats, Floats]:
     """Places and probability masses of a walk that is inside the edge after this look."""
-    import numpy as np
-
     places = np.linspace(-edge, edge, POINTS)
     weights = np.where(np.arange(POINTS) % 2 == 1, 4.0, 2.0)
     weights[0] = weights[-1] = 1.0
@@ -157,8 +149,6 @@ def _onwards(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> tu
 
 
 def _normal(distance: Floats, variance: float) -> Floats:
-    import numpy as np
-
     density: Floats = np.exp(-(distance**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
     return density
 
@@ -171,7 +161,6 @@ def dunnett_critical(units: int, correlation: float, alpha: float = 0.05) -> flo
         correlation: of any two of them.
         alpha: for all of them together.
     """
-    import numpy as np
     from scipy.special import ndtr
 
     grid = np.linspace(-8, 8, 2001)

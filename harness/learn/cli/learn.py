@@ -89,17 +89,13 @@ def learn(
         return
     click.echo(plan, err=True)
     if gathered.teaching and not yes:
-        _agree()
+        if not sys.stdin.isatty():
+            raise BadInput("nothing was sent: read what would be sent above, then add --yes")
+        click.confirm("Send this?", abort=True, err=True)
     result = evolve_from(settings, gathered, progress=EventLines())
     emit(result, as_json, result_text(result))
     if result.evolved is not None and result.evolved.gate.verdict == "refused":
         raise Refused(f"the gate refused the skill: {result.evolved.gate.reason}")
-
-
-def _agree() -> None:
-    if not sys.stdin.isatty():
-        raise BadInput("nothing was sent: read what would be sent above, then add --yes")
-    click.confirm("Send this?", abort=True, err=True)
 
 
 def plan_text(settings: LearnSettings, gathered: Gathered) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ def audit_skill(
         emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
         return
     with resumable(run):
-        audited = run_audit(settings, tell=_tell, show=tally_progress())
+        audited = run_audit(settings, tell=partial(click.echo, err=True), show=tally_progress())
     emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, _text(audited))
     if prune:
         click.echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
@@ -145,10 +146,6 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
     )
     if not report.clear:
         raise Refused(f"{len(lines)} findings among {len(report.skills)} skills")
-
-
-def _tell(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def _text(audited: Audited) -> str:

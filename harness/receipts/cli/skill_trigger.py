@@ -81,17 +81,13 @@ def trigger_skill(
     with resumable(run):
         report = run_trigger(settings, show=tally_progress())
     emit(report, as_json, report_text(report))
-    _judge(report, min_recall, min_precision)
-
-
-def _judge(report: TriggerReport, recall: float | None, precision: float | None) -> None:
     for skill in report.skills:
         if not skill.valid:
             raise Unreachable(skill.why)
     for skill in report.skills:
         for name, share, least in (
-            ("recall", skill.recall, recall),
-            ("precision", skill.precision, precision),
+            ("recall", skill.recall, min_recall),
+            ("precision", skill.precision, min_precision),
         ):
             if least is not None and (share.value is None or 100 * share.value < least):
                 raise Refused(f"{skill.skill}: {name} {_shown(share)}, expected {least:g} %")

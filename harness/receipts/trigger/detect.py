@@ -65,7 +65,12 @@ def read_output(text: str) -> Output:
     --verbose` and `codex exec --json` print; or one JSON document of such events."""
     events = [event for event in _events(text) if isinstance(event.get("type"), str)]
     calls = [call for event in events for call in _calls(event)]
-    failure = next((text for event in events if (text := _failure(event))), "")
+    failure = ""
+    for event in events:
+        if event.get("is_error") is True or event["type"] in _FAILED_TYPES:
+            message = event.get("result") or event.get("message") or event.get("error")
+            failure = str(message or event["type"])[:300]
+            break
     return Output(len(events), tuple(dict.fromkeys(calls)), failure)
 
 
@@ -135,10 +140,3 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _failure(event: dict[str, Any]) -> str:
-    if event.get("is_error") is True or event["type"] in _FAILED_TYPES:
-        message = event.get("result") or event.get("message") or event.get("error")
-        return str(message or event["type"])[:300]
-    return ""

@@ -15,7 +15,7 @@ from harness.agents.limits import AttemptEnded
 from harness.agents.react import ReactContext
 from harness.agents.recording import Recorder
 from harness.agents.types import Agent, AgentContext, AgentRun, Sample
-from harness.core import BadInput, Step, Unreachable, assets, render
+from harness.core import BadInput, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill
@@ -62,20 +62,20 @@ def open_probe(
     if spec == CHOOSE:
         return _Chooser(library)
     if spec.startswith("cmd:"):
-        return _Client(open_agent(spec, trusted=True), library, folder, _compiled(pattern))
+        compiled: re.Pattern[str] | None = None
+        if pattern is not None:
+            try:
+                compiled = re.compile(pattern, re.MULTILINE)
+            except re.error as error:
+                raise BadInput(
+                    f"expected a regular expression, got {pattern!r}: {error}"
+                ) from error
+            if compiled.groups < 1:
+                raise BadInput(
+                    f"expected a group that names the skill, as in 'open (\\S+)': {pattern!r}"
+                )
+        return _Client(open_agent(spec, trusted=True), library, folder, compiled)
     raise BadInput(f"expected {REACT}, {CHOOSE} or cmd:COMMAND as the agent, got {spec!r}")
-
-
-def _compiled(pattern: str | None) -> re.Pattern[str] | None:
-    if pattern is None:
-        return None
-    try:
-        compiled = re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        raise BadInput(f"expected a regular expression, got {pattern!r}: {error}") from error
-    if compiled.groups < 1:
-        raise BadInput(f"expected a group that names the skill, as in 'open (\\S+)': {pattern!r}")
-    return compiled
 
 
 def _result(run: AgentRun, names: Sequence[str]) -> AgentRun:
@@ -120,17 +120,14 @@ class _Reader:
             return recorder.run(None, f"{type(error).__name__}: {error}")
         run = recorder.run(None)
         names = loaded(calls_of(run.trajectory), self._names)
-        if not names and _cut_while_thinking(run.trajectory.steps[-1]):
+        last = run.trajectory.steps[-1]
+        cut = (last.extra or {}).get("finish_reason") == "length"
+        # Models that reason at length may be cut before their text begins.
+        if not (names or last.message or last.tool_calls) and cut and last.source == "agent":
             return replace(
                 run, invalid="the reply ended at its token limit before it said anything"
             )
         return _result(run, names)
-
-
-def _cut_while_thinking(last: Step) -> bool:
-    """Whether a reply was cut before its text began, as happens to models that reason at length."""
-    cut = (last.extra or {}).get("finish_reason") == "length"
-    return cut and last.source == "agent" and not last.message and not last.tool_calls
 
 
 async def _read_and_end(arguments: Arguments, bench: Bench) -> str:
