@@ -15,8 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.examples import split_examples
-from harness.agents.react import ReactContext
+from harness.agents import ReactContext, split_examples
 
 FORM = (
     {

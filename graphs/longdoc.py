@@ -19,9 +19,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.calling import held, on_wire, run_calls
-from harness.agents.limits import TurnLimit
-from harness.agents.react import ReactContext
+from harness.agents import ReactContext, TurnLimit, held, on_wire, run_calls
 from harness.core import digest, render
 from harness.rag.ask import cited_verdict
 from harness.rag.tasks.reading import bare_question

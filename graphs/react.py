@@ -17,18 +17,20 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.calling import on_wire
-from harness.agents.limits import TooManyFormatErrors, TurnLimit
-from harness.agents.protocol import (
+from harness.agents import (
+    MOST_FORMAT_ERRORS,
     STOP,
     Action,
     Final,
     FormatError,
+    ReactContext,
+    TooManyFormatErrors,
+    TurnLimit,
     fenced,
+    on_wire,
     read_arguments,
     read_text_reply,
 )
-from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
 from harness.models import ModelCall
 from harness.tools import ToolArgumentError, truncate
 

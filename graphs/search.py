@@ -19,8 +19,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.limits import TooManyFormatErrors
-from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.agents import MOST_FORMAT_ERRORS, ReactContext, TooManyFormatErrors
 from harness.core import render
 from harness.rag.ask import cited_verdict
 from harness.rag.tasks.reading import bare_question

@@ -22,9 +22,14 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.calling import held, on_wire, run_calls
-from harness.agents.limits import TooManyFormatErrors
-from harness.agents.react import MOST_FORMAT_ERRORS, ReactContext
+from harness.agents import (
+    MOST_FORMAT_ERRORS,
+    ReactContext,
+    TooManyFormatErrors,
+    held,
+    on_wire,
+    run_calls,
+)
 from harness.core import render
 from harness.vision.agent import VisualState as State
 from harness.vision.agent import (

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents.react import ReactContext
+from harness.agents import ReactContext
 from harness.core import assets
 from harness.vision.agent import VisualState, ask, packed_images, question_of, solving_prompt
 from harness.vision.premises import (

@@ -1,12 +1,20 @@
-"""The text protocol of Trace2Skill rollouts: `Thought: … Action: {json}` and its end signal."""
+"""Tool calls: the text protocol of Trace2Skill rollouts, and native calls that are run in order.
+
+The text protocol is `Thought: … Action: {json}` and its end signal.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import JsonValue
+
+from harness.agents.react import ReactContext
+from harness.models import ModelCall
+from harness.tools import Tool, ToolArgumentError, truncate
 
 END_SIGNAL = "ACTION: TASK_COMPLETE"
 STOP = "Observation:"
@@ -41,13 +49,19 @@ def read_text_reply(text: str) -> Action | Final:
     """
     if END_SIGNAL in text:
         return Final(text.split(END_SIGNAL)[0].strip())
-    _, marker, rest = text.rpartition("Action:")
+    _, marker, text_of_action = text.rpartition("Action:")
     if not marker:
         raise FormatError(
             'Your reply has no action. Write `Action:` and then {"name": …, "arguments": …}, or '
             f"end with `{END_SIGNAL}`."
         )
-    value = _first_object(rest)
+    start = text_of_action.find("{")
+    if start < 0:
+        raise FormatError("There is no JSON object behind `Action:`.")
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(text_of_action[start:])
+    except json.JSONDecodeError as error:
+        raise FormatError(f"The JSON behind `Action:` cannot be read: {error.msg}.") from error
     name, arguments = value.get("name"), value.get("arguments", {})
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise FormatError('The action needs a text "name" and an object "arguments".')
@@ -69,20 +83,48 @@ def read_arguments(name: str, raw: str) -> dict[str, JsonValue]:
     return value  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
 
 
-def _first_object(text: str) -> dict[str, Any]:
-    start = text.find("{")
-    if start < 0:
-        raise FormatError("There is no JSON object behind `Action:`.")
-    try:
-        value, _ = json.JSONDecoder(strict=False).raw_decode(text[start:])
-    except json.JSONDecodeError as error:
-        raise FormatError(f"The JSON behind `Action:` cannot be read: {error.msg}.") from error
-    return value
-
-
 def fenced(text: str) -> str:
     """An observation in a fence that its own text cannot close."""
     fence = "```"
     while fence in text:
         fence += "`"
     return f"Observation:\n{fence}\n{text}\n{fence}"
+
+
+def on_wire(call: ModelCall) -> dict[str, Any]:
+    """A tool call as an assistant's message has it."""
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def held(call: ModelCall) -> dict[str, Any]:
+    """A tool call as a state holds it, and :func:`run_calls` takes it."""
+    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+async def run_calls(
+    context: ReactContext, calls: Sequence[dict[str, Any]], tools: Sequence[Tool]
+) -> list[dict[str, Any]]:
+    """The messages that answer tool calls, in their order.
+
+    Args:
+        context: of the attempt; its `on_event` is called with every call and every result.
+        calls: `id`, `name` and `arguments` (JSON text) of each.
+        tools: that may be called now.
+    """
+    by_name = {tool.name: tool for tool in tools}
+    messages: list[dict[str, Any]] = []
+    for call in calls:
+        try:
+            arguments = read_arguments(call["name"], call["arguments"])
+            context.tell({"type": "tool", **call, "arguments": arguments})
+            tool = by_name.get(call["name"])
+            if tool is None:
+                names = ", ".join(by_name)
+                raise ToolArgumentError(f"no tool {call['name']!r}; there are {names}")
+            text = truncate(await tool.call(arguments, context.bench, call["id"]))
+        except (ToolArgumentError, FormatError) as error:
+            text = f"[Error: {error}]"
+        context.tell({"type": "observation", "id": call["id"], "text": text})
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+    return messages

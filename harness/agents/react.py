@@ -1,4 +1,4 @@
-"""What the ReAct graph is given at run time, and how one attempt becomes a trajectory."""
+"""Our ReAct graph as an agent: what it is given at run time, and how one attempt goes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from harness.agents.types import ToolProtocol
-from harness.core import render
-from harness.models import Model, Sampling
-from harness.tools import Bench, Tool
+from harness.agents.recording import Recorder
+from harness.agents.skills import skill_at, skill_block
+from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, ToolProtocol
+from harness.core import BadInput, Unreachable, render
+from harness.models import Model, SampleLimitReached, Sampling
+from harness.tools import Bench, Tool, get_tools
 
+STEPS_PER_TURN = 4
+"""Graph steps that one turn takes at most; graphs of a user's may act and observe apart."""
 MOST_FORMAT_ERRORS = 5
 """Format errors in a row after which an attempt is invalid. They use up no turn."""
 
@@ -29,7 +33,7 @@ class ReactContext:
         skill: the skill's part of the system prompt, or "".
         output_file: file that must exist at the end, or "".
         max_turns: model calls, format errors not counted.
-        on_event: told of every event.
+        on_event: called with every event.
     """
 
     model: Model
@@ -64,3 +68,81 @@ class ReactContext:
         """Pass an event on."""
         if self.on_event is not None:
             self.on_event(event)
+
+
+class ReactAgent:
+    """Our ReAct graph (`graphs/react.py`), or a graph with the same context and state."""
+
+    def __init__(self, spec: str, graph: Any) -> None:
+        self.spec = spec
+        self._graph = graph
+
+    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """Attempt one sample."""
+        recorder = Recorder(self.spec, sample, context)
+
+        def on_event(event: dict[str, Any]) -> None:
+            recorder.event(event)
+            if context.on_event is not None:
+                shown = {key: value for key, value in event.items() if key != "reply"}
+                context.on_event({"sample": sample.id, **shown})
+
+        react = react_context(sample, context, on_event)
+        recorder.message("system", react.system_prompt())
+        recorder.message("user", sample.prompt)
+        try:
+            state = await self._invoke(sample, context, react)
+        except (AttemptEnded, SampleLimitReached) as error:
+            return recorder.run(None, str(error))
+        except (Unreachable, BadInput) as error:
+            return recorder.run(None, f"{type(error).__name__}: {error}")
+        return recorder.run(state.get("answer"))
+
+    async def _invoke(
+        self, sample: Sample, context: AgentContext, react: ReactContext
+    ) -> dict[str, Any]:
+        start = {"messages": [{"role": "user", "content": sample.prompt}]}
+        config = {
+            "recursion_limit": STEPS_PER_TURN * context.max_turns + 50,
+            "configurable": {"thread_id": sample.id},
+        }
+        if context.checkpoints is None:
+            return await self._graph.ainvoke(start, config, context=react)
+        from harness.checkpoints import open_saver
+
+        async with open_saver(context.checkpoints) as saver:
+            graph = self._graph.builder.compile(checkpointer=saver)
+            begun = (await graph.aget_state(config)).next
+            return await graph.ainvoke(None if begun else start, config, context=react)
+
+
+def react_context(
+    sample: Sample,
+    context: AgentContext,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+) -> ReactContext:
+    """The runtime context that our graphs get for one attempt.
+
+    Args:
+        sample: of the attempt.
+        context: of the attempt. The skill's files can be read where its body must be discovered, or
+            where it has files and the agent has tools; one call without tools cannot read.
+        on_event: called with every event.
+    """
+    names = list(context.tools)
+    if context.skill is not None:
+        discovered = context.skill_mode == "discovered"
+        if discovered or (names and skill_at(context.skill).skill.files):
+            names.append("read_skill_file")
+    readable = "read_skill_file" in names
+    return ReactContext(
+        model=context.model,
+        sampling=context.sampling,
+        bench=Bench(sample.workdir, context.sandbox, context.limits, context.skill),
+        tools=get_tools(names),
+        protocol=context.protocol,
+        skill=skill_block(context.skill, context.skill_mode, readable=readable),
+        output_file=context.output_file,
+        max_turns=context.max_turns,
+        on_event=on_event,
+    )

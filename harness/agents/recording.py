@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import JsonValue
 
 import harness
-from harness.agents.skill_once import skill_at
+from harness.agents.skills import skill_at
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import (
     AgentInfo,

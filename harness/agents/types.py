@@ -50,8 +50,7 @@ class AgentContext:
         tools: names of the tools that our graphs offer the model.
         protocol: native tool calls, or the text protocol.
         output_file: file that the agent must leave in its work folder, or "".
-        endpoint: variables that tell a foreign agent where the model is served
-            (`OPENAI_BASE_URL`, ...).
+        endpoint: variables that lead a foreign agent to the gateway (`OPENAI_BASE_URL`, ...).
     """
 
     model: Model
@@ -96,3 +95,19 @@ class Agent(Protocol):
         """Attempt one sample. Limits and model faults come back as `AgentRun.invalid`;
         `LimitReached` of a budget is raised, because it ends the whole run."""
         ...
+
+
+class AttemptEnded(Exception):
+    """The attempt ends and is invalid; the message says why."""
+
+
+class TurnLimit(AttemptEnded):
+    """The model used all its turns."""
+
+
+class TooManyFormatErrors(AttemptEnded):
+    """Too many replies in a row could not be read."""
+
+
+class TimeLimit(AttemptEnded):
+    """A command did not end in time."""

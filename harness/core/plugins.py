@@ -10,6 +10,7 @@ A package registers what it adds in its own metadata, one group a kind of additi
 | `harness.families` | a task's `check` | `(sandbox) -> Family` |
 | `harness.scorers` | a task's `check` | `(task, answer, workdir) -> Score` |
 | `harness.engines` | the kind of a model spec | `(spec, base_url) -> Endpoint` |
+| `harness.wires` | the path behind `/v1/` | a `harness.models.Format`, served by the gateway |
 | `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
 | `harness.weights` | the kind of a model spec | `(name, *, fetch=False) -> Path`, or None |
 | `harness.pages` | what is shown | `(folder, out) -> None`: writes one HTML file |

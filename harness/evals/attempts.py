@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.agents.types import AgentContext, AgentRun, Sample, SkillMode
+from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
 from harness.core import Score, Task, digest, invalid, tracing
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.regrade import FamilyOf
@@ -177,8 +177,8 @@ def attempt_context(
 
 @asynccontextmanager
 async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | None]:
-    """The gateway that a command agent of this plan needs, while a block runs; else None."""
-    if not plan.agent.spec.startswith("cmd:"):
+    """The gateway that an agent in processes of its own needs, while a block runs; else None."""
+    if not is_foreign(plan.agent.spec):
         yield None
         return
     from harness.models import open_gateway

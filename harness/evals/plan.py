@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from harness.agents.types import Agent, SkillMode
+from harness.agents import Agent, SkillMode
 from harness.core import Task, Value, assets, digest, digest_file, digest_tree, write_atomic
 from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from harness.agents.types import SkillMode
+from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
 from harness.core.plugins import plugins
 from harness.evals.suite import Split

@@ -24,7 +24,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from harness.agents.types import SkillMode, ToolProtocol
+from harness.agents import SkillMode, ToolProtocol
 from harness.core import (
     BadInput,
     Task,

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents import open_agent
-from harness.agents.types import AgentRun
+from harness.agents import AgentRun, open_agent
 from harness.core import Task, Trajectory
 from harness.core.rundir import RunWriter
 from harness.evals import (

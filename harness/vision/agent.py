@@ -7,8 +7,7 @@ import json
 from operator import add
 from typing import Annotated, Any, TypedDict
 
-from harness.agents.limits import TurnLimit
-from harness.agents.react import ReactContext
+from harness.agents import ReactContext, TurnLimit
 from harness.core import BadInput, Unreachable, render
 from harness.models import Reply, Sampling
 from harness.tools import ToolArgumentError, get_tools, truncate

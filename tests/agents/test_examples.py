@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents.examples import split_examples
+from harness.agents import split_examples
 
 SKILL = """# Almanac
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.skill_once import skill_at
+from harness.agents import skill_at
 from harness.core import BadInput, digest_tree
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.agents import AgentContext, Sample
-from harness.agents.graph import react_context
+from harness.agents import AgentContext, Sample, react_context
 from harness.models import open_model
 from harness.vision.agent import ask, packed_images
 from harness.vision.profiles import vision_profile

@@ -10,8 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents.react import ReactContext
-from harness.agents.types import Sample
+from harness.agents import ReactContext, Sample
 from harness.core import BadInput, Task, Trajectory, assets, digest_tree
 from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
@@ -284,7 +283,7 @@ def _context(
     workdir: Path,
 ) -> ReactContext:
     """What the attempt's graph was given, its model and tools answering from the record."""
-    from harness.agents.graph import react_context
+    from harness.agents import react_context
     from harness.evals import attempt_context
 
     lock, (suite, task) = finished.lock, attempted

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from harness.agents.types import SkillMode, ToolProtocol
+from harness.agents import SkillMode, ToolProtocol
 from harness.core import BadInput, Value, digest, first_fault, write_atomic
 from harness.evals.suite import LoadedSuite, Suite
 from harness.models import SampleLimits, Sampling

@@ -9,12 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.agents import open_agent
-from harness.agents.command import install_skill
-from harness.agents.limits import AttemptEnded
-from harness.agents.react import ReactContext
-from harness.agents.recording import Recorder
-from harness.agents.types import Agent, AgentContext, AgentRun, Sample
+from harness.agents import (
+    Agent,
+    AgentContext,
+    AgentRun,
+    AttemptEnded,
+    ReactContext,
+    Recorder,
+    Sample,
+    install_skill,
+    open_agent,
+)
 from harness.core import BadInput, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.agents.types import ToolProtocol
+from harness.agents import ToolProtocol
 from harness.core import BadInput, Score, Task, Usage, digest, failed, passed
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals import (

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.agents.limits import AttemptEnded
-from harness.agents.react import ReactContext
-from harness.agents.types import ToolProtocol
+from harness.agents import AttemptEnded, ReactContext, ToolProtocol
 from harness.core import BadInput, Task, Trajectory, Usage, assets, render
 from harness.evolve.analysts.agentic.proof import prove
 from harness.evolve.analysts.agentic.trial import (

@@ -1,0 +1,70 @@
+"""A user's function or graph in a process of its own: `python -m harness.agents.child`.
+
+It reads one request as JSON from its standard input and writes one outcome to its standard output;
+what the agent prints goes to standard error. `SystemExit` is an outcome like any other failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from harness.core import BadInput, assets
+
+
+def outcome(request: dict[str, Any]) -> dict[str, Any]:
+    """What a request comes to: `answer`, or `error`, or `bad_input`.
+
+    Args:
+        request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; of an attempt
+            also `arguments` of the function, or `messages` and `config` of the graph.
+    """
+    reference = request["reference"]
+    try:
+        loaded: Any = assets.load_object(reference, Path(request["base"]))
+        fits = callable(loaded) if request["kind"] == "py" else hasattr(loaded, "ainvoke")
+        if not fits:
+            expected = "function" if request["kind"] == "py" else "compiled graph"
+            name = type(loaded).__name__
+            raise BadInput(f"{reference!r} names a {name}, expected a {expected}")
+        answer: Any = None
+        if "arguments" in request:
+            answer = loaded(*request["arguments"])
+            answer = asyncio.run(answer) if inspect.iscoroutine(answer) else answer
+        elif "messages" in request:
+            asked = {"messages": request["messages"]}
+            state = asyncio.run(loaded.ainvoke(asked, request["config"]))
+            last: Any = (state.get("messages") or [""])[-1]
+            answer = getattr(last, "content", last)  # of LangChain, or a plain dictionary
+            if isinstance(answer, dict):
+                answer = cast("dict[str, Any]", answer).get("content")
+        else:
+            return {}
+        return {"answer": str(answer)}
+    except BadInput as error:
+        return {"bad_input": str(error)}
+    except BaseException as error:  # noqa: BLE001  # a user's code may end in any way
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    request = json.load(sys.stdin)
+    sys.path += [folder for folder in request["path"] if folder not in sys.path]
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    written = json.dumps(outcome(request)).encode()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with os.fdopen(answers, "wb") as pipe:
+        pipe.write(written)
+    os._exit(0)  # whatever threads the agent has left
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Agents that import nothing of ours: a command line, a Python function or a LangGraph graph.
+
+Each attempt is a process of its own whose environment leads to the gateway of the run: whatever
+client it builds, its calls are in the run's call store, its budgets hold, and an exit, a hang or a
+leak ends the attempt and not the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.agents.recording import Recorder
+from harness.agents.skills import skill_block
+from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
+from harness.core import BadInput
+
+ANSWER_FILE = "answer.txt"
+SKILL_FOLDERS = (".agents/skills", ".claude/skills")
+CHECK_S = 120.0
+"""Seconds that a user's file may take to be imported before the first call."""
+GRACE_S = 5.0
+"""Seconds for the last output of an agent whose processes were killed."""
+_CHILD = (sys.executable, "-P", "-m", "harness.agents.child")
+
+
+class CommandAgent:
+    """A command line with `{prompt}`, `{workdir}`, `{skill}` and `{suite}` filled in.
+
+    It runs in the sample's work folder. The skill is installed where clients look for skills,
+    and `{skill}` is its path there ("" without a skill). Its answer is what it prints, or the
+    content of `answer.txt` if it writes that file. A trusted command runs as the user's own
+    program; one that came with a suite runs in the sandbox, which has no network.
+    """
+
+    def __init__(self, spec: str, base: Path, trusted: bool) -> None:
+        self.spec = spec
+        self._command = spec.removeprefix("cmd:")
+        self._base = base
+        self._trusted = trusted
+
+    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """Attempt one sample."""
+        recorder = Recorder(self.spec, sample, context)
+        recorder.message("user", sample.prompt)
+        values = {
+            "prompt": sample.prompt,
+            "workdir": str(sample.workdir),
+            "skill": install_skill(context.skill, sample.workdir),
+            "suite": str(self._base),
+        }
+        arguments = [_fill(part, values) for part in shlex.split(self._command)]
+        try:
+            text = await self._execute(arguments, sample.workdir, context)
+        except AttemptEnded as error:
+            return recorder.run(None, str(error))
+        written = sample.workdir / ANSWER_FILE
+        answer = written.read_text("utf-8", errors="replace") if written.is_file() else text
+        recorder.agent_text(answer.strip())
+        return recorder.run(answer.strip())
+
+    async def _execute(self, arguments: list[str], workdir: Path, context: AgentContext) -> str:
+        if self._trusted:
+            out = await run_process(arguments, context, workdir)
+            return out.decode(errors="replace")
+        if context.sandbox is None:
+            raise BadInput("this agent came with the suite: give --sandbox, or --trust the suite")
+        result = await asyncio.to_thread(
+            context.sandbox.exec, arguments, workdir=workdir, limits=context.limits,
+            env=context.endpoint, readable=[self._base],
+        )  # fmt: skip
+        if not result.ok:
+            cause = result.limit or f"exit code {result.exit_code}"
+            raise AttemptEnded(f"the agent ended with {cause}: {result.stderr.strip()[-400:]}")
+        return result.stdout
+
+
+class PythonAgent:
+    """A function `(prompt, workdir, skill) -> answer`, sync or async, or a graph of messages.
+
+    A graph takes `{"messages": […]}` and gives messages back; the skill's text stands in a system
+    message.
+
+    Raises:
+        BadInput: if the file cannot be imported, or the name in it is neither.
+    """
+
+    def __init__(self, spec: str, base: Path) -> None:
+        self.spec = spec
+        kind, _, reference = spec.partition(":")
+        self._request: dict[str, Any] = {
+            "kind": kind, "reference": reference, "base": str(base), "path": sys.path,
+        }  # fmt: skip
+        # A client that is built on import needs a key; it has nobody to ask.
+        nowhere = {"OPENAI_API_KEY": "unused", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        try:
+            ended = subprocess.run(
+                _CHILD, input=json.dumps(self._request).encode(), env={**os.environ, **nowhere},
+                capture_output=True, timeout=CHECK_S, check=False, start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise BadInput(f"importing {reference!r} took more than {CHECK_S:g} s") from error
+        result = _outcome(ended.stdout, ended.returncode, ended.stderr)
+        if result:
+            raise BadInput(result.get("bad_input") or f"{spec!r}: {result['error']}")
+
+    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
+        """Attempt one sample."""
+        recorder = Recorder(self.spec, sample, context)
+        request = dict(self._request)
+        if self._request["kind"] == "py":
+            recorder.message("user", sample.prompt)
+            skill = install_skill(context.skill, sample.workdir) or None
+            request["arguments"] = [sample.prompt, str(sample.workdir), skill]
+        else:
+            block = skill_block(context.skill, "preloaded", readable=False)
+            request["messages"] = [{"role": "system", "content": block}] if block else []
+            request["messages"].append({"role": "user", "content": sample.prompt})
+            for message in request["messages"]:
+                recorder.message(message["role"], message["content"])
+            workdir = {"workdir": str(sample.workdir)}
+            request["config"] = {"configurable": workdir, "recursion_limit": 200}
+        try:
+            out = await run_process(_CHILD, context, None, json.dumps(request).encode())
+        except AttemptEnded as error:
+            return recorder.run(None, str(error))
+        result = _outcome(out, 0, b"")
+        if "answer" not in result:
+            reason = result.get("error") or result.get("bad_input")
+            return recorder.run(None, f"the agent failed: {reason}")
+        recorder.agent_text(result["answer"])
+        return recorder.run(result["answer"])
+
+
+def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
+    """What a child wrote; one that was ended from inside (`os._exit`) wrote nothing."""
+    try:
+        return json.loads(out)
+    except ValueError:
+        tail = err.decode(errors="replace").strip()[-400:]
+        return {"error": f"its process ended without an answer (exit code {code}) {tail}".strip()}
+
+
+def _fill(part: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        if part == "{" + name + "}":
+            return value  # the whole argument: its text is never looked at again
+    for name in ("workdir", "skill", "suite"):
+        part = part.replace("{" + name + "}", values[name])
+    return part
+
+
+async def run_process(
+    arguments: Sequence[str],
+    context: AgentContext,
+    workdir: Path | None,
+    data: bytes | None = None,
+) -> bytes:
+    """Run a process to its end; returns its standard output. Whatever it started is killed.
+
+    Args:
+        arguments: program and arguments.
+        context: limits, and the variables that lead to the gateway.
+        workdir: where it runs; None for the working folder of this process.
+        data: its standard input.
+
+    Raises:
+        BadInput: if it cannot be started.
+        TimeLimit: if it takes longer than the limit.
+        AttemptEnded: if it ends with another exit code than 0.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *arguments,
+            cwd=workdir,
+            env={**os.environ, **context.endpoint},
+            stdin=asyncio.subprocess.DEVNULL if data is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BadInput(f"cannot start the agent {arguments[0]!r}: {error.strerror}") from error
+    reading = asyncio.ensure_future(process.communicate(data))
+    try:
+        async with asyncio.timeout(context.limits.wall_s):
+            # Not until its pipes are closed: a process that it has left behind may hold them.
+            while process.returncode is None and not reading.done():
+                await asyncio.wait([reading], timeout=0.05)
+    except TimeoutError as error:
+        raise TimeLimit(f"the agent took more than {context.limits.wall_s:g} s") from error
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(reading), GRACE_S)
+        reading.cancel()
+    out, err = reading.result() if reading.done() and not reading.cancelled() else (b"", b"")
+    if process.returncode != 0:
+        tail = err.decode(errors="replace").strip()[-400:]
+        raise AttemptEnded(f"the agent ended with exit code {process.returncode}: {tail}")
+    return out
+
+
+def install_skill(skill: Path | None, workdir: Path) -> str:
+    """Copy the skill into the folders where clients look; return the first copy's path."""
+    if skill is None:
+        return ""
+    for folder in SKILL_FOLDERS:
+        shutil.copytree(skill, workdir / folder / skill.name, dirs_exist_ok=True)
+    return str(workdir / SKILL_FOLDERS[0] / skill.name)

@@ -1,0 +1,52 @@
+"""Agent specs: which agent they name, and whether it needs the address of a gateway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.agents.types import Agent
+from harness.core import BadInput, assets
+
+
+def is_foreign(spec: str) -> bool:
+    """Whether an agent runs in a process of its own and reaches its model through a gateway."""
+    kind, _, rest = spec.partition(":")
+    return kind in ("cmd", "py") or (kind == "graph" and ":" in rest)
+
+
+def open_agent(spec: str, *, base: Path | None = None, trusted: bool = False) -> Agent:
+    """Open an agent.
+
+    Args:
+        spec: `graph:react` (ours), `graph:FILE.py:NAME`, `cmd:COMMAND LINE` or
+            `py:FILE.py:FUNCTION`.
+        base: folder that relative files start at.
+        trusted: whether code that the spec names may run outside the sandbox. Naming an agent
+            on the command line is trusting it; a suite's own agent is not trusted by that.
+
+    Raises:
+        BadInput: for another form, code that would run untrusted, or a file that does not import.
+    """
+    kind, _, rest = spec.partition(":")
+    folder = base or Path.cwd()
+    if kind == "graph" and rest and ":" not in rest:
+        from harness.agents.react import ReactAgent
+
+        return ReactAgent(spec, assets.load_graph(rest))
+    if kind == "cmd" and rest.strip():
+        from harness.agents.foreign import CommandAgent
+
+        return CommandAgent(spec, folder, trusted)
+    if kind in ("graph", "py") and rest:
+        from harness.agents.foreign import PythonAgent
+
+        if not trusted:
+            raise BadInput(
+                f"{spec!r} would run code of the suite outside the sandbox: name it with --agent, "
+                "or --trust the suite"
+            )
+        return PythonAgent(spec, folder)
+    raise BadInput(
+        f"expected an agent as graph:react, graph:FILE.py:NAME, cmd:COMMAND or "
+        f"py:FILE.py:FUNCTION, got {spec!r}"
+    )
