@@ -30,7 +30,7 @@ from typing import Any
 from benchmarks.compression.context_arms_cases import SETTINGS, SUITES, Case, case
 from benchmarks.reports import option, read_options
 from harness.core import write_atomic
-from harness.corpora.reading import Evidence
+from harness.corpora import Evidence
 from harness.engines.embedded import Engine, Job, Progress, Settings, Text, shared_engine
 from harness.rag.evals.ablation import mean_interval
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal

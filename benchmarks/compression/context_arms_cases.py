@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from harness.corpora.reading import Evidence, Reading, Source
-from harness.corpora.tokenizer import count_tokens
+from harness.corpora import Evidence, Reading, Source, count_tokens
 from harness.rag.retrieve import Document
 from lab.corpora.dossier import dossier_readings
 from lab.corpora.institute import institute_readings

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from benchmarks.compression.rows import Results
 from benchmarks.reports import option, read_options
-from harness.corpora.reading import Evidence, Reading, Source
+from harness.corpora import Evidence, Reading, Source
 from harness.rag.compress import (
     Compressed,
     Critic,

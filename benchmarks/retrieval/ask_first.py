@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.reports import option, read_options
 from harness.core import cache_root, write_atomic
-from harness.corpora.reading import Reading
+from harness.corpora import Reading
 from harness.rag.ask import AskSettings
 from harness.rag.ask import ask as ask_here
 from harness.rag.tasks.reading import official_normal

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.retrieval.passages import arguments, read_jsonl
 from harness.core import write_atomic
-from harness.corpora.loaders import load_readings
+from harness.corpora import load_readings
 from harness.rag.evals.ablation import Case, ablate, index_arms
 from harness.rag.evals.metrics import Gold
 from harness.rag.retrieve import Document, LocalIndex, create_index, open_encoder

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.corpora.reading import Reading
-from harness.corpora.tokenizer import count_tokens
+from harness.corpora import Reading, count_tokens
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ContextArm, ContextStage
 from harness.rag.tools.documents import search_documents

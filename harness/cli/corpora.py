@@ -86,9 +86,9 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
     """
     from collections import Counter
 
-    from harness.corpora.converting import convert_any
+    from harness.corpora import convert
 
-    tasks = convert_any(name, path, out, split, limit)
+    tasks = convert(name, path, out, split, limit)
     family = Counter(task.check for task in tasks).most_common(1)[0][0]
     file = out / f"{split}.jsonl"
     facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}

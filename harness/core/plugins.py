@@ -15,8 +15,8 @@ A package registers what it adds in its own metadata, one group a kind of additi
 | `harness.weights` | the kind of a model spec | `(name, *, fetch=False) -> Path`, or None |
 | `harness.pages` | what is shown | `(folder, out) -> None`: writes one HTML file |
 | `harness.formats` | a trajectory format | a `harness.trajectories.Format` |
-| `harness.corpora` | a provider of corpora that are generated | see `harness.corpora.catalogue` |
-| `harness.loaders` | a public set that can be converted | see `harness.corpora.converting` |
+| `harness.corpora` | who generates corpora | name -> `harness.corpora.Generator` |
+| `harness.loaders` | a public set | `(name, path, out, split, limit) -> list[Task]` |
 | `harness.verifiers` | `rules` | `(conclusion, text) -> why the text contradicts it, or ""` |
 | `harness.encoders` | `lexical`, `sentences` | `() -> encoder` with `name` and `encode(texts)` |
 | `harness.compressors` | `lexical` | `(texts, query, instruction, ratio) -> spans by name` |

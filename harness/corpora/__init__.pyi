@@ -1,31 +1,39 @@
-from .cached import corpus_tasks as corpus_tasks
-from .catalogue import (
-    SPLITS as SPLITS,
-)
-from .catalogue import (
-    Corpus as Corpus,
-)
-from .catalogue import (
-    Generated as Generated,
-)
-from .catalogue import (
-    find_corpus as find_corpus,
-)
-from .catalogue import (
-    generate as generate,
-)
-from .catalogue import (
-    list_corpora as list_corpora,
-)
-from .catalogue import (
-    read_manifest as read_manifest,
-)
-from .catalogue import (
-    show as show,
-)
-from .download import (
-    Pulled as Pulled,
-)
-from .download import (
-    pull as pull,
-)
+from .catalogue import SPLITS as SPLITS
+from .catalogue import Corpus as Corpus
+from .catalogue import Generated as Generated
+from .catalogue import Generator as Generator
+from .catalogue import Split as Split
+from .catalogue import corpus_tasks as corpus_tasks
+from .catalogue import find_corpus as find_corpus
+from .catalogue import generate as generate
+from .catalogue import generated_corpus as generated_corpus
+from .catalogue import list_corpora as list_corpora
+from .catalogue import read_manifest as read_manifest
+from .catalogue import show as show
+from .convert import LOADERS as LOADERS
+from .convert import convert as convert
+from .convert import load_readings as load_readings
+from .download import Pulled as Pulled
+from .download import pull as pull
+from .problems import last_box as last_box
+from .reading import SOURCES as SOURCES
+from .reading import Evidence as Evidence
+from .reading import Reading as Reading
+from .reading import Source as Source
+from .reading import check_limit as check_limit
+from .reading import read_sources as read_sources
+from .reading import to_task as to_task
+from .reading import write_readings as write_readings
+from .reading import write_tasks as write_tasks
+from .records import Row as Row
+from .records import load as load
+from .records import load_some as load_some
+from .records import read_each as read_each
+from .records import rows_of as rows_of
+from .search_sets import RecordedAnswer as RecordedAnswer
+from .search_sets import SystemFigures as SystemFigures
+from .search_sets import figures as figures
+from .search_sets import recorded_answers as recorded_answers
+from .tables import TableQuestion as TableQuestion
+from .tokenizer import count_each as count_each
+from .tokenizer import count_tokens as count_tokens

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +12,17 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Task, Value, assets
+import harness
+from harness.core import BadInput, Task, Value, assets, cache_root
 from harness.core.plugins import load, plugins
-from harness.corpora.writing import write_tasks
+from harness.corpora.reading import write_tasks
 
 Split = Literal["train", "selection", "test"]
 SPLITS = (*get_args(Split), "all")
 
 
 class Corpus(Value):
-    """A set of tasks that can be had.
+    """A set of tasks that is generated or pulled.
 
     Attributes:
         name: as in commands.
@@ -45,7 +48,7 @@ class Corpus(Value):
 
 
 class Generated(Value):
-    """What :func:`generate` wrote: task files by split, and how many tasks each holds."""
+    """The result of :func:`generate`: task files by split, and how many tasks each holds."""
 
     corpus: str
     out: str
@@ -92,10 +95,10 @@ def generators() -> dict[str, Generator]:
     """
     title = "Short invented texts and tables with one question each, for the demo"
     almanac = Generator(generated_corpus("almanac", title, 800), _write_almanac)
-    known = {"almanac": almanac}
+    corpora = {"almanac": almanac}
     for provider in plugins("corpora"):
-        known |= load("corpora", provider)
-    return known
+        corpora |= load("corpora", provider)
+    return corpora
 
 
 def list_corpora() -> list[Corpus]:
@@ -115,10 +118,10 @@ def find_corpus(name: str) -> Corpus:
     Raises:
         BadInput: if there is none; the known names are listed.
     """
-    known = {corpus.name: corpus for corpus in list_corpora()}
-    if name not in known:
-        raise BadInput(f"no corpus {name!r}; known are {', '.join(known)}")
-    return known[name]
+    corpora = {corpus.name: corpus for corpus in list_corpora()}
+    if name not in corpora:
+        raise BadInput(f"no corpus {name!r}; known are {', '.join(corpora)}")
+    return corpora[name]
 
 
 def show(name: str) -> tuple[Corpus, str]:
@@ -150,9 +153,9 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
         raise BadInput(f"{name!r} is a public set: `harness corpora pull {name}` fetches it")
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
-    chosen: list[Split] = [known for known in get_args(Split) if split in ("all", known)]
-    counts: dict[str, int] = {known: len(generator.write(known, out, limit)) for known in chosen}
-    files = {known: str(out / f"{known}.jsonl") for known in chosen}
+    chosen: list[Split] = [part for part in get_args(Split) if split in ("all", part)]
+    counts: dict[str, int] = {part: len(generator.write(part, out, limit)) for part in chosen}
+    files = {part: str(out / f"{part}.jsonl") for part in chosen}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
 
 
@@ -167,3 +170,28 @@ def read_manifest(path: Path) -> Corpus:
     except (OSError, ValueError, TypeError) as error:
         detail = error.errors()[0] if isinstance(error, ValidationError) else error
         raise BadInput(f"{path}: not a corpus manifest: {detail}") from error
+
+
+def corpus_tasks(name: str, split: str) -> Path:
+    """The task file of a split of a generated corpus, made if it is not there yet.
+
+    Raises:
+        BadInput: for an unknown corpus or split, or a public set.
+    """
+    folder = cache_root() / "corpora" / f"{name}-{harness.__version__}"
+    target = folder / split / f"{split}.jsonl"
+    if target.is_file():
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    # Made aside and moved: two processes may want it at once, and one may be killed.
+    draft = Path(tempfile.mkdtemp(dir=folder, prefix=f".{split}-"))
+    try:
+        generate(name, draft, split)
+        if not target.is_file():
+            draft.rename(target.parent)
+    except OSError:
+        if not target.is_file():
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return target

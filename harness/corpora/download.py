@@ -15,7 +15,7 @@ _TIMEOUT_S = 30.0
 
 
 class Pulled(Value):
-    """What a pull did: the folder, the archive's digest, and the bytes that it fetched now."""
+    """The result of a pull: the folder, the archive's digest, and the bytes that it fetched now."""
 
     corpus: str
     out: str
@@ -59,26 +59,21 @@ def pull(
     if out.exists() and any(out.iterdir()):
         raise BadInput(f"expected a new folder, {str(out)!r} is not empty")
     source = url or corpus.url or ""
-    suffix = _archive_suffix(source)
+    suffix = next((end for end in (".tar.gz", ".tgz", ".zip") if source.endswith(end)), None)
+    if suffix is None:
+        raise BadInput(f"expected an archive (.tar.gz, .tgz or .zip), got {source!r}")
     part = out.with_name(f".{out.name}.{name}{suffix}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
     fetched = _fetch(source, part, on_progress, corpus)
-    found = digest_file(part)
-    if found != expected.lower():
+    sha = digest_file(part)
+    if sha != expected.lower():
         part.unlink()
         raise BadInput(
-            f"{source}: expected SHA-256 {expected}, got {found}: the download was removed"
+            f"{source}: expected SHA-256 {expected}, got {sha}: the download was removed"
         )
     _unpack(part, out, suffix)
     part.unlink()
-    return Pulled(corpus=name, out=str(out), sha256=found, fetched_bytes=fetched)
-
-
-def _archive_suffix(url: str) -> str:
-    for suffix in (".tar.gz", ".tgz", ".zip"):
-        if url.endswith(suffix):
-            return suffix
-    raise BadInput(f"expected an archive (.tar.gz, .tgz or .zip), got {url!r}")
+    return Pulled(corpus=name, out=str(out), sha256=sha, fetched_bytes=fetched)
 
 
 def _fetch(
@@ -89,9 +84,7 @@ def _fetch(
 
     have = part.stat().st_size if part.exists() else 0
     # The digest is of the file as it lies there: no compression on the way.
-    headers = {"Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     fetched = 0
     try:
         with httpx.stream(
@@ -100,11 +93,10 @@ def _fetch(
             if reply.status_code == 416:  # everything was there already
                 return 0
             reply.raise_for_status()
-            resumed = reply.status_code == 206
-            start = have if resumed else 0
+            start = have if reply.status_code == 206 else 0  # else the server begins again
             length = reply.headers.get("content-length")
             total = start + int(length) if length else None
-            with part.open("ab" if resumed else "wb") as handle:
+            with part.open("ab" if start else "wb") as handle:
                 for block in reply.iter_raw(1 << 16):
                     handle.write(block)
                     fetched += len(block)
@@ -115,9 +107,9 @@ def _fetch(
             f"{url}: HTTP {error.response.status_code}; see {corpus.homepage} for the archive"
         ) from error
     except httpx.HTTPError as error:
-        kept = part.stat().st_size if part.exists() else 0
+        size = part.stat().st_size if part.exists() else 0
         raise Unreachable(
-            f"cannot fetch {url!r} ({type(error).__name__}: {error}); {kept:,} bytes are kept:"
+            f"cannot fetch {url!r} ({type(error).__name__}: {error}); {size:,} bytes are kept:"
             " the same command continues. Without a network, unpack the archive by hand and give"
             " its folder to commands"
         ) from error

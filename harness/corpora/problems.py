@@ -8,75 +8,40 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import Task, digest
-from harness.corpora.boxes import last_box
-from harness.corpora.loaders.rows import Row, read_each, rows_of
+from harness.corpora.records import Loader, Row, by_record
 
 _FINAL = re.compile(r"^\s*(?:####|A:)\s*(.+?)\s*$", re.MULTILINE)
 _FRAMES = (re.compile(r"Solve the following math problem\b"), re.compile(r"Remember to put your\b"))
 """How the paragraphs begin that DAPO-Math puts around every problem."""
 
 
-def gsm8k(path: Path) -> Iterator[Task]:
-    """GSM8K (Cobbe et al. 2021): word problems; the result stands behind `####`.
-
-    Raises:
-        BadInput: if the file or a record has another form.
-    """
-    return read_each(rows_of(path), _gsm8k, "GSM8K")
-
-
-def competition(path: Path) -> Iterator[Task]:
-    """MATH (Hendrycks et al. 2021) or a part of it; without `answer`, the solution's last box.
-
-    Raises:
-        BadInput: if the file or a record has another form.
-    """
-    return read_each(rows_of(path), _competition, "MATH")
-
-
-def aime(path: Path) -> Iterator[Task]:
-    """AIME of any year: whole numbers from 0 to 999, with or without leading zeros.
-
-    Raises:
-        BadInput: if the file or a record has another form.
-    """
-    return read_each(rows_of(path), _aime, "AIME")
-
-
-def dapo_math(path: Path) -> Iterator[Task]:
-    """DAPO-Math (Yu et al. 2025), its published rows or the cleaned ones, each problem once.
-
-    The published file repeats its problems about a hundred times, each within two paragraphs that
-    say how to answer: these are taken off, because the family brings its own prompt.
-
-    Raises:
-        BadInput: if the file or a record has another form.
-    """
-    seen: set[str] = set()
-    for task in read_each(rows_of(path), _dapo, "DAPO-Math"):
-        if task.id not in seen:
-            seen.add(task.id)
-            yield task
+_BRACES = re.compile(r"(\\(?:boxed|framebox|fbox)\s*\{)|(?<!\\)\\[{}]|[{}]")
+"""A box that begins, a brace that is a character (skipped), or one that groups."""
+_BARE = re.compile(r"\\(?:boxed|framebox|fbox)[ \t]+([^\s{$][^\n$]*)")
+"""`\\boxed 5$`: up to the end of the formula or the line, as MATH's own evaluation reads it."""
+_FORMULA_ENDS = re.compile(r"\\[\])]")
 
 
 def _problem(kind: str, problem: str, answer: Any, name: str = "", **meta: Any) -> Task:
     text = str(answer).strip()
     if not problem.strip() or not text:
         raise ValueError("an empty problem or answer")
-    known = {key: value for key, value in meta.items() if value is not None}
+    facts = {key: value for key, value in meta.items() if value is not None}
     return Task(
         id=f"{kind}-{name or digest(problem)[:12]}", prompt=problem.strip(), answer=text,
-        check="math", meta=known,
+        check="math", meta=facts,
     )  # fmt: skip
 
 
 def _gsm8k(row: Row) -> Iterator[Task]:
+    """GSM8K (Cobbe et al. 2021): word problems; the result stands behind `####`."""
     solution = row["answer"] if "answer" in row else row["ground_truth"]
     final = _FINAL.findall(solution)[-1]
     yield _problem("gsm8k", row["question"], final.replace(",", ""))
 
 
 def _competition(row: Row) -> Iterator[Task]:
+    """MATH (Hendrycks et al. 2021) or a part of it; without `answer`, the solution's last box."""
     answer = row.get("answer") or last_box(row["solution"])
     if answer is None:
         raise ValueError("a solution without a boxed answer")
@@ -86,6 +51,7 @@ def _competition(row: Row) -> Iterator[Task]:
 
 
 def _aime(row: Row) -> Iterator[Task]:
+    """AIME of any year: whole numbers from 0 to 999, with or without leading zeros."""
     fields = {key.lower(): value for key, value in row.items()}
     number = int(float(fields["answer"]))  # "045", "45.0" and 45 are the same answer
     contest = fields.get("contest") or fields.get("year")
@@ -93,6 +59,11 @@ def _aime(row: Row) -> Iterator[Task]:
 
 
 def _dapo(row: Row) -> Iterator[Task]:
+    """A row of DAPO-Math (Yu et al. 2025), published or cleaned.
+
+    The published file has each problem within two paragraphs that say how to answer: these are
+    taken off, because the family brings its own prompt.
+    """
     prompt = row["prompt"]
     text: str = prompt if isinstance(prompt, str) else prompt[-1]["content"]
     answer = row["solution"] if "solution" in row else row["reward_model"]["ground_truth"]
@@ -102,3 +73,38 @@ def _dapo(row: Row) -> Iterator[Task]:
     if len(parts) > 1 and _FRAMES[1].match(parts[-1]):
         parts = parts[:-1]
     yield _problem("dapo", "\n\n".join(parts), answer)
+
+
+def _dapo_math(path: Path) -> Iterator[Task]:
+    """DAPO-Math, each problem once: the published file repeats it about a hundred times."""
+    seen: set[str] = set()
+    for task in by_record(_dapo, "DAPO-Math")(path):
+        if task.id not in seen:
+            seen.add(task.id)
+            yield task
+
+
+PROBLEM_LOADERS: dict[str, Loader[Task]] = {
+    "gsm8k": by_record(_gsm8k, "GSM8K"),
+    "math": by_record(_competition, "MATH"),
+    "aime": by_record(_aime, "AIME"),
+    "dapo-math": _dapo_math,
+}
+
+
+def last_box(text: str) -> str | None:
+    """The content of the last closed box of a text, braces matched.
+
+    Where no box has braces, one without counts. None if there is neither.
+    """
+    open_at: list[int | None] = []  # where the inside of a box begins; None for other braces
+    last = (-1, 0)
+    for brace in _BRACES.finditer(text):
+        if brace[1] or brace[0] == "{":
+            open_at.append(brace.end() if brace[1] else None)
+        elif brace[0] == "}" and open_at and (begin := open_at.pop()) is not None:
+            last = max(last, (begin, brace.start()))
+    if last[0] >= 0:
+        return text[slice(*last)]
+    bare = [_FORMULA_ENDS.split(box)[0].strip() for box in _BARE.findall(text)]
+    return bare[-1] or None if bare else None

@@ -1,16 +1,15 @@
-"""A question over documents with its gold evidence: what every search and long-document set is."""
+"""A question over documents with its gold evidence, and the task files that are made of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from harness.core import Task, Value, digest, write_atomic
-from harness.corpora.writing import write_tasks
+from harness.core import BadInput, Task, Value, digest, write_atomic
 
 Metric = Literal[
     "em", "f1", "rouge", "choice", "exam", "boolean", "all", "part", "numbers", "classes"
@@ -76,15 +75,15 @@ class Reading(Value):
         lengths = {source.id: len(source.text) for source in self.sources}
         if len(lengths) < len(self.sources):
             raise ValueError(f"{self.id!r}: two documents have the same id")
-        for one in self.evidence:
-            if not one.start < one.end <= lengths.get(one.doc, 0):
-                raise ValueError(f"{self.id!r}: evidence {one!r} does not lie in its document")
+        for part in self.evidence:
+            if not part.start < part.end <= lengths.get(part.doc, 0):
+                raise ValueError(f"{self.id!r}: evidence {part!r} does not lie in its document")
         return self
 
     def quotes(self) -> tuple[str, ...]:
         """The text of every piece of evidence."""
         texts = {source.id: source.text for source in self.sources}
-        return tuple(texts[one.doc][one.start : one.end] for one in self.evidence)
+        return tuple(texts[part.doc][part.start : part.end] for part in self.evidence)
 
 
 def write_readings(readings: Iterable[Reading], out: Path, split: str) -> list[Task]:
@@ -117,16 +116,22 @@ def to_task(reading: Reading, out: Path) -> Task:
         files = {SOURCES: "\n".join(rows) + "\n"} if rows else {}
     else:
         files = {source.id: source.text for source in reading.sources}
+    paths: dict[str, str] = {}
+    for name, text in files.items():
+        suffix = Path(name).suffix or ".txt"
+        paths[name] = f"documents/{digest(text.encode())[:16]}{suffix}"
+        if not (out / paths[name]).is_file():
+            write_atomic(out / paths[name], text)
     meta: dict[str, JsonValue] = {
         "metric": reading.metric,
-        "evidence": [one.model_dump() for one in reading.evidence],
+        "evidence": [part.model_dump() for part in reading.evidence],
         **({"choices": {**reading.choices}} if reading.choices else {}),
         **reading.meta,
     }
     return Task(
         id=reading.id,
         prompt=reading.question,
-        files={name: _written(text, Path(name).suffix, out) for name, text in files.items()},
+        files=paths,
         answer=list(reading.answers),
         check=reading.family,
         meta=meta,
@@ -146,8 +151,70 @@ def read_sources(path: Path) -> list[Source]:
     return [Source.model_validate(json.loads(line)) for line in text.split("\n") if line]
 
 
-def _written(text: str, suffix: str, out: Path) -> str:
-    relative = f"documents/{digest(text.encode())[:16]}{suffix or '.txt'}"
-    if not (out / relative).is_file():
-        write_atomic(out / relative, text)
-    return relative
+def write_tasks(tasks: Sequence[Task], out: Path, split: str, *, defaults: bool = False) -> None:
+    """Write `<split>.jsonl`, one task a line.
+
+    Args:
+        tasks: in the order of the file.
+        out: folder; a file of the same name is replaced.
+        split: name of the task file.
+        defaults: write fields that have their default value, too.
+
+    Raises:
+        BadInput: if the folder cannot be written.
+    """
+    lines = [task.model_dump_json(exclude_defaults=not defaults) + "\n" for task in tasks]
+    write_atomic(out / f"{split}.jsonl", "".join(lines))
+
+
+def check_limit(limit: int | None) -> None:
+    """Refuse a number of tasks that is none.
+
+    Raises:
+        BadInput: if `limit` is below 1.
+    """
+    if limit is not None and limit < 1:
+        raise BadInput(f"expected a limit of at least 1, got {limit!r}")
+
+
+class Documents:
+    """Documents of one question, under names that are unique."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+        self._named: dict[str, str] = {}
+
+    def add(self, title: str, text: str) -> str:
+        """Add a document; its id is the title, numbered where the title comes again."""
+        name, number = title or "document", 1
+        while name in self._sources:
+            number += 1
+            name = f"{title} ({number})"
+        self._sources[name] = Source(id=name, title=title, text=text)
+        self._named.setdefault(title, name)
+        return name
+
+    def named(self, title: str) -> str | None:
+        """Id of the first document of that title."""
+        return self._named.get(title)
+
+    def whole(self, name: str) -> Evidence:
+        """A whole document as evidence."""
+        return Evidence(doc=name, start=0, end=len(self._sources[name].text))
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All of them, in the order in which they came."""
+        return tuple(self._sources.values())
+
+
+def joined(sentences: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
+    """A text of sentences, a space between them where they bring none, and where each stands."""
+    text, spans = "", list[tuple[int, int]]()
+    for sentence in sentences:
+        gap = " " if text and not text[-1:].isspace() and not sentence[:1].isspace() else ""
+        start = len(text) + len(gap)
+        lead = len(sentence) - len(sentence.lstrip())
+        text += gap + sentence
+        spans.append((start + lead, start + len(sentence.rstrip())))
+    return text, spans

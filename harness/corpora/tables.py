@@ -10,16 +10,18 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
-from io import StringIO
+from collections.abc import Iterable, Iterator
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from harness.core import BadInput, Value
-from harness.corpora.loaders.rows import Row, read_each, rows_of
+from harness.core import BadInput, Task, Value, digest, write_atomic
+from harness.corpora.reading import write_tasks
+from harness.corpora.records import Loader, Row, by_record, read_each, rows_of
 
+TABLE_SHEET = "Table"
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
 
 
@@ -56,7 +58,7 @@ class TableQuestion(Value):
     merged: tuple[Merged, ...] = ()
 
 
-def wikitablequestions(path: Path) -> Iterator[TableQuestion]:
+def _wikitablequestions(path: Path) -> Iterator[TableQuestion]:
     """WikiTableQuestions (Pasupat and Liang 2015).
 
     Args:
@@ -68,14 +70,26 @@ def wikitablequestions(path: Path) -> Iterator[TableQuestion]:
         BadInput: if a file is missing, or a record has another form.
     """
     if path.suffix != ".tsv":
-        return read_each(rows_of(path), _wtq_row, "WikiTableQuestions")
-    canonical = _tagged(path.parent.parent / "tagged" / "data" / f"{path.stem}.tagged")
-    tables = path.parent.parent
-    rows = ((where, {**row, "canonical": canonical}) for where, row in _tsv(path))
-    return read_each(rows, lambda row: _wtq_file(row, tables), "WikiTableQuestions")
+        return by_record(_wtq_row, "WikiTableQuestions")(path)
+    root, canonical = path.parent.parent, dict[str, list[str]]()
+    tagged = root / "tagged" / "data" / f"{path.stem}.tagged"
+    if tagged.is_file():
+        canonical = {row["id"]: _unescaped(row["targetCanon"]) for _, row in _tsv(tagged)}
+
+    def read(row: Row) -> Iterator[TableQuestion]:
+        table = root / row["context"]
+        if not table.is_file():
+            raise BadInput(f"expected the table of question {row['id']!r} at {str(table)!r}")
+        lists = {
+            "targetValue": _unescaped(row["targetValue"]),
+            "targetCanon": canonical.get(row["id"]),
+        }
+        return _wtq_row({**row, **lists, "table_csv": table.read_text("utf-8")})
+
+    return read_each(_tsv(path), read, "WikiTableQuestions")
 
 
-def hitab(path: Path) -> Iterator[TableQuestion]:
+def _hitab(path: Path) -> Iterator[TableQuestion]:
     """HiTab (Cheng et al. 2022): tables with headers of several levels.
 
     Args:
@@ -85,7 +99,7 @@ def hitab(path: Path) -> Iterator[TableQuestion]:
     Raises:
         BadInput: if a file is missing, or a record has another form.
     """
-    return read_each(rows_of(path), lambda row: _hitab(row, path.parent), "HiTab")
+    return read_each(rows_of(path), lambda row: _hitab_row(row, path.parent), "HiTab")
 
 
 def number_or_text(text: str) -> float | int | str:
@@ -106,20 +120,6 @@ def _wtq_row(row: Row) -> Iterator[TableQuestion]:
     )
 
 
-def _wtq_file(row: Row, root: Path) -> Iterator[TableQuestion]:
-    table = root / row["context"]
-    if not table.is_file():
-        raise BadInput(f"expected the table of question {row['id']!r} at {str(table)!r}")
-    yield from _wtq_row(
-        {
-            **row,
-            "targetValue": _unescaped(row["targetValue"]),
-            "targetCanon": row["canonical"].get(row["id"]),
-            "table_csv": table.read_text("utf-8"),
-        }
-    )
-
-
 def _cells(text: str) -> tuple[tuple[str, ...], ...]:
     """Rows of the published CSV, whose quotes are escaped by backslashes."""
     reader = csv.reader(StringIO(text, newline=""), doublequote=False, escapechar="\\")
@@ -135,34 +135,27 @@ def _tsv(path: Path) -> Iterator[tuple[str, Row]]:
             yield f"{path}:{number}", dict(zip(names, line.rstrip("\n").split("\t"), strict=False))
 
 
-def _tagged(path: Path) -> dict[str, list[str]]:
-    if not path.is_file():
-        return {}
-    return {row["id"]: _unescaped(row["targetCanon"]) for _, row in _tsv(path)}
-
-
 def _unescaped(field: str) -> list[str]:
     """A list of the published files: items between bars; `\\n`, `\\p` and `\\\\` are escaped."""
     plain = {r"\n": "\n", r"\p": "|", r"\\": "\\"}
-    return [re.sub(r"\\[np\\]", lambda found: plain[found[0]], one) for one in field.split("|")]
+    return [re.sub(r"\\[np\\]", lambda match: plain[match[0]], item) for item in field.split("|")]
 
 
-def _hitab(row: Row, folder: Path) -> Iterator[TableQuestion]:
+def _hitab_row(row: Row, folder: Path) -> Iterator[TableQuestion]:
     name = str(row["table_id"])
     places = [folder / "tables" / kind / f"{name}.json" for kind in ("raw", "hmt")]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None or "/" in name:
+    file = next((place for place in places if place.is_file()), None)
+    if file is None or "/" in name:
         raise BadInput(f"expected the table {name!r} at {str(places[0])!r}, found none")
-    table: dict[str, Any] = json.loads(found.read_text("utf-8"))
-    answers = [_plain(answer) for answer in row["answer"]]
+    table: dict[str, Any] = json.loads(file.read_text("utf-8"))
     yield TableQuestion(
         id=f"hitab-{row['id']}",
         question=row["question"],
-        answers=tuple(answers),
+        answers=tuple(map(_plain, row["answer"])),
         metric="ordered",
         title=str(table.get("title") or ""),
-        cells=tuple(tuple(_plain(cell) for cell in line) for line in table["texts"]),
-        merged=tuple(Merged.model_validate(one) for one in table.get("merged_regions", ())),
+        cells=tuple(tuple(map(_plain, line)) for line in table["texts"]),
+        merged=tuple(Merged.model_validate(region) for region in table.get("merged_regions", ())),
     )
 
 
@@ -170,3 +163,73 @@ def _plain(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "" if value is None else str(value).strip()
+
+
+TABLE_LOADERS: dict[str, Loader[TableQuestion]] = {
+    "wikitablequestions": _wikitablequestions,
+    "hitab": _hitab,
+}
+
+
+def write_table_questions(questions: Iterable[TableQuestion], out: Path, split: str) -> list[Task]:
+    """Write `<split>.jsonl` and `tables/`; equal tables are written once.
+
+    Args:
+        questions: taken one by one.
+        out: folder; files of the same names are replaced.
+        split: name of the task file.
+
+    Raises:
+        BadInput: if the folder cannot be written.
+    """
+    tasks: list[Task] = []
+    written: set[str] = set()
+    for question in questions:
+        cells: list[Any] = [list(row) for row in question.cells]
+        regions = [region.model_dump(mode="json") for region in question.merged]
+        name = f"tables/{digest([question.title, cells, regions])[:16]}.xlsx"
+        if name not in written:
+            write_atomic(out / name, workbook_of(question))
+            written.add(name)
+        meta: dict[str, JsonValue] = {"metric": question.metric}
+        if question.canonical:
+            meta["canonical"] = list(question.canonical)
+        tasks.append(
+            Task(
+                id=question.id,
+                prompt=question.question,
+                files={"input.xlsx": name},
+                answer=list(question.answers),
+                check="tableqa",
+                meta=meta,
+            )
+        )
+    write_tasks(tasks, out, split)
+    return tasks
+
+
+def workbook_of(question: TableQuestion) -> bytes:
+    """The table as an .xlsx file: a title over it where it has one; numbers are numbers."""
+    from openpyxl import Workbook
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = Workbook()
+    sheet: Any = book.active
+    sheet.title = TABLE_SHEET
+    title = [(question.title,)] if question.title else []
+    for row, cells in enumerate([*title, *question.cells], 1):
+        for column, text in enumerate(cells, 1):
+            if text:
+                cell = sheet.cell(row, column)
+                cell.value = number_or_text(ILLEGAL_CHARACTERS_RE.sub("", text))
+                if isinstance(cell.value, str):
+                    cell.data_type = "s"  # "=…" is a text of the table, and no formula of ours
+    first = len(title) + 1
+    for region in question.merged:
+        sheet.merge_cells(
+            start_row=region.first_row + first, end_row=region.last_row + first,
+            start_column=region.first_column + 1, end_column=region.last_column + 1,
+        )  # fmt: skip
+    content = BytesIO()
+    book.save(content)
+    return content.getvalue()

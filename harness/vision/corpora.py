@@ -24,8 +24,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import BadInput, Task, Value, digest
-from harness.corpora.loaders.published import load, load_some
-from harness.corpora.loaders.rows import Row, read_each, rows_of
+from harness.corpora import Row, load, load_some, read_each, rows_of
 from harness.vision.questions import VisualQuestion, write_questions
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from harness.core import BadInput, Task, Value, digest, write_atomic
-from harness.corpora.writing import write_tasks
+from harness.corpora import write_tasks
 
 VisualMetric = Literal[
     "anls", "relaxed", "consensus", "mathvista", "tabmwp", "choice", "em", "fields", "printed"

@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.core import Task
-from harness.corpora.catalogue import Generator, Split, generated_corpus
-from harness.corpora.reading import write_readings
+from harness.corpora import Generator, Split, generated_corpus, write_readings
 from lab.corpora import dossier, folio, institute, ledger, ruler
 
 

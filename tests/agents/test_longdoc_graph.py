@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.corpora.reading import to_task
+from harness.corpora import to_task
 from harness.tasks import family
 from lab.corpora.dossier import dossier_readings
 from tests.agents.scripted import attempt, completion, in_order, native

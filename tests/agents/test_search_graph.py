@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.corpora.reading import Reading, to_task
+from harness.corpora import Reading, to_task
 from harness.tasks import family
 from lab.corpora.institute import institute_readings
 from tests.agents.scripted import Script, attempt, completion

@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, Task, read_models
-from harness.corpora import list_corpora, pull
-from harness.corpora.loaders import LOADERS, convert, figures, load_readings, recorded_answers
-from harness.corpora.reading import Reading
+from harness.corpora import (
+    LOADERS,
+    Reading,
+    convert,
+    figures,
+    list_corpora,
+    load_readings,
+    pull,
+    recorded_answers,
+)
 from harness.rag.tasks.reading import judge
 
 HOTPOT: dict[str, Any] = {

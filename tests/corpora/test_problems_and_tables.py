@@ -10,8 +10,7 @@ import pytest
 from openpyxl import load_workbook
 
 from harness.core import BadInput, Task
-from harness.corpora.boxes import last_box
-from harness.corpora.converting import convert_any
+from harness.corpora import convert, last_box
 
 FRAME = (
     "Solve the following math problem step by step. End with Answer: $Answer\n\n{}\n\n"
@@ -22,7 +21,7 @@ FRAME = (
 def converted(folder: Path, name: str, rows: list[dict[str, Any]]) -> list[Task]:
     source = folder / "rows.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return convert_any(name, source, folder / "out")
+    return convert(name, source, folder / "out")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_wikitablequestions_as_published(tmp_path: Path) -> None:
         "id\tutterance\tcontext\ttargetValue\nnu-1\twhich?\tcsv/1.csv\ta\\pb|c\\nd\n"
     )
     (tmp_path / "tagged" / "data" / "dev.tagged").write_text("id\ttargetCanon\nnu-1\ta\\pb|3.0\n")
-    (task,) = convert_any("wikitablequestions", tmp_path / "data" / "dev.tsv", tmp_path / "out")
+    (task,) = convert("wikitablequestions", tmp_path / "data" / "dev.tsv", tmp_path / "out")
     assert task.answer == ["a|b", "c\nd"]
     assert task.meta == {"metric": "denotation", "canonical": ["a|b", "3.0"]}
     sheet: Any = load_workbook(tmp_path / "out" / task.files["input.xlsx"])["Table"]
@@ -115,7 +114,7 @@ def test_hitab_as_published(tmp_path: Path) -> None:
     (tmp_path / "tables" / "raw" / "7.json").write_text(json.dumps(table))
     row = {"id": "x", "table_id": "7", "question": "how many?", "answer": [11.1, 154983.0]}
     (tmp_path / "dev_samples.jsonl").write_text(json.dumps(row) + "\n")
-    (task,) = convert_any("hitab", tmp_path / "dev_samples.jsonl", tmp_path / "out")
+    (task,) = convert("hitab", tmp_path / "dev_samples.jsonl", tmp_path / "out")
     assert (task.answer, task.meta["metric"]) == (["11.1", "154983"], "ordered")
     sheet: Any = load_workbook(tmp_path / "out" / task.files["input.xlsx"])["Table"]
     assert sheet["A1"].value == "budget of 2017"
@@ -125,4 +124,4 @@ def test_hitab_as_published(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"gsm8k.*hitab"):
-        convert_any("nothing", tmp_path, tmp_path)
+        convert("nothing", tmp_path, tmp_path)

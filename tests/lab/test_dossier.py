@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, digest_tree
-from harness.corpora import generate
-from harness.corpora.reading import Reading
-from harness.corpora.tokenizer import count_tokens
+from harness.corpora import Reading, count_tokens, generate
 from lab.corpora.dossier import KINDS, SIZES, dossier_readings, write_split
 
 

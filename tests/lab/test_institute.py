@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, digest_tree
-from harness.corpora import generate
-from harness.corpora.reading import Reading
+from harness.corpora import Reading, generate
 from harness.rag.tasks.reading import official_normal
 from lab.corpora.institute import SIZES, STRATA, institute_readings, write_split
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, Task, read_models
-from harness.corpora.reading import Reading, write_readings
-from harness.corpora.tokenizer import count_tokens
+from harness.corpora import Reading, count_tokens, write_readings
 from harness.rag.tasks.reading import judge
 from lab.corpora.ruler import NIAH, TASKS, boundary_readings, ruler_reading, ruler_readings
 from lab.corpora.ruler.infinite import key_value

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Literal
 
 from harness.core import BadInput, cache_root, digest
-from harness.corpora.reading import SOURCES, read_sources
+from harness.corpora import SOURCES, read_sources
 from harness.rag.retrieve import (
     Arm,
     Document,

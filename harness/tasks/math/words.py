@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.corpora.boxes import last_box
+from harness.corpora import last_box
 
 _TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
 _WORDS = re.compile(r"[^\W\d_][^\W\d_' -]*")

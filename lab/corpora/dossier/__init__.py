@@ -12,8 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from harness.core import Task
-from harness.corpora.reading import Evidence, Reading, Source, write_readings
-from harness.corpora.writing import check_limit
+from harness.corpora import Evidence, Reading, Source, check_limit, write_readings
 from lab.corpora.dossier import manual, minutes, watch
 from lab.corpora.dossier.page import Page, Question, Wording, pad, render
 

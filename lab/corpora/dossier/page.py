@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from harness.corpora.reading import Evidence
-from harness.corpora.tokenizer import count_tokens
+from harness.corpora import Evidence, count_tokens
 
 
 def listed(text: str, mark: str = ",") -> list[str]:

@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from harness.core import BadInput, Task, write_atomic
-from harness.corpora.writing import check_limit, write_tasks
+from harness.corpora import check_limit, write_tasks
 from harness.vision.questions import VisualQuestion, visual_task
 from lab.corpora.folio.charts import chart
 from lab.corpora.folio.diagrams import flow, shapes

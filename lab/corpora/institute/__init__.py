@@ -13,8 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from harness.core import Task
-from harness.corpora.reading import Evidence, Reading, Source, write_readings
-from harness.corpora.writing import check_limit
+from harness.corpora import Evidence, Reading, Source, check_limit, write_readings
 from lab.corpora.institute.relations import EARLIER, Relation
 from lab.corpora.institute.world import Thing, World, make_world
 from lab.corpora.institute.writing import relations_of, write_documents

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from harness.corpora.reading import Evidence, Source
+from harness.corpora import Evidence, Source
 from lab.corpora.institute.relations import BY_KIND, Kind, Relation
 from lab.corpora.institute.world import Thing, World
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Literal
 
 from harness.core import Task, write_atomic
-from harness.corpora.writing import check_limit, write_tasks
+from harness.corpora import check_limit, write_tasks
 from lab.corpora.ledger import cell_kinds, sheet_kinds
 from lab.corpora.ledger.sheet import DIFFICULTIES, Built, Difficulty, Draft, workbook_bytes
 

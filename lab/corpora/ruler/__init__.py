@@ -13,7 +13,7 @@ from functools import partial
 from random import Random
 
 from harness.core import BadInput
-from harness.corpora.reading import Reading
+from harness.corpora import Reading
 from lab.corpora.ruler import niah
 from lab.corpora.ruler.answering import answering
 from lab.corpora.ruler.chains import chain_reading

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from random import Random
 
-from harness.corpora.reading import Evidence, Reading, Source
-from harness.corpora.tokenizer import count_each, count_tokens
+from harness.corpora import Evidence, Reading, Source, count_each, count_tokens
 from lab.corpora.institute import ask_chain, write_shelf
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from harness.corpora.reading import Reading, Source
-from harness.corpora.tokenizer import count_each, count_tokens
+from harness.corpora import Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.filler import fill, noise, prose
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT, interleave, scattered

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
 
-from harness.corpora.reading import Reading, Source
-from harness.corpora.tokenizer import count_each, count_tokens
+from harness.corpora import Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT
 from lab.corpora.ruler.words import coded, invented

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice, repeat
 from random import Random
 
-from harness.corpora.tokenizer import count_each
+from harness.corpora import count_each
 
 NOISE = (
     "The lamp is lit. The door is open. The water is warm. Off we walk. Home again by night.",

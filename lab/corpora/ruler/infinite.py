@@ -6,8 +6,7 @@ import json
 from itertools import islice
 from random import Random
 
-from harness.corpora.reading import Evidence, Reading, Source
-from harness.corpora.tokenizer import count_each, count_tokens
+from harness.corpora import Evidence, Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.filler import fill, noise
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT, interleave, scattered

@@ -6,8 +6,7 @@ from itertools import islice
 from random import Random
 from typing import Literal, NamedTuple
 
-from harness.corpora.reading import Reading, Source
-from harness.corpora.tokenizer import count_each, count_tokens
+from harness.corpora import Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.filler import fill, noise, prose, sentences_of
 from lab.corpora.ruler.placing import DOCUMENT, at_token, interleave, scattered
 from lab.corpora.ruler.words import Kind, distinct

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
 
-from harness.corpora.reading import Evidence
-from harness.corpora.tokenizer import count_each
+from harness.corpora import Evidence, count_each
 
 DOCUMENT = "document.txt"
 PARAGRAPH = 6

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, Task
-from harness.corpora.reading import Evidence, Reading, Source, read_sources, to_task
+from harness.corpora import Evidence, Reading, Source, read_sources, to_task
 from harness.rag.tasks.longdoc import LongDocFamily
 from harness.rag.tasks.search import SearchFamily
 from harness.tasks import family

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import read_rows
-from harness.corpora.reading import Evidence
+from harness.corpora import Evidence
 from harness.rag.tasks.reading import (
     best_overlap,
     chosen_letter,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.corpora.reading import Reading
+from harness.corpora import Reading
 from harness.rag.compress import open_tokenizer
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ARMS, ContextArm, ContextStage

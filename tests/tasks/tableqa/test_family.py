@@ -13,7 +13,7 @@ from openpyxl import Workbook, load_workbook
 from pydantic import JsonValue
 
 from harness.core import BadInput, Task, read_models
-from harness.corpora.converting import convert_any
+from harness.corpora import convert
 from harness.tasks import family
 from harness.tasks.tableqa import item_of, judge_items, normalised, same_denotation, same_list
 from harness.tasks.tableqa.denotation import uncited
@@ -142,7 +142,7 @@ def test_every_real_answer_is_right_and_those_of_others_are_not(
     shared: Path, tmp_path: Path
 ) -> None:
     rows = shared / "data" / "dev" / "wikitablequestions.jsonl"
-    convert_any("wikitablequestions", rows, tmp_path)
+    convert("wikitablequestions", rows, tmp_path)
     tasks = list(read_models(tmp_path / "test.jsonl", Task))
     assert len(tasks) > 100
     golds = [[str(one) for one in json.loads(json.dumps(task.answer))] for task in tasks]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import ValidationError
 
 from harness.core import BadInput, Score, Task, failed
-from harness.corpora.reading import Evidence
+from harness.corpora import Evidence
 from harness.rag.tasks.reading.metrics import (
     best_overlap,
     cited_support,

@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from harness.corpora.reading import Evidence
+from harness.corpora import Evidence
 from harness.rag.packages import require
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -1,21 +1,23 @@
-"""Rows of published files, JSON, JSONL or CSV, with errors that name the row."""
+"""Records of published files, JSON, JSONL or CSV, with errors that name the record."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, read_rows
-from harness.corpora.loaders.published import Item
-from harness.corpora.reading import Evidence, Source
 
+Item = TypeVar("Item")
 Row = dict[str, Any]
 """One record, as its file has it."""
+Loader = Callable[[Path], Iterator[Item]]
+"""The questions of a published set, one by one."""
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, Row]]:
@@ -25,8 +27,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, Row]]:
         BadInput: if the file is missing or of none of these forms.
     """
     if path.suffix == ".jsonl":
-        for number, row in read_rows(path):
-            yield f"{path}:{number}", row
+        yield from ((f"{path}:{number}", row) for number, row in read_rows(path))
         return
     if not path.is_file():
         raise BadInput(f"expected a .jsonl, .json or .csv file, found nothing at {str(path)!r}")
@@ -44,14 +45,13 @@ def rows_of(path: Path) -> Iterator[tuple[str, Row]]:
     if not isinstance(value, list):
         raise BadInput(f"{str(path)!r}: expected a list of records, found another JSON value")
     records: list[Row] = value  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
-    for number, row in enumerate(records):
-        yield f"{path}: record {number}", row
+    yield from ((f"{path}: record {number}", row) for number, row in enumerate(records))
 
 
 def read_each(
     rows: Iterable[tuple[str, Row]], read: Callable[[Row], Iterable[Item]], form: str
 ) -> Iterator[Item]:
-    """What `read` makes of every record.
+    """The questions that `read` makes of every record.
 
     Args:
         rows: places and records.
@@ -73,44 +73,32 @@ def read_each(
             ) from error
 
 
-class Documents:
-    """Documents of one question, under names that are unique."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, Source] = {}
-        self._named: dict[str, str] = {}
-
-    def add(self, title: str, text: str) -> str:
-        """Add a document; its id is the title, numbered where the title comes again."""
-        name, number = title or "document", 1
-        while name in self._sources:
-            number += 1
-            name = f"{title} ({number})"
-        self._sources[name] = Source(id=name, title=title, text=text)
-        self._named.setdefault(title, name)
-        return name
-
-    def named(self, title: str) -> str | None:
-        """Id of the first document of that title."""
-        return self._named.get(title)
-
-    def whole(self, name: str) -> Evidence:
-        """A whole document as evidence."""
-        return Evidence(doc=name, start=0, end=len(self._sources[name].text))
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """All of them, in the order in which they came."""
-        return tuple(self._sources.values())
+def by_record(read: Callable[[Row], Iterable[Item]], form: str) -> Loader[Item]:
+    """The loader of a set that lies in one file, a record after the other; see `read_each`."""
+    return lambda path: read_each(rows_of(path), read, form)
 
 
-def joined(sentences: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
-    """A text of sentences, a space between them where they bring none, and where each stands."""
-    text, spans = "", list[tuple[int, int]]()
-    for sentence in sentences:
-        gap = " " if text and not text[-1:].isspace() and not sentence[:1].isspace() else ""
-        start = len(text) + len(gap)
-        lead = len(sentence) - len(sentence.lstrip())
-        text += gap + sentence
-        spans.append((start + lead, start + len(sentence.rstrip())))
-    return text, spans
+def load(loaders: Mapping[str, Loader[Item]], name: str, path: Path) -> Iterator[Item]:
+    """The questions of a set, one by one.
+
+    Raises:
+        BadInput: for a name without a loader, or if the file or a record has another form.
+    """
+    if name not in loaders:
+        raise BadInput(f"no loader {name!r}: expected one of {', '.join(loaders)}")
+    return loaders[name](path)
+
+
+def load_some(
+    loaders: Mapping[str, Loader[Item]], name: str, path: Path, limit: int | None = None
+) -> Iterator[Item]:
+    """The first `limit` questions of a set, or all of them.
+
+    Raises:
+        BadInput: as :func:`load`, or if there is none.
+    """
+    items = islice(load(loaders, name, path), limit)
+    first = next(items, None)
+    if first is None:
+        raise BadInput(f"{str(path)!r} holds no question of {name!r} that can be used")
+    return chain((first,), items)

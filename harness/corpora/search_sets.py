@@ -1,0 +1,292 @@
+"""Sets of questions over passages, and what recorded systems answered to them.
+
+Multi-hop sets (HotpotQA, 2WikiMultihopQA, MuSiQue, Bamboogle, FRAMES, StrategyQA) and sets whose
+questions one passage answers (SQuAD, Natural Questions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from harness.core import BadInput, Value, digest
+from harness.corpora.reading import Documents, Evidence, Reading, joined
+from harness.corpora.records import Loader, Row, by_record, rows_of
+
+
+def _reading(
+    name: str,
+    question: str,
+    answers: Iterable[str],
+    meta: dict[str, Any],
+    documents: Documents | None = None,
+    evidence: Iterable[Evidence] = (),
+) -> Reading:
+    """A question over documents, or a bare one, judged by exact match."""
+    return Reading(
+        id=name,
+        family="search",
+        question=question,
+        answers=tuple(answers),
+        metric="em",
+        sources=documents.sources if documents else (),
+        evidence=tuple(evidence),
+        meta=meta,
+    )
+
+
+def _hotpot(kind: str, row: Row) -> Iterator[Reading]:
+    """HotpotQA (Yang et al. 2018): the published JSON, its columns form, or recorded agent runs.
+
+    A supporting fact that names a sentence that does not exist (some published ones do) is left
+    out and counted in `meta["missing_support"]`. Records without paragraphs are bare questions.
+    2WikiMultihopQA (Ho et al. 2020) has the same form, with evidence triples in `meta`.
+    """
+    documents, spans = Documents(), dict[str, list[tuple[int, int]]]()
+    if "paragraphs" in row:  # recorded agent runs: paragraphs as one text
+        for paragraph in row["paragraphs"]:
+            documents.add(paragraph["title"], paragraph["text"])
+    else:
+        for title, sentences in _pairs(row.get("context", []), "sentences"):
+            text, places = joined(sentences)
+            spans[documents.add(title, text)] = places
+    facts = _pairs(row["supporting_facts"], "sent_id")
+    places = [_place(documents, spans, title, int(number)) for title, number in facts]
+    meta: dict[str, Any] = {"closed": True, "stratum": row["type"], "type": row["type"]}
+    meta |= {key: row[key] for key in ("level", "evidences") if key in row}
+    meta |= {"missing_support": places.count(None)} if None in places and documents.sources else {}
+    yield _reading(
+        f"{kind}-{row.get('_id') or row['id']}",
+        row["question"],
+        [str(row["answer"])],
+        meta,
+        documents,
+        dict.fromkeys(place for place in places if place is not None),
+    )
+
+
+def _pairs(value: Any, column: str) -> list[tuple[str, Any]]:
+    """Titles with what belongs to them, from columns or from rows."""
+    if isinstance(value, dict):
+        return list(zip(value["title"], value[column], strict=True))  # pyright: ignore[reportUnknownArgumentType]  # parsed JSON
+    return [(title, item) for title, item in value]
+
+
+def _place(
+    documents: Documents, spans: dict[str, list[tuple[int, int]]], title: str, number: int
+) -> Evidence | None:
+    name = documents.named(title)
+    if name is None:
+        return None
+    if name not in spans:
+        return documents.whole(name)
+    if number >= len(spans[name]) or spans[name][number][0] >= spans[name][number][1]:
+        return None
+    start, end = spans[name][number]
+    return Evidence(doc=name, start=start, end=end)
+
+
+def _musique(row: Row) -> Iterator[Reading]:
+    """MuSiQue-Answerable (Trivedi et al. 2022); records without an answer are passed over."""
+    if not row.get("answerable", True):
+        return
+    documents, paragraphs = Documents(), row["paragraphs"]
+    names = {
+        part["idx"]: documents.add(part["title"], part["paragraph_text"]) for part in paragraphs
+    }
+    steps = row.get("question_decomposition", [])
+    order = [step["paragraph_support_idx"] for step in steps]
+    gold = [names[index] for index in order if index is not None]
+    gold += [names[part["idx"]] for part in paragraphs if part["is_supporting"]]
+    yield _reading(
+        f"musique-{row['id']}",
+        row["question"],
+        [row["answer"], *row.get("answer_aliases", [])],
+        {
+            "stratum": str(row["id"]).split("__")[0],
+            "decomposition": [[step["question"], step["answer"]] for step in steps],
+        },
+        documents,
+        map(documents.whole, dict.fromkeys(gold)),
+    )
+
+
+def _bamboogle(row: Row) -> Iterator[Reading]:
+    """Bamboogle (Press et al. 2023): two-hop questions without documents."""
+    question = row["Question"]
+    name = f"bamboogle-{digest(question)[:12]}"
+    yield _reading(name, question, [row["Answer"]], {"stratum": "bamboogle"})
+
+
+def _frames(row: Row) -> Iterator[Reading]:
+    """FRAMES (Krishna et al. 2024): questions over several Wikipedia pages, which it only links."""
+    question = row.get("question") or row["Prompt"]
+    answer = row.get("answer") or row["Answer"]
+    links = {"links": row["wiki_links"]} if row.get("wiki_links") else {}
+    yield _reading(
+        f"frames-{digest(question)[:12]}", question, [answer], {"stratum": "frames", **links}
+    )
+
+
+def _strategyqa(row: Row) -> Iterator[Reading]:
+    """StrategyQA (Geva et al. 2021): yes or no; facts and decomposition stand in `meta`."""
+    answer = {True: "yes", False: "no"}[row["answer"]]
+    meta = {key: row[key] for key in ("facts", "decomposition") if key in row}
+    name = f"strategyqa-{row['qid']}"
+    reading = _reading(name, row["question"], [answer], {"stratum": "strategyqa", **meta})
+    yield reading.model_copy(update={"metric": "boolean"})
+
+
+def _squad(row: Row) -> Iterator[Reading]:
+    """SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018), XQuAD; published, or one row a question.
+
+    In the published form all paragraphs of an article are the documents. Questions without an
+    answer (2.0) are passed over.
+    """
+    if "paragraphs" not in row:
+        yield from _row_question("squad", row)
+        return
+    documents = Documents()
+    title = row.get("title") or "article"
+    names = [documents.add(title, paragraph["context"]) for paragraph in row["paragraphs"]]
+    for name, paragraph in zip(names, row["paragraphs"], strict=True):
+        for query in paragraph["qas"]:
+            answers = [(answer["text"], int(answer["answer_start"])) for answer in query["answers"]]
+            yield from _answered("squad", query["id"], query["question"], documents, name, answers)
+
+
+def _natural(row: Row) -> Iterator[Reading]:
+    """Natural Questions: NQ-open (no documents), or with passages (`ctxs`, or one `context`)."""
+    if "context" in row:
+        yield from _row_question("nq", row)
+        return
+    question, answers = row["question"], row.get("answers") or row["answer"]
+    documents, gold = Documents(), list[Evidence]()
+    for passage in row.get("ctxs", []):
+        name = documents.add(passage.get("title", ""), passage["text"])
+        gold += [documents.whole(name)] if passage.get("isgold") else []
+    name = f"nq-{row.get('id') or digest(question)[:12]}"
+    yield _reading(name, question, answers, {"stratum": "nq"}, documents, gold)
+
+
+def _row_question(kind: str, row: Row) -> Iterator[Reading]:
+    """One row with its one passage; answers as columns, or as texts beside spans."""
+    documents = Documents()
+    name = documents.add(row.get("title", ""), row["context"])
+    answers: Any = row["answers"]
+    if isinstance(answers, dict):
+        columns: dict[str, list[Any]] = answers  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+        pairs = list(zip(columns["text"], columns["answer_start"], strict=True))
+    else:
+        spans = row.get("spans") or [(row["context"].find(text), 0) for text in answers]
+        # Some sets give more spans than answers, or fewer: every answer keeps a place.
+        starts = [int(start) for start, _ in spans] + [int(spans[0][0])] * len(answers)
+        pairs = list(zip(answers, starts, strict=False))
+    question = row.get("question") or row["query"]
+    yield from _answered(kind, row["id"], question, documents, name, pairs)
+
+
+def _answered(
+    kind: str, name: str, question: str, documents: Documents, doc: str,
+    answers: list[tuple[str, int]],
+) -> Iterator[Reading]:  # fmt: skip
+    """A question whose answers stand in one document, at known places."""
+    length = documents.whole(doc).end
+    places = {(start, start + len(answer)) for answer, start in answers}
+    evidence = [
+        Evidence(doc=doc, start=start, end=end)
+        for start, end in sorted(places)
+        if 0 <= start < end <= length
+    ]
+    if answers:
+        texts = dict.fromkeys(answer for answer, _ in answers)
+        meta = {"stratum": kind}
+        yield _reading(f"{kind}-{name}", question, texts, meta, documents, evidence)
+
+
+SEARCH_LOADERS: dict[str, Loader[Reading]] = {
+    "hotpotqa": by_record(partial(_hotpot, "hotpotqa"), "HotpotQA"),
+    "twowiki": by_record(partial(_hotpot, "twowiki"), "2WikiMultihopQA"),
+    "musique": by_record(_musique, "MuSiQue"),
+    "bamboogle": by_record(_bamboogle, "Bamboogle"),
+    "frames": by_record(_frames, "FRAMES"),
+    "strategyqa": by_record(_strategyqa, "StrategyQA"),
+    "nq": by_record(_natural, "Natural Questions"),
+    "squad": by_record(_squad, "SQuAD"),
+}
+
+
+class RecordedAnswer(Value):
+    """The answer of one recorded system (LangGraph agents on HotpotQA) to one question.
+
+    Attributes:
+        system: its name in the records.
+        question: id of the question, as its reading has it.
+        prediction: its answer.
+        em: exact match, as recorded.
+        f1: token F1, as recorded.
+        recall: share of the gold paragraphs that it had in its context; None where not recorded.
+        queries: what it searched for.
+    """
+
+    system: str
+    question: str
+    prediction: str
+    em: float
+    f1: float
+    recall: float | None = None
+    queries: tuple[str, ...] = ()
+
+
+class SystemFigures(Value):
+    """Means of one system: questions, EM, F1 and recall of the gold paragraphs, each in [0, 1]."""
+
+    system: str
+    questions: int
+    em: float
+    f1: float
+    recall: float | None
+
+
+def recorded_answers(path: Path) -> list[RecordedAnswer]:
+    """All recorded answers of a file of agent runs, question by question.
+
+    Raises:
+        BadInput: if a row has no recorded answers.
+    """
+    answers: list[RecordedAnswer] = []
+    for where, row in rows_of(path):
+        recorded = row.get("_recorded")
+        if not isinstance(recorded, dict):
+            raise BadInput(f"{where}: expected recorded answers in '_recorded', found {recorded!r}")
+        records: dict[str, dict[str, Any]] = recorded  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+        answers += [
+            RecordedAnswer(
+                system=system,
+                question=f"hotpotqa-{row['id']}",
+                prediction=record["prediction"],
+                em=record["em"],
+                f1=record["f1"],
+                recall=record.get("ctx_recall"),
+                queries=tuple(record.get("queries_used") or ()),
+            )
+            for system, record in records.items()
+        ]
+    return answers
+
+
+def figures(answers: Iterable[RecordedAnswer]) -> list[SystemFigures]:
+    """Means by system, best F1 first: rows of a comparison with runs of ours."""
+    by_system: dict[str, list[RecordedAnswer]] = {}
+    for answer in answers:
+        by_system.setdefault(answer.system, []).append(answer)
+    rows: list[SystemFigures] = []
+    for system, group in by_system.items():
+        recalls = [answer.recall for answer in group if answer.recall is not None]
+        em, f1 = fmean(answer.em for answer in group), fmean(answer.f1 for answer in group)
+        recall = fmean(recalls) if recalls else None
+        rows.append(SystemFigures(system=system, questions=len(group), em=em, f1=f1, recall=recall))
+    return sorted(rows, key=lambda row: -row.f1)
