@@ -148,14 +148,14 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         "ours_without_model": summary(plain, truth),
         "ours_minus_ragas": {
             "accuracy": round(mean(value for value, _ in pairs), 4),
-            "ci95": [round(one, 4) for one in interval] if interval else None,
+            "ci95": [round(end, 4) for end in interval] if interval else None,
         },
     }
 
 
 def main() -> None:
     """Compare with one model and add the result to the file."""
-    given = read_options(
+    options = read_options(
         __doc__,
         ragas_python=Path,
         model=option(default="local/smollm2-135m", help="or a name, with --base-url"),
@@ -167,10 +167,10 @@ def main() -> None:
         out=Path("evals/results/check_ragas.json"),
     )
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    found = asyncio.run(run(given))
+    result = asyncio.run(run(options))
     command = "python -m benchmarks.check.ragas --ragas-python VENV/bin/python"
-    add_run(found, given.out, "model", command=command, ragas="0.4.3")
-    print(json.dumps(found, indent=1))
+    add_run(result, options.out, "model", command=command, ragas="0.4.3")
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -40,12 +40,12 @@ async def main() -> None:
         case: dict[str, Any] = json.loads(line)
         sent[0], score, problem = 0, None, ""
         try:
-            found = await metric.ascore(
+            metric_score = await metric.ascore(
                 user_input=case["question"],
                 response=case["answer"],
                 retrieved_contexts=case["contexts"],
             )
-            value = float(found.value)
+            value = float(metric_score.value)
             score = None if math.isnan(value) else value
         except Exception as error:  # noqa: BLE001  # whatever the peer raises is what is measured
             problem = f"{type(error).__name__}: {error}"[:200]

@@ -37,61 +37,63 @@ def app(malformed: float) -> Starlette:
 
 def reply(prompt: str) -> str:
     """What the role that a prompt describes would say."""
-    given = prompt.rpartition("input: ")[2].rpartition("Output:")[0]
-    if given.strip().startswith("{"):
-        return json.dumps(_ragas(json.loads(given)))
+    user_input = prompt.rpartition("input: ")[2].rpartition("Output:")[0]
+    if user_input.strip().startswith("{"):
+        return json.dumps(_ragas(json.loads(user_input)))
     if "<questions>" not in prompt:
         return json.dumps(_pairs(prompt.rpartition("<answer>")[2].partition("</answer>")[0]))
     text = prompt.partition("<document>")[2].partition("</document>")[0].strip()
-    asked = prompt.rpartition("<questions>")[2].splitlines()
-    return json.dumps([_answered(line[2:], text) for line in asked if line.startswith("- ")])
+    questions = prompt.rpartition("<questions>")[2].splitlines()
+    return json.dumps([_answered(line[2:], text) for line in questions if line.startswith("- ")])
 
 
 def _pairs(answer: str) -> list[dict[str, str]]:
     """A question for the value of every sentence."""
-    found: list[dict[str, str]] = []
+    statements: list[dict[str, str]] = []
     for sentence in _SENTENCE.split(answer.strip()):
         value = _value(sentence)
         if value:
-            asked = sentence.replace(value, "what").strip(" .")
-            found.append({"question": f"{asked}?", "answer": value})
-    return found
+            question = sentence.replace(value, "what").strip(" .")
+            statements.append({"question": f"{question}?", "answer": value})
+    return statements
 
 
 def _answered(question: str, text: str) -> dict[str, str]:
-    said = _nearest(question, text)
+    sentence = _nearest(question, text)
     if question.startswith("What do the documents say"):
-        answer = said
+        answer = sentence
     elif question.startswith("Which name"):
-        names = [one for one in _NAME.findall(said) if one not in question]
+        names = [name for name in _NAME.findall(sentence) if name not in question]
         answer = names[0] if names else "Cannot answer"
     else:
-        answer = _value(said)
-    return {"evidence": said, "answer": answer}
+        answer = _value(sentence)
+    return {"evidence": sentence, "answer": answer}
 
 
-def _ragas(given: dict[str, Any]) -> dict[str, Any]:
-    if "statements" not in given:
-        return {"statements": _SENTENCE.split(given["answer"])}
+def _ragas(request: dict[str, Any]) -> dict[str, Any]:
+    if "statements" not in request:
+        return {"statements": _SENTENCE.split(request["answer"])}
     return {
         "statements": [
             {
-                "statement": one,
+                "statement": statement,
                 "reason": "the nearest sentence",
-                "verdict": int(_value(_nearest(one, given["context"])) == _value(one)),
+                "verdict": int(
+                    _value(_nearest(statement, request["context"])) == _value(statement)
+                ),
             }
-            for one in given["statements"]
+            for statement in request["statements"]
         ]
     }
 
 
 def _nearest(question: str, text: str) -> str:
-    wanted = set(_WORD.findall(question.lower()))
+    words = set(_WORD.findall(question.lower()))
     sentences = _SENTENCE.split(text)
-    return max(sentences, key=lambda one: len(wanted & set(_WORD.findall(one.lower()))))
+    return max(sentences, key=lambda sentence: len(words & set(_WORD.findall(sentence.lower()))))
 
 
 def _value(sentence: str) -> str:
     """The last number or name of a sentence."""
-    found = [match[0] for match in _VALUE.finditer(sentence)]
-    return found[-1] if found else ""
+    values = [match[0] for match in _VALUE.finditer(sentence)]
+    return values[-1] if values else ""

@@ -41,7 +41,7 @@ NOISY = 60
 
 def main() -> None:
     """Check every recorded answer and write the result."""
-    given = read_options(
+    options = read_options(
         __doc__,
         shared=Path,
         out=Path,
@@ -49,28 +49,28 @@ def main() -> None:
         scored=option(type=int, default=10_000, help="questions for the classifier"),
         kept=option(type=Path, help="file of judged questions, to go on from"),
     )
-    rows = rows_of(given.shared / "data/dev/hotpotqa_agent.jsonl")
-    kept = [one for one in rows if not is_tuning(one["question"])][: given.questions]
-    found = [
-        {**one, "overlap": overlap(row, answer["prediction"])}
-        for row, own in zip(kept, judged(kept, given.kept, given.scored), strict=True)
-        for one, answer in zip(own, recorded(row), strict=True)
+    rows = rows_of(options.shared / "data/dev/hotpotqa_agent.jsonl")
+    held_out = [row for row in rows if not is_tuning(row["question"])][: options.questions]
+    verdicts = [
+        {**verdict, "overlap": overlap(row, answer["prediction"])}
+        for row, own in zip(held_out, judged(held_out, options.kept, options.scored), strict=True)
+        for verdict, answer in zip(own, recorded(row), strict=True)
     ]
-    again = [one["moved"] for one in found if one["moved"] is not None]
+    again = [verdict["moved"] for verdict in verdicts if verdict["moved"] is not None]
     result = {
-        "command": f"python -m benchmarks.check.recorded --questions {len(kept)} "
-        f"--scored {min(given.scored, len(kept))} "
+        "command": f"python -m benchmarks.check.recorded --questions {len(held_out)} "
+        f"--scored {min(options.scored, len(held_out))} "
         "--shared ../shared --out evals/results/check_recorded.json",
-        "questions": len(kept),
-        "all": summary(found),
+        "questions": len(held_out),
+        "all": summary(verdicts),
         "runs": {
-            run: summary([one for one in found if one["run"] == run])
-            for run in sorted({one["run"] for one in found})
+            run: summary([verdict for verdict in verdicts if verdict["run"] == run])
+            for run in sorted({verdict["run"] for verdict in verdicts})
         },
         "irrelevance": {"claims": len(again), "verdicts_changed": sum(again),
                         "share": round(sum(again) / max(1, len(again)), 4)},
     }  # fmt: skip
-    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
 
 
@@ -78,64 +78,68 @@ def judged(
     rows: Sequence[dict[str, Any]], file: Path | None, scored: int
 ) -> Iterator[list[dict[str, Any]]]:
     """The answers of each question with what the checker says; a stopped run goes on."""
-    known: dict[str, list[dict[str, Any]]] = {}
+    stored: dict[str, list[dict[str, Any]]] = {}
     if file and file.exists():
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        known = {own[0]["question"]: own for own in lines}
+        stored = {own[0]["question"]: own for own in lines}
     verifier = TrainedVerifier()
     draw = random.Random(0)
-    for at, row in enumerate(rows):
-        other = draw.choice([one for one in rows if one is not row]) if at < NOISY else None
-        own = known.get(row["question"]) or judge(row, other, verifier, scored=at < scored)
-        if file and row["question"] not in known:
-            with file.open("a") as kept:
-                kept.write(json.dumps(own) + "\n")
+    for number, row in enumerate(rows):
+        noise = (
+            draw.choice([candidate for candidate in rows if candidate is not row])
+            if number < NOISY
+            else None
+        )
+        own = stored.get(row["question"]) or judge(row, noise, verifier, scored=number < scored)
+        if file and row["question"] not in stored:
+            with file.open("a") as journal:
+                journal.write(json.dumps(own) + "\n")
         yield own
 
 
 def judge(
-    row: dict[str, Any], other: dict[str, Any] | None, verifier: TrainedVerifier, *, scored: bool
+    row: dict[str, Any], noise: dict[str, Any] | None, verifier: TrainedVerifier, *, scored: bool
 ) -> list[dict[str, Any]]:
     """What the checker says to the recorded answers of one question; equal ones once."""
     documents = paragraphs(row, "own")
     answers = recorded(row)
-    texts = list(dict.fromkeys(one["prediction"] for one in answers))
+    texts = list(dict.fromkeys(answer["prediction"] for answer in answers))
     fails = {
-        one: check(one, documents, question=row["question"], verifier=verifier).verdict
+        text: check(text, documents, question=row["question"], verifier=verifier).verdict
         is not Outcome.PASS
-        for one in texts
+        for text in texts
     }
-    claims = [statement(row["question"], one) for one in texts]
+    claims = [statement(row["question"], text) for text in texts]
     plain = dict(zip(texts, verifier.verify(claims, documents), strict=True)) if scored else {}
     noisy = plain
-    if other and scored:
-        more = [*documents, *paragraphs(other, "other")[:3]]
+    if noise and scored:
+        more = [*documents, *paragraphs(noise, "other")[:3]]
         noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
     return [
         {
             "question": row["question"],
-            "run": one["run"],
-            "wrong": one["em"] == 0 and one["f1"] < RIGHT_F1,
+            "run": answer["run"],
+            "wrong": answer["em"] == 0 and answer["f1"] < RIGHT_F1,
             "score": signed(finding.verdict, finding.confidence) if finding else None,
             "unsupported": finding.verdict is not Verdict.SUPPORTED if finding else None,
-            "fails": fails[one["prediction"]],
-            "moved": moved(finding, noisy[one["prediction"]]) if finding and other else None,
+            "fails": fails[answer["prediction"]],
+            "moved": moved(finding, noisy[answer["prediction"]]) if finding and noise else None,
         }
-        for one in answers
-        for finding in [plain.get(one["prediction"])]
+        for answer in answers
+        for finding in [plain.get(answer["prediction"])]
     ]
 
 
-def moved(one: Finding, other: Finding) -> bool:
+def moved(before: Finding, after: Finding) -> bool:
     """Whether the verdict is another."""
-    return one.verdict != other.verdict
+    return before.verdict != after.verdict
 
 
 def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
     """The paragraphs of a question, titles in front."""
     return [
-        Document(f"{prefix}-{at}", f"{one['title']}. {one['text']}")
-        for at, one in enumerate(row["paragraphs"])
+        Document(f"{prefix}-{number}", f"{paragraph['title']}. {paragraph['text']}")
+        for number, paragraph in enumerate(row["paragraphs"])
     ]
 
 
@@ -151,8 +155,8 @@ def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
 def overlap(row: dict[str, Any], answer: str) -> float:
     """Share of the words of question and answer in the paragraph that has most of them."""
     claim = read(statement(row["question"], answer).text)
-    words = {claim.stems[at] for at in claim.content}
-    every = [set(read(one.text).stems) for one in paragraphs(row, "own")]
+    words = {claim.stems[position] for position in claim.content}
+    every = [set(read(paragraph.text).stems) for paragraph in paragraphs(row, "own")]
     return max(len(words & own) for own in every) / max(1, len(words))
 
 
@@ -167,52 +171,54 @@ def signed(verdict: Verdict, confidence: float) -> float:
     return -confidence if verdict is Verdict.SUPPORTED else confidence
 
 
-def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Areas under the ROC curve with intervals, and precision before and after filtering."""
-    wrong = np.array([one["wrong"] for one in found], bool)
-    overlaps = np.array([one["overlap"] for one in found], float)
-    questions = np.array([one["question"] for one in found])
-    scored = [one for one in found if one["score"] is not None]
+    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
+    overlaps = np.array([verdict["overlap"] for verdict in verdicts], float)
+    questions = np.array([verdict["question"] for verdict in verdicts])
+    scored = [verdict for verdict in verdicts if verdict["score"] is not None]
     return {
-        "answers": len(found),
+        "answers": len(verdicts),
         "right": round(float((~wrong).mean()), 4),
         "overlap_auc": round(auc(-overlaps, wrong), 4),
         "overlap_auc_ci95": interval(-overlaps, wrong, questions),
-        "answer_fails": filtered(found, "fails"),
+        "answer_fails": filtered(verdicts, "fails"),
         "statement": of_statements(scored),
     }
 
 
-def of_statements(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def of_statements(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The same for the classifier, on the questions that it was asked."""
-    wrong = np.array([one["wrong"] for one in found], bool)
-    scores = np.array([one["score"] for one in found], float)
-    questions = np.array([one["question"] for one in found])
+    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
+    scores = np.array([verdict["score"] for verdict in verdicts], float)
+    questions = np.array([verdict["question"] for verdict in verdicts])
     return {
-        "answers": len(found),
+        "answers": len(verdicts),
         "auc": round(auc(scores, wrong), 4),
         "auc_ci95": interval(scores, wrong, questions),
-        "unsupported": filtered(found, "unsupported"),
+        "unsupported": filtered(verdicts, "unsupported"),
     }
 
 
-def filtered(found: Sequence[dict[str, Any]], flag: str) -> dict[str, Any]:
+def filtered(verdicts: Sequence[dict[str, Any]], flag: str) -> dict[str, Any]:
     """What leaving out the flagged answers does to the share of right ones."""
-    wrong = np.array([one["wrong"] for one in found], bool)
-    questions = np.array([one["question"] for one in found])
-    flagged = np.array([one[flag] for one in found], bool)
-    kept = ~wrong[~flagged]
+    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
+    questions = np.array([verdict["question"] for verdict in verdicts])
+    flagged = np.array([verdict[flag] for verdict in verdicts], bool)
+    passing = ~wrong[~flagged]
 
-    def gain(at: NDArray[np.int64]) -> float | None:
-        left = ~wrong[at][~flagged[at]]
-        return float(left.mean() - (~wrong[at]).mean()) if len(left) else None
+    def gain(indices: NDArray[np.int64]) -> float | None:
+        passing_sample = ~wrong[indices][~flagged[indices]]
+        return (
+            float(passing_sample.mean() - (~wrong[indices]).mean()) if len(passing_sample) else None
+        )
 
     return {
         "auc": round(auc(flagged.astype(float), wrong), 4),
         "auc_ci95": interval(flagged.astype(float), wrong, questions),
         "passed": round(float((~flagged).mean()), 4),
-        "right_of_passed": round(float(kept.mean()), 4) if len(kept) else None,
-        "gain_ci95": [round(one, 4) for one in cluster_interval(gain, questions)],
+        "right_of_passed": round(float(passing.mean()), 4) if len(passing) else None,
+        "gain_ci95": [round(end, 4) for end in cluster_interval(gain, questions)],
     }
 
 
@@ -220,8 +226,8 @@ def interval(
     scores: NDArray[np.float64], wrong: NDArray[np.bool_], questions: NDArray[np.str_]
 ) -> list[float]:
     """95 % interval of the area, drawn by questions."""
-    found = cluster_interval(lambda at: auc(scores[at], wrong[at]), questions)
-    return [round(one, 4) for one in found]
+    ends = cluster_interval(lambda indices: auc(scores[indices], wrong[indices]), questions)
+    return [round(end, 4) for end in ends]
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ HOW = "after a long dispute|with help from the council|against the advice of its
 
 def main() -> None:
     """Measure and write the result."""
-    given = read_options(__doc__, out=Path, claims=200, threads=2)
-    import_module("torch").set_num_threads(given.threads)
+    options = read_options(__doc__, out=Path, claims=200, threads=2)
+    import_module("torch").set_num_threads(options.threads)
     draw = random.Random(0)
     sentences = pages(draw, 20)
     document = Document("report", " ".join(sentences))
@@ -47,15 +47,15 @@ def main() -> None:
     pages_before = Document("before", " ".join(pages(random.Random(1), 3)))
     loading = timed(lambda: verifier.index([pages_before]))
     indexing = timed(lambda: verifier.index([document]))
-    claims = [changed(draw.choice(sentences), draw) for _ in range(given.claims)]
+    claims = [changed(draw.choice(sentences), draw) for _ in range(options.claims)]
     checking = timed(lambda: verifier.verify(claims, [document]))
     result = {
-        "command": f"python -m benchmarks.check.speed --threads {given.threads} "
+        "command": f"python -m benchmarks.check.speed --threads {options.threads} "
         "--out evals/results/check_speed.json",
         "words": len(document.text.split()),
         "sentences": len(sentences),
         "claims": len(claims),
-        "threads": given.threads,
+        "threads": options.threads,
         "loading, with three pages": loading,
         "index": indexing,
         "check": checking,
@@ -64,7 +64,7 @@ def main() -> None:
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "load_average": round(os.getloadavg()[0], 1),
     }
-    write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
     print(json.dumps(result))
 
 

@@ -99,7 +99,7 @@ def at(node: Any, key: str) -> Any:
 
 def declared(schema: Any, key: str) -> bool:
     """Whether verl knows a key."""
-    if any(key.startswith(known + ".") for known in UNDECLARED):
+    if any(key.startswith(prefix + ".") for prefix in UNDECLARED):
         return True
     try:
         at(schema, key)

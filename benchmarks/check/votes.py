@@ -58,10 +58,10 @@ class Voted:
 
 async def asked(case: Case, model: ChatModel, votes: int, temperature: float) -> list[Voted]:
     """Every claim of a case, so many times."""
-    known = claims_of(case)
-    found: dict[int, list[Finding]] = defaultdict(list)
-    places = {id(claim): at for at, (claim, _) in enumerate(known)}
-    for group in blinded([claim for claim, _ in known], case.answer).groups:
+    labelled = claims_of(case)
+    findings: dict[int, list[Finding]] = defaultdict(list)
+    places = {id(claim): number for number, (claim, _) in enumerate(labelled)}
+    for group in blinded([claim for claim, _ in labelled], case.answer).groups:
         count = len(group.questions)
         request = BlindRequest(group.questions, (case.document.text,)).messages()
         for seed in range(votes):
@@ -71,23 +71,30 @@ async def asked(case: Case, model: ChatModel, votes: int, temperature: float) ->
             )
             answers = read_answers(reply.text, count)
             for claim, answer in zip(group.claims, answers, strict=True):
-                found[places[id(claim)]].append(compare(claim, answer, [case.document]))
-    return [Voted(case.document.id, known[at][1], own) for at, own in sorted(found.items())]
+                findings[places[id(claim)]].append(compare(claim, answer, [case.document]))
+    return [
+        Voted(case.document.id, labelled[number][1], own)
+        for number, own in sorted(findings.items())
+    ]
 
 
-def summary(found: Sequence[Voted], votes: int) -> dict[str, Any]:
+def summary(claims: Sequence[Voted], votes: int) -> dict[str, Any]:
     """Calibration of the first so many votes."""
-    voted = [(one, vote(one.findings[:votes])) for one in found]
-    kept = [(one, said) for one, said in voted if said.verdict is not Verdict.INVALID]
+    voted = [(claim, vote(claim.findings[:votes])) for claim in claims]
+    decided = [
+        (claim, verdict) for claim, verdict in voted if verdict.verdict is not Verdict.INVALID
+    ]
     result: dict[str, Any] = {
         "claims": len(voted),
-        "without_verdict": round(1 - len(kept) / max(1, len(voted)), 4),
+        "without_verdict": round(1 - len(decided) / max(1, len(voted)), 4),
     }
-    if not kept:
+    if not decided:
         return result
-    sure = np.array([said.confidence for _, said in kept])
-    right = np.array([(said.verdict is Verdict.SUPPORTED) == one.true for one, said in kept])
-    documents = np.array([one.document for one, _ in kept])
+    sure = np.array([verdict.confidence for _, verdict in decided])
+    right = np.array(
+        [(verdict.verdict is Verdict.SUPPORTED) == claim.true for claim, verdict in decided]
+    )
+    documents = np.array([claim.document for claim, _ in decided])
     high = sure >= 0.8
     return result | {
         "right": round(float(right.mean()), 4),
@@ -113,50 +120,50 @@ def fitted(
     sure: np.ndarray[Any, Any], right: np.ndarray[Any, Any], documents: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
     """Confidences after a logistic curve through those of other documents."""
-    every = {name: at % FOLDS for at, name in enumerate(sorted(set(documents.tolist())))}
-    folds = np.array([every[one] for one in documents.tolist()])
-    found = np.zeros(len(sure))
+    every = {name: number % FOLDS for number, name in enumerate(sorted(set(documents.tolist())))}
+    folds = np.array([every[document] for document in documents.tolist()])
+    probabilities = np.zeros(len(sure))
     for fold in range(FOLDS):
         inside, outside = folds != fold, folds == fold
         if right[inside].all() or not right[inside].any():
-            found[outside] = float(right[inside].mean())
+            probabilities[outside] = float(right[inside].mean())
         elif outside.any():
-            found[outside] = calibrated(sure[inside], right[inside], sure[outside])
-    return found
+            probabilities[outside] = calibrated(sure[inside], right[inside], sure[outside])
+    return probabilities
 
 
-async def run(given: argparse.Namespace) -> dict[str, Any]:
+async def run(options: argparse.Namespace) -> dict[str, Any]:
     """One Checker over all notes."""
-    cases = list(generated(given.documents, given.seed))
+    cases = list(generated(options.documents, options.seed))
     async with AsyncExitStack() as stack:
-        label, spec, base_url = given.model, given.model, given.base_url
-        if given.simulated is not None:
-            wavering, wrong = given.simulated
+        label, spec, base_url = options.model, options.model, options.base_url
+        if options.simulated is not None:
+            wavering, wrong = options.simulated
             label = f"SIMULATED (wavers {wavering:g}, wrong for good {wrong:g})"
             server = simulated(0.0, wrong, wavering=wavering)
             spec = "openai/simulated-checker"
             base_url = await stack.enter_async_context(serving(server)) + "/v1"
-        store = CallStore(given.calls) if given.simulated is None else None
+        store = CallStore(options.calls) if options.simulated is None else None
         model = open_model(spec, base_url=base_url, calls=store)
         stack.push_async_callback(model.aclose)
-        found = [
-            one
+        claims = [
+            claim
             for case in cases
-            for one in await asked(case, model, given.votes, given.temperature)
+            for claim in await asked(case, model, options.votes, options.temperature)
         ]
-    counts = [one for one in (1, 3, 5, 9, 15) if one <= given.votes]
+    counts = [count for count in (1, 3, 5, 9, 15) if count <= options.votes]
     return {
         "model": label,
         "documents": len(cases),
-        "temperature": given.temperature,
-        "seed": given.seed,
-        "votes": {str(one): summary(found, one) for one in counts},
+        "temperature": options.temperature,
+        "seed": options.seed,
+        "votes": {str(count): summary(claims, count) for count in counts},
     }
 
 
 def main() -> None:
     """Ask, and add the result to the file."""
-    given = read_options(
+    options = read_options(
         __doc__,
         model="local/smollm2-135m",
         base_url=option(),
@@ -173,9 +180,9 @@ def main() -> None:
         calls=option(type=Path, help="keeps answered calls"),
         out=Path("evals/results/check_votes.json"),
     )
-    found = asyncio.run(run(given))
-    add_run(found, given.out, "model", command="python -m benchmarks.check.votes")
-    print(json.dumps(found))
+    result = asyncio.run(run(options))
+    add_run(result, options.out, "model", command="python -m benchmarks.check.votes")
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

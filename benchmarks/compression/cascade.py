@@ -35,33 +35,36 @@ from harness.stats import ratio_interval
 SHARES = (0.01, 0.05, 0.1)
 
 
-def passed(stack: Stack, asked: Sequence[Asked]) -> dict[str, Any]:
+def passed(stack: Stack, queries: Sequence[Asked]) -> dict[str, Any]:
     """Gold sentences that the pre-filter lets through, with word vectors and by words alone."""
     tokens = [words(f"{unit.heading} {unit.text}") for unit in stack.pool.units]
-    found: dict[str, Any] = {"tokens": sum(stack.pool.tokens), "questions": len(asked)}
+    result: dict[str, Any] = {"tokens": sum(stack.pool.tokens), "questions": len(queries)}
     arms = {"words, paragraphs, vectors": Meaning(stack.pool.units), "without vectors": None}
     for name, meaning in arms.items():
         hits = total = 0
-        for one in asked:
-            read = set(passing(stack.pool, Query("", one.query), tokens, meaning))
-            hits, total = hits + sum(at in read for at in one.gold), total + len(one.gold)
-        found[name] = [hits, total, round(100 * hits / total, 1)]
-    return found
+        for query in queries:
+            read = set(passing(stack.pool, Query("", query.query), tokens, meaning))
+            hits, total = hits + sum(unit in read for unit in query.gold), total + len(query.gold)
+        result[name] = [hits, total, round(100 * hits / total, 1)]
+    return result
 
 
-def lost(stack: Stack, asked: Sequence[Asked], critic: Critic) -> dict[str, Any]:
+def lost(stack: Stack, queries: Sequence[Asked], critic: Critic) -> dict[str, Any]:
     """Of the gold sentences that the pre-filter stops, those that the critic would have kept."""
     tokens = [words(f"{unit.heading} {unit.text}") for unit in stack.pool.units]
-    meaning, stopped, kept = Meaning(stack.pool.units), 0, [0] * len(SHARES)
-    for one in asked:
-        read = set(passing(stack.pool, Query("", one.query), tokens, meaning))
-        gold = [at for at in one.gold if at not in read]
+    meaning, stopped, retained = Meaning(stack.pool.units), 0, [0] * len(SHARES)
+    for query in queries:
+        read = set(passing(stack.pool, Query("", query.query), tokens, meaning))
+        gold = [unit for unit in query.gold if unit not in read]
         if gold:
-            found = within(stack, critic, Asked(one.query, tuple(gold)), cascade=False)
-            stopped, kept = stopped + len(gold), [a + b for a, b in zip(kept, found, strict=True)]
-    shares = {f"{share:.0%}": count for share, count in zip(SHARES, kept, strict=True)}
+            selections = within(stack, critic, Asked(query.query, tuple(gold)), cascade=False)
+            stopped, retained = (
+                stopped + len(gold),
+                [a + b for a, b in zip(retained, selections, strict=True)],
+            )
+    shares = {f"{share:.0%}": count for share, count in zip(SHARES, retained, strict=True)}
     return {
-        "questions": len(asked), "gold": sum(len(query.gold) for query in asked),
+        "questions": len(queries), "gold": sum(len(query.gold) for query in queries),
         "stopped": stopped, "of these kept without the pre-filter": shares,
     }  # fmt: skip
 

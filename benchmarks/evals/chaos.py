@@ -136,19 +136,19 @@ class Trial:
         with closing(sqlite3.connect(path)) as db:
             tables = db.execute("SELECT name FROM sqlite_master WHERE name = 'calls'").fetchall()
             rows = db.execute("SELECT digest FROM calls WHERE state = 'done'") if tables else ()
-            found = {row[0] for row in rows}
+            stored = {row[0] for row in rows}
             if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 self.wrong.append("calls.sqlite is damaged")
-        return found
+        return stored
 
     def sent_again(self) -> int:
         """Requests that the store says were sent after their answer had been stored."""
         with closing(sqlite3.connect(self.run / "calls.sqlite")) as db:
-            ((found,),) = db.execute(
+            ((count,),) = db.execute(
                 "SELECT count(*) FROM calls AS late JOIN calls AS done ON late.digest = done.digest"
                 " WHERE done.state = 'done' AND late.id > done.id"
             )
-        return found
+        return count
 
     @contextmanager
     def full_disk(self, free: int) -> Generator[int | None]:
@@ -175,13 +175,13 @@ class Trial:
         items = self.items()
         if not items:
             return
-        known = {row["trajectory_id"] for row in RunReader(self.run).trajectories()}
+        finished = {row["trajectory_id"] for row in RunReader(self.run).trajectories()}
         for name, item in items.items():
             right = "fail" if int(name[1:]) % 3 == 0 else "pass"
             if item["outcome"] == "invalid":
                 fine = bool(item["reason"])
             else:
-                fine = item["outcome"] == right and name in known
+                fine = item["outcome"] == right and name in finished
             if not fine:
                 self.wrong.append(f"{name}: {item['outcome']} {item['reason']!r}")
 
@@ -233,26 +233,26 @@ def trial(seed: int, folder: Path, *, mounted: bool = False, tasks: int = 32) ->
     _workers.set_forkserver_preload(["harness.api", "langgraph.graph", "openai", "aiohttp"])
     prepared(folder, tasks)
     with serve(chaos):
-        one = Trial(folder, chaos, tasks, mounted)
+        current = Trial(folder, chaos, tasks, mounted)
         jump = DAY_S if seed % 2 else -DAY_S
-        one.live(Troubles(jump_s=jump), kill_after=rng.randint(1, tasks))
-        with one.full_disk(rng.randint(1, 60_000)) as disk:
-            one.live(Troubles(disk=disk))
-        one.live(kill_after=rng.randint(1, tasks))
-        one.live(Troubles(jump_s=-jump))
-        invalid = sum(item["outcome"] == "invalid" for item in one.items().values())
+        current.live(Troubles(jump_s=jump), kill_after=rng.randint(1, tasks))
+        with current.full_disk(rng.randint(1, 60_000)) as disk:
+            current.live(Troubles(disk=disk))
+        current.live(kill_after=rng.randint(1, tasks))
+        current.live(Troubles(jump_s=-jump))
+        invalid = sum(item["outcome"] == "invalid" for item in current.items().values())
         chaos.share = 0.0
-        if one.live() != "finished":
-            one.wrong.append("the last run did not finish")
-    items = one.items()
+        if current.live() != "finished":
+            current.wrong.append("the last run did not finish")
+    items = current.items()
     scored = sum(item["outcome"] != "invalid" for item in items.values())
     if (len(items), scored) != (tasks, tasks):
-        one.wrong.append(f"{scored} of {len(items)} attempts scored at the end, of {tasks}")
+        current.wrong.append(f"{scored} of {len(items)} attempts scored at the end, of {tasks}")
     return {
         "seed": seed, "disk": "tmpfs" if mounted else "bound on files", "requests": len(chaos.seen),
-        "stored": len(one.stored()), "repeated although stored": one.repeated + one.sent_again(),
-        "wrong": one.wrong,
-        "invalid before the endpoint was well": invalid, "workers": dict(one.ended),
+        "stored": len(current.stored()), "repeated although stored": current.repeated + current.sent_again(),
+        "wrong": current.wrong,
+        "invalid before the endpoint was well": invalid, "workers": dict(current.ended),
         "faults met": sum(count for name, count in chaos.met.items() if name != "none"),
         "kinds of faults met": len(chaos.met.keys() & set(FAULTS)),
     }  # fmt: skip
@@ -266,12 +266,14 @@ def main() -> None:
         tasks=32,
         out=Path("evals/results/eval_chaos.json"),
     )
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         with small_disk() as (folder, mounted):
-            found.append(trial(seed, folder, mounted=mounted, tasks=options.tasks))
-        held = sum(not one["wrong"] and not one["repeated although stored"] for one in found)
-        report({"held": f"{held} of {len(found)}", "seeds": found}, options.out)
+            results.append(trial(seed, folder, mounted=mounted, tasks=options.tasks))
+        held = sum(
+            not result["wrong"] and not result["repeated although stored"] for result in results
+        )
+        report({"held": f"{held} of {len(results)}", "seeds": results}, options.out)
 
 
 if __name__ == "__main__":

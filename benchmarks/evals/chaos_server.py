@@ -44,7 +44,7 @@ class Chaos:
 def completion(body: Body) -> Body:
     """The answer that a server in good health gives."""
     number = int(body["messages"][1]["content"].split()[-2])
-    if any(one["role"] == "tool" for one in body["messages"]):
+    if any(row["role"] == "tool" for row in body["messages"]):
         message: Body = {"role": "assistant", "content": str(2 * number + (number % 3 == 0))}
     else:
         function = {"name": "read_skill_file", "arguments": '{"path": "references/one.md"}'}
@@ -100,7 +100,7 @@ SENT: dict[str, Callable[[Body], bytes]] = {
 CUT: dict[str, Callable[[bytes], int]] = {
     "closed at once": lambda _: 0,
     "head breaks off": lambda _: 20,
-    "body breaks off": lambda whole: len(whole) - 30,
+    "body breaks off": lambda body: len(body) - 30,
 }
 """Faults where so much of the right answer is sent before the connection ends."""
 
@@ -113,12 +113,12 @@ async def _answer(chaos: Chaos, body: Body, writer: asyncio.StreamWriter) -> boo
     kinds = chaos.faults or FAULTS
     fault = chaos.rng.choice(kinds) if chaos.rng.random() < chaos.share else "none"
     chaos.met[fault] = chaos.met.get(fault, 0) + 1
-    whole = _whole(body)
+    encoded = _whole(body)
     if fault == "silence":
         await asyncio.sleep(SILENCE_S)
         return False
     if fault == "byte by byte":
-        for byte in whole:
+        for byte in encoded:
             writer.write(bytes([byte]))
             await asyncio.sleep(0.05)
         return False
@@ -126,9 +126,9 @@ async def _answer(chaos: Chaos, body: Body, writer: asyncio.StreamWriter) -> boo
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{")
         return False
     if fault in CUT:
-        writer.write(whole[: CUT[fault](whole)])
+        writer.write(encoded[: CUT[fault](encoded)])
         return False
-    writer.write(SENT[fault](body) if fault in SENT else whole)
+    writer.write(SENT[fault](body) if fault in SENT else encoded)
     await writer.drain()
     return True
 
@@ -158,10 +158,10 @@ def serve(chaos: Chaos) -> Generator[None]:
         ready.set()
         await stop.wait()
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
     thread.start()

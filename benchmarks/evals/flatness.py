@@ -47,23 +47,23 @@ class Pieces:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
         self._rows: list[dict[str, float]] = []
 
-    def saw(self, done: int) -> None:
+    def saw(self, finished: int) -> None:
         """So many are finished."""
-        if done % self._piece:
+        if finished % self._piece:
             return
         cpu, wall = time.process_time(), time.perf_counter()
         self._rows.append(
             {
-                "samples": done,
+                "samples": finished,
                 "CPU ms a sample": round(1000 * (cpu - self._cpu) / self._piece, 2),
                 "samples/s": round(self._piece / (wall - self._wall), 1),
                 "MB": round(resident_mb()),
             }
         )
         self._cpu, self._wall = cpu, wall
-        rest: dict[str, Any] = json.loads(self._out.read_text()) if self._out.exists() else {}
+        earlier: dict[str, Any] = json.loads(self._out.read_text()) if self._out.exists() else {}
         key = f"{self._about['calls a sample']} calls a sample"
-        report({**rest, key: {**self._about, "pieces": self._rows}}, self._out)
+        report({**earlier, key: {**self._about, "pieces": self._rows}}, self._out)
 
 
 def main() -> None:
@@ -89,8 +89,10 @@ def main() -> None:
             concurrency=options.concurrency, sandbox="none",
         )  # fmt: skip
         pieces = Pieces(options.piece, options.out, about)
-        (found,) = run_evaluation(settings, on_progress=lambda _, tally: pieces.saw(tally.done))
-        assert found.passed == options.samples, found
+        (final_report,) = run_evaluation(
+            settings, on_progress=lambda _, tally: pieces.saw(tally.done)
+        )
+        assert final_report.passed == options.samples, final_report
 
 
 if __name__ == "__main__":

@@ -55,11 +55,11 @@ def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
         gold = row["ground_truth"].rsplit("A:", 1)[1].strip().replace(",", "")
         for name in RECORDED:
             solution, label = row[name]["solution"], row[name]["is_correct"]
-            found = judge_math([gold], solution).outcome == "pass"
+            verdict = judge_math([gold], solution).outcome == "pass"
             last = (NUMBER.findall(solution) or [""])[-1].replace(",", "").rstrip(".")
-            ours[_pair(label, found)] += 1
+            ours[_pair(label, verdict)] += 1
             plain[_pair(label, last == gold)] += 1
-            if found != label:
+            if verdict != label:
                 apart.append({"gold": gold, "end": solution[-60:], "label": label})
     return {"ours": _agreement(ours), "last number as text": _agreement(plain), "apart": apart[:20]}
 
@@ -67,14 +67,14 @@ def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
 def math500(data: Path, limit: int | None) -> dict[str, Any]:
     """Published solutions against their own gold answers, and against those of the next problem."""
     rows = _rows(data / "math500.jsonl", limit)
-    missed, taken = list[str](), list[str]()
+    missed, mistaken = list[str](), list[str]()
     for row, following in zip(rows, rows[1:] + rows[:1], strict=True):
         if judge_math([row["answer"]], row["solution"]).outcome != "pass":
             missed.append(row["answer"])
-        other = following["answer"]
-        if other != row["answer"] and judge_math([other], row["solution"]).outcome == "pass":
-            taken.append(f"{other} for {row['answer']}")
-    return {"solutions": len(rows), "missed": missed, "of another problem accepted": taken}
+        foreign = following["answer"]
+        if foreign != row["answer"] and judge_math([foreign], row["solution"]).outcome == "pass":
+            mistaken.append(f"{foreign} for {row['answer']}")
+    return {"solutions": len(rows), "missed": missed, "of another problem accepted": mistaken}
 
 
 def qwen(data: Path, limit: int | None) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def qwen(data: Path, limit: int | None) -> dict[str, Any]:
     apart: list[dict[str, Any]] = []
     for row in _rows(data / "math_qwen_cot_samples.jsonl", limit):
         for reply, label in zip(row["code"], row["score"], strict=False):
-            found = judge_math([row["gt"]], reply).outcome == "pass"
-            counts[_pair(bool(label), found)] += 1
-            if found != bool(label):
+            verdict = judge_math([row["gt"]], reply).outcome == "pass"
+            counts[_pair(bool(label), verdict)] += 1
+            if verdict != bool(label):
                 apart.append({"gold": row["gt"], "end": reply[-80:], "label": bool(label)})
     return {"ours": _agreement(counts), "apart": apart[:20]}
 
@@ -95,8 +95,8 @@ def _rows(path: Path, limit: int | None) -> list[dict[str, Any]]:
     return rows if limit is None else random.Random(41).sample(rows, min(limit, len(rows)))
 
 
-def _pair(label: bool, found: bool) -> str:
-    return f"label {'right' if label else 'wrong'}, judged {'right' if found else 'wrong'}"
+def _pair(label: bool, verdict: bool) -> str:
+    return f"label {'right' if label else 'wrong'}, judged {'right' if verdict else 'wrong'}"
 
 
 def _agreement(counts: Counter[str]) -> dict[str, Any]:

@@ -73,10 +73,16 @@ def ours(url: str, skill: Path, samples: int, concurrency: int, folder: Path) ->
 
     run_evaluation(settings("first", 10**6, concurrency))
     begun, wall = time.process_time(), time.perf_counter()
-    found = run_evaluation(settings("all", 0, samples))[0]
+    final_report = run_evaluation(settings("all", 0, samples))[0]
     cpu, wall = time.process_time() - begun, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"samples": samples, "passed": found.passed, "cpu": cpu, "wall": wall, "peak MB": peak}
+    return {
+        "samples": samples,
+        "passed": final_report.passed,
+        "cpu": cpu,
+        "wall": wall,
+        "peak MB": peak,
+    }
 
 
 def once(arm: str, url: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -91,14 +97,14 @@ def once(arm: str, url: str, folder: Path, options: argparse.Namespace) -> dict[
                        str(skill), *numbers, str(folder / "logs")],
     }  # fmt: skip
     environment = {**os.environ, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
-    done = subprocess.run(
+    process = subprocess.run(
         commands[arm], capture_output=True, text=True, env=environment, check=False
     )
-    if done.returncode:
-        raise SystemExit(f"{arm} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    assert found["passed"] == found["samples"], (arm, found)
-    return found
+    if process.returncode:
+        raise SystemExit(f"{arm} failed:\n{process.stderr[-2000:]}")
+    figures: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
+    assert figures["passed"] == figures["samples"], (arm, figures)
+    return figures
 
 
 def main() -> None:
@@ -115,8 +121,8 @@ def main() -> None:
     if options.one:
         url, skill, samples, slots, folder = options.one
         os.environ.setdefault("OPENAI_API_KEY", "none")
-        found = ours(url, Path(skill), int(samples), int(slots), Path(folder))
-        print(json.dumps(found))
+        figures = ours(url, Path(skill), int(samples), int(slots), Path(folder))
+        print(json.dumps(figures))
         return
     arms = ["bare", "ours", *(["inspect_ai"] if options.inspect else [])]
     rounds: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
@@ -126,8 +132,8 @@ def main() -> None:
                 with tempfile.TemporaryDirectory() as folder:
                     rounds[arm].append(once(arm, url, Path(folder), options))
     median = {
-        arm: statistics.median(one["cpu"] / one["samples"] for one in found)
-        for arm, found in rounds.items()
+        arm: statistics.median(figures["cpu"] / figures["samples"] for figures in rows)
+        for arm, rows in rounds.items()
     }
     report(
         {
@@ -138,14 +144,14 @@ def main() -> None:
                 arm: round(value / median["bare"], 2) for arm, value in median.items()
             },
             "CPU ms a sample, each round": {
-                arm: [round(1000 * one["cpu"] / one["samples"], 2) for one in found]
-                for arm, found in rounds.items()
+                arm: [round(1000 * figures["cpu"] / figures["samples"], 2) for figures in rows]
+                for arm, rows in rounds.items()
             },
             "samples/s": {
-                arm: round(statistics.median(one["samples"] / one["wall"] for one in found), 1)
-                for arm, found in rounds.items()
+                arm: round(statistics.median(figures["samples"] / figures["wall"] for figures in rows), 1)
+                for arm, rows in rounds.items()
             },
-            "peak MB of ours": round(max(one["peak MB"] for one in rounds["ours"])),
+            "peak MB of ours": round(max(figures["peak MB"] for figures in rounds["ours"])),
         },
         options.out,
     )  # fmt: skip

@@ -78,8 +78,8 @@ async def main(url: str, skill: Path, samples: int, concurrency: int) -> None:
     async def attempt(number: int) -> None:
         nonlocal passed
         async with slots:
-            asked = {"role": "user", "content": f"What is 2 + 2? ({number})"}
-            state = await app.ainvoke({"messages": [asked]})
+            message = {"role": "user", "content": f"What is 2 + 2? ({number})"}
+            state = await app.ainvoke({"messages": [message]})
             passed += state["messages"][-1]["content"] == "4"
 
     await asyncio.gather(*(attempt(-number) for number in range(1, concurrency + 1)))

@@ -16,7 +16,7 @@ FILES = ("references/one.md", "references/two.md")
 def message(messages: list[dict[str, Any]], tools: object) -> dict[str, Any]:
     """The next reply of a conversation: by the number of tool results so far; the answer at once
     where there are no tools."""
-    step = sum(one["role"] == "tool" for one in messages)
+    step = sum(row["role"] == "tool" for row in messages)
     if step == len(FILES) or not tools:
         return {"role": "assistant", "content": "4"}
     call = {"name": "read_skill_file", "arguments": json.dumps({"path": FILES[step]})}
@@ -26,11 +26,11 @@ def message(messages: list[dict[str, Any]], tools: object) -> dict[str, Any]:
 
 def completion(body: dict[str, Any]) -> bytes:
     """The whole body."""
-    said = message(body["messages"], body.get("tools"))
-    finish = "tool_calls" if said.get("tool_calls") else "stop"
+    reply = message(body["messages"], body.get("tools"))
+    finish = "tool_calls" if reply.get("tool_calls") else "stop"
     return json.dumps({
         "id": "m", "object": "chat.completion", "created": 0, "model": "mock",
-        "choices": [{"index": 0, "message": said, "finish_reason": finish}],
+        "choices": [{"index": 0, "message": reply, "finish_reason": finish}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }).encode()  # fmt: skip
 

@@ -39,8 +39,8 @@ def main() -> None:
         python=options.python,
     )
     if options.json:
-        found = {"packages": packages(options.python), **report.model_dump(mode="json")}
-        print(json.dumps(found, indent=1))
+        result = {"packages": packages(options.python), **report.model_dump(mode="json")}
+        print(json.dumps(result, indent=1))
     else:
         print(format_table(report))
 

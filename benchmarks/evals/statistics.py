@@ -88,22 +88,22 @@ def share(hits: int, runs: int) -> dict[str, Any]:
 
 def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
     """How often both intervals hold the truth, and how often an effect is found."""
-    one = both = found = moved = 0
+    one_arm = both_arms = rejections = moved = 0
     for _ in range(runs):
         chance = chances(rng, cell)
         better = chance + cell.lift / (1 - cell.mean) * (1 - chance)
         first, second = rng.binomial(cell.attempts, chance), rng.binomial(cell.attempts, better)
         low, high = of_run(ordered(first), cell.attempts)
-        one += low <= cell.mean <= high
+        one_arm += low <= cell.mean <= high
         changes = second - first
         moved += int(np.count_nonzero(changes))
         least, most, p = of_pair(ordered(changes), cell.attempts)
-        both += least <= cell.lift <= most
-        found += p <= 0.05
+        both_arms += least <= cell.lift <= most
+        rejections += p <= 0.05
     return {
         **cell._asdict(), "tasks that change": round(moved / runs, 1),
-        "interval of a run": share(one, runs), "interval of a difference": share(both, runs),
-        "effect found": share(found, runs),
+        "interval of a run": share(one_arm, runs), "interval of a difference": share(both_arms, runs),
+        "effect found": share(rejections, runs),
     }  # fmt: skip
 
 
@@ -135,8 +135,8 @@ def power(rng: Generator, runs: int) -> Iterator[dict[str, Any]]:
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Least and greatest coverage, few tasks or changes apart, and the most false findings."""
 
-    def spread(found: list[dict[str, Any]], name: str) -> list[float]:
-        shares = [row[name]["percent"] for row in found]
+    def spread(results: list[dict[str, Any]], name: str) -> list[float]:
+        shares = [row[name]["percent"] for row in results]
         return [min(shares), round(sum(shares) / len(shares), 1), max(shares)]
 
     run, pair = "interval of a run", "interval of a difference"

@@ -48,17 +48,19 @@ def main() -> None:
     """Measure and write the figures."""
     out: Path = read_options(__doc__, out=Path("evals/results/telemetry_cost.json")).out
     ways = ("off", "metrics", "log info", "log debug", "spans")
-    found: dict[str, list[float]] = {way: [] for way in ways}
+    milliseconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(ROUNDS):
         for way in ways:
             with watched(way):
                 started = time.process_time()
                 for number in range(ATTEMPTS):
                     attempt(f"t{number}")
-                found[way].append((time.process_time() - started) / ATTEMPTS * 1e3)
+                milliseconds[way].append((time.process_time() - started) / ATTEMPTS * 1e3)
     figures = {
         "command": "python -m benchmarks.evals.telemetry_cost",
-        "CPU milliseconds an attempt": {way: round(median(own), 4) for way, own in found.items()},
+        "CPU milliseconds an attempt": {
+            way: round(median(own), 4) for way, own in milliseconds.items()
+        },
     }
     write_atomic(out, json.dumps(figures, indent=2) + "\n")
     print(json.dumps(figures, indent=2))
@@ -67,13 +69,13 @@ def main() -> None:
 def attempt(name: str) -> None:
     """The operations of one attempt."""
     facts = {"sample": name, "task": name, "epoch": 0, "model": "openai/x"}
-    with tracing.operation("invoke_agent", "graph:react", **facts) as whole:
+    with tracing.operation("invoke_agent", "graph:react", **facts) as agent_span:
         for _ in range(3):
             with tracing.operation("chat", "x", **ASKED) as chat:
                 chat.add(**ANSWERED)
             with tracing.operation("execute_tool", "python", call_id="c"):
                 pass
-        whole.add(outcome="pass", score=1.0)
+        agent_span.add(outcome="pass", score=1.0)
 
 
 @contextmanager

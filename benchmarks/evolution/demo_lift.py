@@ -40,13 +40,15 @@ def table(report: DemoReport) -> str:
 
 def main() -> None:
     """Measure, keep, print."""
-    wanted = read_options(__doc__, out=option(type=Path))
+    options = read_options(__doc__, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
-        out = wanted.out or Path(folder)
+        out = options.out or Path(folder)
         report = run_demo(out, model="local/smollm2-135m", sizes=SIZES, tell=EventLines())
-    made = Path(report.evolution.skill).name  # where it lay on this machine is nobody's business
+    skill_name = Path(
+        report.evolution.skill
+    ).name  # where it lay on this machine is nobody's business
     report = report.model_copy(
-        update={"evolution": report.evolution.model_copy(update={"skill": made})}
+        update={"evolution": report.evolution.model_copy(update={"skill": skill_name})}
     )
     lists = {"fixed": True, "broken": True}
     dropped = {"arms": {"__all__": {"against": lists}}, "evolution": {"gate": lists}}

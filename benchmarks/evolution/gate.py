@@ -99,8 +99,8 @@ def mcnemar(draw: Draw, look: int, level: float) -> NDArray[np.bool_]:
     moved = draw.sizes[:, : look + 1].sum(axis=1)
     if draw.unit == 1:
         n, wins = moved[:, 0], (moved[:, 0] + draw.sums[:, look]) // 2
-        found: NDArray[np.float64] = np.asarray(binom.sf(wins - 1, n, 0.5), dtype=np.float64)
-        return found <= level
+        p_values: NDArray[np.float64] = np.asarray(binom.sf(wins - 1, n, 0.5), dtype=np.float64)
+        return p_values <= level
     # Normal sign-flip test, which is what a fixed analysis of clustered results would use.
     spread = np.sqrt(moved @ np.arange(1, draw.unit + 1) ** 2)
     return draw.sums[:, look] >= z_of(1 - level) * np.maximum(spread, 1e-9)
@@ -158,16 +158,16 @@ def biases(
     share = moved / run
     middle = np.where(moved > 0, (2 * walk_quantile(walks, 0.5, 0.5) - 1) * share, 0.0)
     naive = sums / run
-    found: dict[str, Any] = {
+    outcome: dict[str, Any] = {
         "bias_naive": float((naive - lift).mean()),
         "bias_adjusted": float((middle - lift).mean()),
         "median_bias_naive": float(np.median(naive) - lift),
         "median_bias_adjusted": float(np.median(middle) - lift),
     }
     if accepted.sum() >= 30:
-        found["accepted_bias_naive"] = float((naive - lift)[accepted].mean())
-        found["accepted_bias_adjusted"] = float((middle - lift)[accepted].mean())
-    return found
+        outcome["accepted_bias_naive"] = float((naive - lift)[accepted].mean())
+        outcome["accepted_bias_adjusted"] = float((middle - lift)[accepted].mean())
+    return outcome
 
 
 def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
@@ -178,8 +178,8 @@ def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for index, (epochs, psi, tasks) in enumerate(product(EPOCHS, DISCORDANCE, TASKS)):
-        known: dict[int, tuple[Ints, Floats]] = {}
-        for lift in (one for one in LIFTS if abs(one) <= psi):
+        drawn: dict[int, tuple[Ints, Floats]] = {}
+        for lift in (lift_value for lift_value in LIFTS if abs(lift_value) <= psi):
             rng = np.random.default_rng([seed, index])
             count = decisions if epochs == 1 else min(decisions, 2000)
             moved = changes(rng, (count, tasks), psi, lift, epochs)
@@ -189,12 +189,12 @@ def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
                     tasks=tasks, discordance=psi, candidates=candidates, epochs=epochs
                 )
                 draw = at_looks(moved, plan.look_sizes, epochs)
-                if epochs > 1 or candidates not in known:
+                if epochs > 1 or candidates not in drawn:
                     seen = np.broadcast_to(np.asarray(plan.look_sizes), draw.sums.shape)
                     upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
-                    known[candidates] = upper, lower
+                    drawn[candidates] = upper, lower
                 estimate = (candidates, epochs, tasks) == (1, 1, 200) and psi in (0.1, 0.25)
-                rows.append(cell(plan, draw, known[candidates], truth, estimate))
+                rows.append(cell(plan, draw, drawn[candidates], truth, estimate))
     return rows
 
 
@@ -242,15 +242,15 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, print, keep."""
-    wanted = read_options(__doc__, decisions=2000, seed=41, out=option(type=Path))
+    options = read_options(__doc__, decisions=2000, seed=41, out=option(type=Path))
     began = time.perf_counter()
-    rows = measure(wanted.decisions, wanted.seed)
+    rows = measure(options.decisions, options.seed)
     fooled = [row for row in rows if row["lift"] <= 0]
     worst = max(fooled, key=lambda row: row["accepted"] * row["candidates"])
     null = [row for row in rows if row["lift"] == 0 and row["candidates"] == 1]
     report = {
         "command": "python -m benchmarks.evolution.gate "
-        f"--decisions {wanted.decisions} --seed {wanted.seed}",
+        f"--decisions {options.decisions} --seed {options.seed}",
         "reference": reference(),
         "worst_false_acceptance": worst,
         "largest_under_no_effect": {
@@ -263,8 +263,8 @@ def main() -> None:
     shown = {name: value for name, value in report.items() if name != "cells"}
     print(json.dumps(shown, indent=1))
     print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
-    if wanted.out is not None:
-        write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+    if options.out is not None:
+        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -27,12 +27,12 @@ LABELS = Path(__file__).parent / "labels" / "grouping.json"
 Groups = Mapping[str, int]
 
 
-def b_cubed(found: Groups, gold: Groups, ids: Sequence[str]) -> float:
+def b_cubed(groups: Groups, gold: Groups, ids: Sequence[str]) -> float:
     """F1 of B-cubed precision and recall over `ids`."""
     precision = recall = 0.0
-    for one in ids:
-        mine = {other for other in ids if found[other] == found[one]}
-        true = {other for other in ids if gold[other] == gold[one]}
+    for lesson in ids:
+        mine = {candidate for candidate in ids if groups[candidate] == groups[lesson]}
+        true = {candidate for candidate in ids if gold[candidate] == gold[lesson]}
         shared = len(mine & true)
         precision += shared / len(mine)
         recall += shared / len(true)
@@ -47,8 +47,8 @@ def read(path: Path, ids: Sequence[str]) -> dict[str, str]:
         row = json.loads(line)
         for number, item in enumerate(row.get("memory_items") or (), start=1):
             key = f"{row['_run']}/{row['_task_id']}#{number}"
-            said = (f"{item.get('title')}.", item.get("lesson"), item.get("generalization"))
-            texts[key] = " ".join(str(one or "") for one in said)
+            parts = (f"{item.get('title')}.", item.get("lesson"), item.get("generalization"))
+            texts[key] = " ".join(str(part or "") for part in parts)
     return {key: texts[key] for key in ids}
 
 
@@ -71,12 +71,12 @@ def main() -> None:
     golds = [{key: labels[key][which] for key in ids} for which in (0, 1)]
     half = {key: _half(key) for key in ids}
     tune, test = ([key for key in ids if half[key] == which] for which in (0, 1))
-    known = read(arguments.patches, ids)
-    texts = [known[key] for key in ids]
+    texts_by_key = read(arguments.patches, ids)
+    texts = [texts_by_key[key] for key in ids]
 
     def score(groups: list[list[int]], part: Sequence[str]) -> float:
-        found = {ids[i]: number for number, group in enumerate(groups) for i in group}
-        return sum(b_cubed(found, gold, part) for gold in golds) / len(golds)
+        group_of = {ids[i]: number for number, group in enumerate(groups) for i in group}
+        return sum(b_cubed(group_of, gold, part) for gold in golds) / len(golds)
 
     def tuned(make: Callable[[float], list[list[int]]]) -> dict[str, float]:
         distances = [round(0.2 + 0.03 * step, 2) for step in range(22)]

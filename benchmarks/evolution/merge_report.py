@@ -47,24 +47,24 @@ def supported(labels: dict[str, list[int]]) -> list[list[str]]:
     return [g for g in groups.values() if len({tasks[key] for key in g}) >= HIGH_SUPPORT]
 
 
-def covered(wanted: list[list[str]], texts: dict[str, str], rules: list[str]) -> int:
+def covered(lessons: list[list[str]], texts: dict[str, str], rules: list[str]) -> int:
     """Number of lesson groups that a rule says."""
     by = measure("lexical")
-    keys = [key for group in wanted for key in group]
-    found = by.similarities([*(texts[key] for key in keys), *rules])[: len(keys), len(keys) :]
-    near = dict(zip(keys, found.max(axis=1) >= 1 - by.distance, strict=True))
-    return sum(any(near[key] for key in group) for group in wanted)
+    keys = [key for group in lessons for key in group]
+    similar = by.similarities([*(texts[key] for key in keys), *rules])[: len(keys), len(keys) :]
+    near = dict(zip(keys, similar.max(axis=1) >= 1 - by.distance, strict=True))
+    return sum(any(near[key] for key in group) for group in lessons)
 
 
 def facts(
-    text: str, files: set[str], wanted: list[list[str]], texts: dict[str, str]
+    text: str, files: set[str], gold_lessons: list[list[str]], texts: dict[str, str]
 ) -> dict[str, Any]:
     """One column of the table."""
     rules = rules_of(text)
     lessons = [Lesson(title="", text=rule, sources=(str(n),)) for n, rule in enumerate(rules)]
     links = set(re.findall(r"\]\((references/[^)]+|scripts/[^)]+)\)", text))
     return {
-        "high-support lessons covered": f"{covered(wanted, texts, rules)} of {len(wanted)}",
+        "high-support lessons covered": f"{covered(gold_lessons, texts, rules)} of {len(gold_lessons)}",
         "lines": text.count("\n"),
         "tokens": count_tokens(text),
         "rules": len(rules),
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     labels: dict[str, list[int]] = json.loads(LABELS.read_text())["labels"]
-    wanted, texts = supported(labels), read(arguments.patches, sorted(labels))
+    lessons, texts = supported(labels), read(arguments.patches, sorted(labels))
     columns: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         options = EvolveOptions(
@@ -91,14 +91,14 @@ def main() -> None:
         result = asyncio.run(evolve(options))
         skill = Path(result.skill)
         files = {path.relative_to(skill).as_posix() for path in skill.rglob("*") if path.is_file()}
-        columns["ours"] = facts((skill / "SKILL.md").read_text(), files, wanted, texts)
+        columns["ours"] = facts((skill / "SKILL.md").read_text(), files, lessons, texts)
         more = "\n".join(path.read_text() for path in skill.rglob("*.md"))
-        columns["ours with references"] = facts(more, files, wanted, texts)
+        columns["ours with references"] = facts(more, files, lessons, texts)
     for line in arguments.merges.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if row["kind"] == "skill":
             name = "/".join(Path(row["path"]).parts[-3:-1])
-            columns[name] = facts(row["text"], set(), wanted, texts)
+            columns[name] = facts(row["text"], set(), lessons, texts)
     report(columns, arguments.out)
 
 

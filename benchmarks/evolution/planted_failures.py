@@ -68,20 +68,20 @@ def one_seed(job: tuple[int, float, float]) -> list[Row]:
 
 def summary(rows: list[Row]) -> list[Row]:
     """Means over seeds with the half-width of their 95 % interval."""
-    found: list[Row] = []
+    results: list[Row] = []
     for name in dict.fromkeys(row["method"] for row in rows):
         for error, distraction in SETTINGS:
-            at = {"method": name, "error": error, "distraction": distraction}
-            part = [row for row in rows if at.items() <= row.items()]
-            line: Row = dict(at)
+            setting = {"method": name, "error": error, "distraction": distraction}
+            part = [row for row in rows if setting.items() <= row.items()]
+            line: Row = dict(setting)
             for key in ("recall", "precision", "pass_rate", "rules", "calls"):
                 values = [float(v) for row in part if (v := row.get(key)) is not None]
                 if values:
                     spread = clustered_error([[value] for value in values]) or 0.0
                     line[key] = statistics.fmean(values)
                     line[f"{key}_ci"] = z_of(0.975) * spread
-            found.append(line)
-    return found
+            results.append(line)
+    return results
 
 
 def table(lines: list[Row]) -> str:
@@ -102,8 +102,8 @@ def main() -> None:
     jobs = [(seed, *setting) for seed in range(1, arguments.seeds + 1) for setting in SETTINGS]
     rows: list[Row] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for number, found in enumerate(pool.map(one_seed, jobs), start=1):
-            rows += found
+        for number, seed_rows in enumerate(pool.map(one_seed, jobs), start=1):
+            rows += seed_rows
             print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr, flush=True)
     lines = summary(rows)
     print(f"\nSIMULATED; {arguments.seeds} seeds, {TRAIN} train and {HELD_OUT} held-out tasks")

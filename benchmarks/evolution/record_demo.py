@@ -30,10 +30,10 @@ def gather(run: Path, target: Path) -> int:
 
 def main() -> None:
     """Record."""
-    wanted = read_options(__doc__, finished=option(type=Path))
+    options = read_options(__doc__, finished=option(type=Path))
     target = assets.root() / RECORDING
-    if wanted.finished is not None:
-        print(f"{gather(wanted.finished, target)} calls -> {RECORDING}")
+    if options.finished is not None:
+        print(f"{gather(options.finished, target)} calls -> {RECORDING}")
         return
     with tempfile.TemporaryDirectory() as folder:
         run_demo(Path(folder), model="local/smollm2-135m", tell=EventLines())

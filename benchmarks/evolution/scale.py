@@ -101,10 +101,10 @@ def main() -> None:
         print(json.dumps(measure(arguments.one)))
         return
     rows: list[dict[str, float]] = []
-    for size in (int(one) for one in arguments.sizes.split(",")):
+    for size in (int(size_text) for size_text in arguments.sizes.split(",")):
         command = [sys.executable, __file__, "--one", str(size)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        process = subprocess.run(command, check=True, capture_output=True, text=True)
+        rows.append(json.loads(process.stdout.splitlines()[-1]))
         row = rows[-1]
         each = 1000 * row["seconds"] / size
         print(f"{size:>6} trajectories  {row['seconds']:7.1f} s  {each:5.1f} ms each"

@@ -64,11 +64,16 @@ class Arena:
             self._seen[key] = attempt(self.agent, skill, task)
         return self._seen[key]
 
-    def lessons(self, one: Attempt) -> list[str]:
+    def lessons(self, failed_attempt: Attempt) -> list[str]:
         """One call of the analyst: its lessons from an attempt, true or not."""
         assert self.analyst.analyst is not None
         self._count()
-        return [text for _, text in self.analyst.analyst.lessons(one.log, failed=not one.passed)]
+        return [
+            text
+            for _, text in self.analyst.analyst.lessons(
+                failed_attempt.log, failed=not failed_attempt.passed
+            )
+        ]
 
     def _count(self) -> None:
         if self.calls >= self.budget:
@@ -92,14 +97,14 @@ def pass_rate(agent: Profile, skill: str, tasks: Sequence[Task]) -> float:
 
 def planted(agent: Profile, tasks: Sequence[Task]) -> dict[str, int]:
     """Failure mode -> number of tasks in which it shows without a skill."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     names = {mode.slip: mode.name for mode in agent.orders}
     for task in tasks:
         read = read_task(task.prompt)
         assert read is not None
         for slip in agent.slips(task.prompt.strip(), "", APPLIES[read[0]]):
-            found[names[slip]] = found.get(names[slip], 0) + 1
-    return found
+            counts[names[slip]] = counts.get(names[slip], 0) + 1
+    return counts
 
 
 def recall_precision(
@@ -110,8 +115,8 @@ def recall_precision(
     A rule is a bullet of the text; one that cures nothing, or causes a failure, counts against
     precision, which is None of a skill without rules.
     """
-    wanted = [mode for mode in agent.orders if seen.get(mode.name, 0) >= 2 and mode.remedy]
-    cured = [mode for mode in wanted if mode.remedy and mode.remedy.entailed_by(skill)]
+    frequent = [mode for mode in agent.orders if seen.get(mode.name, 0) >= 2 and mode.remedy]
+    cured = [mode for mode in frequent if mode.remedy and mode.remedy.entailed_by(skill)]
     rules = [line for line in skill.splitlines() if line.lstrip().startswith("- ")]
     rules = [line for line in rules if not line.lstrip().startswith("- [")]  # links are no rules
     good = [
@@ -120,5 +125,5 @@ def recall_precision(
         if any(mode.remedy and mode.remedy.said_in(line) for mode in agent.orders)
         and not any(mode.cause and mode.cause.said_in(line) for mode in agent.orders)
     ]
-    recall = len(cured) / len(wanted) if wanted else 1.0
+    recall = len(cured) / len(frequent) if frequent else 1.0
     return recall, len(good) / len(rules) if rules else None

@@ -47,8 +47,8 @@ def evolved(
         contrast: whether runs that passed are at hand; no analyst reads them.
     """
     attempts = [arena.attempt("", task) for task in arena.train]
-    failed = [one for one in attempts if not one.passed]
-    passed = [one for one in attempts if one.passed and contrast]
+    failed = [attempt for attempt in attempts if not attempt.passed]
+    passed = [attempt for attempt in attempts if attempt.passed and contrast]
     if share < 1.0:
         failed = random.Random(arena.seed).sample(failed, round(share * len(failed)))
     spec = f"simulated/orders-analyst?error={arena.error}&seed={arena.seed}"
@@ -56,8 +56,8 @@ def evolved(
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with TrajectoryStore(root / "runs") as store:
-            for one in [*failed, *passed]:
-                store.append(_trajectory(one))
+            for attempt in [*failed, *passed]:
+                store.append(_trajectory(attempt))
         options = EvolveOptions(
             out=root / "out", create="order-desk", trajectories=root / "runs", signal="error",
             merge=merge,
@@ -67,18 +67,20 @@ def evolved(
         return load_skill(Path(result.skill)).text
 
 
-def _trajectory(one: Attempt) -> Trajectory:
+def _trajectory(attempt: Attempt) -> Trajectory:
     """An attempt as the eval runner stores it."""
-    reasoning = one.log.partition("REASONING ")[2].partition("\n")[0]
-    said = Step(step_id=2, source="agent", message=one.answer, reasoning_content=reasoning)
+    reasoning = attempt.log.partition("REASONING ")[2].partition("\n")[0]
+    final_step = Step(
+        step_id=2, source="agent", message=attempt.answer, reasoning_content=reasoning
+    )
     facts: dict[str, JsonValue] = {
-        "task_id": one.task.id, "outcome": "pass" if one.passed else "fail",
-        "answer": one.answer, "simulated": True, "task": {"prompt": one.task.prompt},
+        "task_id": attempt.task.id, "outcome": "pass" if attempt.passed else "fail",
+        "answer": attempt.answer, "simulated": True, "task": {"prompt": attempt.task.prompt},
     }  # fmt: skip
     return Trajectory(
-        trajectory_id=one.task.id,
+        trajectory_id=attempt.task.id,
         agent=AgentInfo(name="order-desk", version="1"),
-        steps=(Step(step_id=1, source="user", message=one.task.prompt), said),
+        steps=(Step(step_id=1, source="user", message=attempt.task.prompt), final_step),
         extra={"harness": facts},
     )
 
@@ -90,13 +92,15 @@ def all_lessons(arena: Arena) -> str:
 
 def one_lesson(arena: Arena) -> str:
     """One lesson drawn at random."""
-    found = [lesson for lessons in _lessons(arena) for lesson in lessons]
-    return bullets(random.Random(arena.seed).sample(found, 1)) if found else ""
+    lessons_in_order = [lesson for lessons in _lessons(arena) for lesson in lessons]
+    return (
+        bullets(random.Random(arena.seed).sample(lessons_in_order, 1)) if lessons_in_order else ""
+    )
 
 
 def _lessons(arena: Arena) -> list[list[str]]:
     failed = [one for task in arena.train if not (one := arena.attempt("", task)).passed]
-    return [arena.lessons(one) for one in failed]
+    return [arena.lessons(attempt) for attempt in failed]
 
 
 def sequential(arena: Arena, batch: int) -> str:
@@ -106,20 +110,24 @@ def sequential(arena: Arena, batch: int) -> str:
     """
     spec = f"simulated/orders-analyst?error={arena.error}&seed={arena.seed}"
     model = open_model(spec, role="analyst", concurrency=1)
-    found = _lessons(arena)
+    lessons_by_attempt = _lessons(arena)
 
     async def refine() -> str:
         skill = new_skill("order-desk", "Rules for order desk.", "\n# Order desk\n\n## Rules\n")
-        for at in range(0, len(found), batch):
-            items = [one for lessons in found[at : at + batch] for one in lessons]
+        for start in range(0, len(lessons_by_attempt), batch):
+            items = [
+                lesson
+                for lessons in lessons_by_attempt[start : start + batch]
+                for lesson in lessons
+            ]
             record = AnalystRecord(
                 kind="error",
-                trajectory_id=f"step-{at}",
-                task_id=f"step-{at}",
-                items=tuple(MemoryItem(title="Rule", lesson=one) for one in items),
+                trajectory_id=f"step-{start}",
+                task_id=f"step-{start}",
+                items=tuple(MemoryItem(title="Rule", lesson=lesson) for lesson in items),
             )
             arena.calls += 1
-            step = await write_patch(record, at, model, skill.text)
+            step = await write_patch(record, start, model, skill.text)
             if step.patch is not None:
                 skill = apply_patch(skill, step.patch).skill
         return skill.text
@@ -130,8 +138,8 @@ def sequential(arena: Arena, batch: int) -> str:
 def nearest_memory(arena: Arena) -> PerTask:
     """ReasoningBank's retrieval, k = 1: each task gets the lessons of the most similar failure."""
     failed = [one for task in arena.train if not (one := arena.attempt("", task)).passed]
-    lessons = [arena.lessons(one) for one in failed]
-    questions = [_question(one.task.prompt) for one in failed]
+    lessons = [arena.lessons(attempt) for attempt in failed]
+    questions = [_question(attempt.task.prompt) for attempt in failed]
 
     @cache
     def nearest(question: str) -> int:

@@ -30,10 +30,10 @@ def make_tasks(count: int, seed: int, prefix: str) -> tuple[Task, ...]:
 
 def _task(name: str, kind: str, chance: random.Random) -> Task:
     rows = [_row(number, chance) for number in range(1, chance.randint(9, 15))]
-    asked = QUESTIONS[kind].format(customer=chance.choice(CUSTOMERS), item=chance.choice(ITEMS))
+    question = QUESTIONS[kind].format(customer=chance.choice(CUSTOMERS), item=chance.choice(ITEMS))
     rule = "|---|---|---|---|---|---|---|"
     table = "\n".join([HEADER, rule, *rows])
-    prompt = f"Order book {name}.\n\n{table}\n\nQuestion: {asked}"
+    prompt = f"Order book {name}.\n\n{table}\n\nQuestion: {question}"
     read = read_task(prompt)
     assert read is not None, "the desk reads its own tasks"
     _, right = answer(*read, set())

@@ -36,18 +36,18 @@ class SkillAdapter:
         self, batch: list[Task], candidate: dict[str, str], capture_traces: bool = False
     ) -> Any:
         """Attempts at a batch: 1.0 for one that passed."""
-        made = [self.arena.attempt(candidate[PART], task) for task in batch]
+        attempts = [self.arena.attempt(candidate[PART], task) for task in batch]
         return self.batch_type(
-            outputs=[one.answer for one in made],
-            scores=[float(one.passed) for one in made],
-            trajectories=made if capture_traces else None,
+            outputs=[attempt.answer for attempt in attempts],
+            scores=[float(attempt.passed) for attempt in attempts],
+            trajectories=attempts if capture_traces else None,
         )
 
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """The failed attempts, for every component (there is one)."""
-        failed = [{"attempt": one} for one in eval_batch.trajectories if not one.passed]
+        failed = [{"attempt": attempt} for attempt in eval_batch.trajectories if not attempt.passed]
         return dict.fromkeys(components_to_update, failed)
 
     def propose_new_texts(

@@ -70,31 +70,36 @@ class OrderDesk:
         self, env: Sequence[Task], skill: str, out_dir: str, **_: object
     ) -> list[dict[str, Any]]:
         """Attempts at the tasks, as rollout results with the attempt itself."""
-        made = [self.arena.attempt(skill, task) for task in env]
+        attempts = [self.arena.attempt(skill, task) for task in env]
         return [
-            {"id": one.task.id, "hard": int(one.passed), "soft": float(one.passed), "attempt": one}
-            for one in made
+            {
+                "id": attempt.task.id,
+                "hard": int(attempt.passed),
+                "soft": float(attempt.passed),
+                "attempt": attempt,
+            }
+            for attempt in attempts
         ]
 
     def reflect(
         self, results: Sequence[dict[str, Any]], skill: str, out_dir: str, **options: Any
     ) -> list[dict[str, Any]]:
         """One patch for each minibatch of failed attempts."""
-        failed: list[Attempt] = [one["attempt"] for one in results if not one["hard"]]
+        failed: list[Attempt] = [result["attempt"] for result in results if not result["hard"]]
         random.Random(options["random_seed"]).shuffle(failed)
         groups = [failed[start : start + MINIBATCH] for start in range(0, len(failed), MINIBATCH)]
         return [self._patch(group, skill) for group in groups]
 
     def _patch(self, group: Sequence[Attempt], skill: str) -> dict[str, Any]:
-        found = Counter(
+        counts_by_lesson = Counter(
             rule
-            for one in group
-            for lesson in dict.fromkeys(self.arena.lessons(one))
+            for attempt in group
+            for lesson in dict.fromkeys(self.arena.lessons(attempt))
             if (rule := f"- {lesson}") not in skill.splitlines()
         )
         edits = [
             {"op": "append", "content": rule, "support_count": support}
-            for rule, support in found.most_common(EDITS)
+            for rule, support in counts_by_lesson.most_common(EDITS)
         ]
         return {
             "patch": {"reasoning": "", "edits": edits},
@@ -108,7 +113,7 @@ def optimizer(system: str, user: str, *, stage: str, **_: object) -> tuple[str, 
     if stage == "merge":
         patches = json.loads(user[user.index("\n[") :])
         support: Counter[str] = Counter()
-        for edit in (edit for one in patches for edit in one["edits"]):
+        for edit in (edit for proposal in patches for edit in proposal["edits"]):
             support[edit["content"]] += edit["support_count"]
         edits = [
             {"op": "append", "content": rule, "support_count": count}
@@ -117,7 +122,7 @@ def optimizer(system: str, user: str, *, stage: str, **_: object) -> tuple[str, 
         return json.dumps({"reasoning": "", "edits": edits}), {}
     assert stage == "ranking", f"no optimizer for the stage {stage!r}"
     counts = re.findall(r"^\[(\d+)\] .*support=(\d+)$", user, re.M)
-    ranked = sorted(counts, key=lambda one: -int(one[1]))
+    ranked = sorted(counts, key=lambda count: -int(count[1]))
     return json.dumps({"selected_indices": [int(number) for number, _ in ranked]}), {}
 
 
