@@ -51,8 +51,10 @@ def report(result: Mapping[str, Any], out: Path | None) -> None:
         write_atomic(out, text + "\n")
 
 
-def add_run(found: Mapping[str, Any], out: Path, *same: str, **head: Any) -> None:
+def add_run(run: Mapping[str, Any], out: Path, *same: str, **head: Any) -> None:
     """Add a run to a file of runs; it takes the place of one that is equal in the fields `same`."""
     old: dict[str, Any] = json.loads(out.read_text()) if out.is_file() else {}
-    kept = [one for one in old.get("runs", []) if any(one[key] != found[key] for key in same)]
-    write_atomic(out, json.dumps({**head, "runs": [*kept, found]}, indent=1) + "\n")
+    others_of_kind = [
+        earlier for earlier in old.get("runs", []) if any(earlier[key] != run[key] for key in same)
+    ]
+    write_atomic(out, json.dumps({**head, "runs": [*others_of_kind, run]}, indent=1) + "\n")

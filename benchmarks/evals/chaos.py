@@ -250,7 +250,8 @@ def trial(seed: int, folder: Path, *, mounted: bool = False, tasks: int = 32) ->
         current.wrong.append(f"{scored} of {len(items)} attempts scored at the end, of {tasks}")
     return {
         "seed": seed, "disk": "tmpfs" if mounted else "bound on files", "requests": len(chaos.seen),
-        "stored": len(current.stored()), "repeated although stored": current.repeated + current.sent_again(),
+        "stored": len(current.stored()),
+        "repeated although stored": current.repeated + current.sent_again(),
         "wrong": current.wrong,
         "invalid before the endpoint was well": invalid, "workers": dict(current.ended),
         "faults met": sum(count for name, count in chaos.met.items() if name != "none"),

@@ -148,7 +148,7 @@ def main() -> None:
                 for arm, rows in rounds.items()
             },
             "samples/s": {
-                arm: round(statistics.median(figures["samples"] / figures["wall"] for figures in rows), 1)
+                arm: round(statistics.median(row["samples"] / row["wall"] for row in rows), 1)
                 for arm, rows in rounds.items()
             },
             "peak MB of ours": round(max(figures["peak MB"] for figures in rounds["ours"])),

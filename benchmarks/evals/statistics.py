@@ -102,7 +102,8 @@ def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
         rejections += p <= 0.05
     return {
         **cell._asdict(), "tasks that change": round(moved / runs, 1),
-        "interval of a run": share(one_arm, runs), "interval of a difference": share(both_arms, runs),
+        "interval of a run": share(one_arm, runs),
+        "interval of a difference": share(both_arms, runs),
         "effect found": share(rejections, runs),
     }  # fmt: skip
 

@@ -64,7 +64,9 @@ def facts(
     lessons = [Lesson(title="", text=rule, sources=(str(n),)) for n, rule in enumerate(rules)]
     links = set(re.findall(r"\]\((references/[^)]+|scripts/[^)]+)\)", text))
     return {
-        "high-support lessons covered": f"{covered(gold_lessons, texts, rules)} of {len(gold_lessons)}",
+        "high-support lessons covered": (
+            f"{covered(gold_lessons, texts, rules)} of {len(gold_lessons)}"
+        ),
         "lines": text.count("\n"),
         "tokens": count_tokens(text),
         "rules": len(rules),

@@ -36,13 +36,13 @@ CONCURRENCY, BATCH = 128, 32
 
 def trajectory(number: int, repeat: int) -> Trajectory:
     """A failed run."""
-    said = f"The run number {number} ended badly in repeat {repeat}."
+    observation = f"The run number {number} ended badly in repeat {repeat}."
     return Trajectory(
         trajectory_id=f"run-{number:04d}",
         agent=AgentInfo(name="benchmark", version="1"),
         steps=(
             Step(step_id=1, source="user", message=f"Do task {number}."),
-            Step(step_id=2, source="agent", message=said),
+            Step(step_id=2, source="agent", message=observation),
         ),
         extra={"harness": {"task_id": f"task-{number}", "outcome": "fail", "answer": "x"}},
     )
@@ -80,10 +80,10 @@ def log_of(url: str) -> dict[str, Any]:
 def critical_path_s(log: list[dict[str, Any]], runs: int) -> float:
     """The longest chain: analyst and map of a run, then the merge of its batch, and so on."""
     chains = [0.0] * runs
-    for one in log:
-        if one["role"] in ("analyst", "map"):
-            chains[one["run"]] += one["seconds"]
-    merges = [one for one in log if one["role"] == "merge"]
+    for call in log:
+        if call["role"] in ("analyst", "map"):
+            chains[call["run"]] += call["seconds"]
+    merges = [call for call in log if call["role"] == "merge"]
     levels = [(list(range(runs)), chains)]
     while len(levels[-1][0]) > 1:
         first, ends = levels[-1]
@@ -92,11 +92,11 @@ def critical_path_s(log: list[dict[str, Any]], runs: int) -> float:
         took, merges = merges[: len(dealt)], merges[len(dealt) :]
         # A merge names a run of its batch, and a level starts when the one before it has ended.
         seconds = [
-            next(m["seconds"] for m in took if m["run"] in range(one[0], one[-1] + BATCH))
-            for one in members
+            next(m["seconds"] for m in took if m["run"] in range(member[0], member[-1] + BATCH))
+            for member in members
         ]
         merged = [max(end) + s for end, s in zip(dealt, seconds, strict=True)]
-        levels.append(([one[0] for one in members], merged))
+        levels.append(([member[0] for member in members], merged))
     return levels[-1][1][0]
 
 
@@ -108,9 +108,9 @@ def parallel(url: str, runs: int, repeat: int) -> dict[str, float]:
         source = Path(folder) / "runs"
         source.mkdir()
         for number in range(runs):
-            one = trajectory(number, repeat)
-            text = one.model_dump_json(exclude_none=True)
-            (source / f"{one.trajectory_id}.json").write_text(text)
+            example = trajectory(number, repeat)
+            text = example.model_dump_json(exclude_none=True)
+            (source / f"{example.trajectory_id}.json").write_text(text)
         out.mkdir()
         options = EvolveOptions(
             out=out, create="fleet", trajectories=source, merge="model", merge_batch=BATCH,
@@ -147,7 +147,7 @@ def sequential_s(url: str, runs: int, batch: int) -> float:
     async def run() -> None:
         for start in range(0, runs, batch):
             lessons = [f"Lesson {n} of sequence {batch}." for n in range(start, start + batch)]
-            items = tuple(MemoryItem(title="Rule", lesson=one) for one in lessons)
+            items = tuple(MemoryItem(title="Rule", lesson=lesson) for lesson in lessons)
             name = f"record-{batch}-{start}"
             record = AnalystRecord(kind="error", trajectory_id=name, task_id=name, items=items)
             await write_patch(record, start, model, f"# Skill after {start} records")

@@ -49,8 +49,8 @@ def run_arm(arm: str, url: str, samples: int, folder: Path) -> None:
         suite=str(suite), agent="graph:react", skill=skill_in(folder), out=folder / "run",
         models=("openai/mock",), base_url=url, sandbox="none", **ARMS[arm],
     )  # fmt: skip
-    found = run_evaluation(settings)[0]
-    print(json.dumps({"passed": found.passed, "driver": time.process_time()}))
+    final_report = run_evaluation(settings)[0]
+    print(json.dumps({"passed": final_report.passed, "driver": time.process_time()}))
 
 
 class Meter(threading.Thread):
@@ -100,13 +100,15 @@ def once(arm: str, samples: int, url: str, where: Path | None) -> dict[str, floa
         meter.start()
         command = [sys.executable, "-m", "benchmarks.fleet.overhead", "--one", arm, url,
                    str(samples), folder]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        process = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=False
+        )
         total = meter.stop()
-    if done.returncode:
-        raise SystemExit(f"{arm} failed:\n{done.stderr[-2000:]}")
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    assert found["passed"] == samples, (arm, found)
-    return {"driver": found["driver"], "all": total}
+    if process.returncode:
+        raise SystemExit(f"{arm} failed:\n{process.stderr[-2000:]}")
+    figures = json.loads(process.stdout.strip().splitlines()[-1])
+    assert figures["passed"] == samples, (arm, figures)
+    return {"driver": figures["driver"], "all": total}
 
 
 def slopes(few: int, many: int, url: str, where: Path | None) -> dict[str, dict[str, float]]:
@@ -142,7 +144,10 @@ def main() -> None:
     with endpoint() as url:
         rounds = [*old, slopes(options.few, options.many, url, options.folder)]
     medians = {
-        arm: {name: statistics.median(one[arm][name] for one in rounds) for name in rounds[0][arm]}
+        arm: {
+            name: statistics.median(figures[arm][name] for figures in rounds)
+            for name in rounds[0][arm]
+        }
         for arm in ARMS
     }
     report(

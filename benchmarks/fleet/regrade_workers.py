@@ -92,16 +92,16 @@ def measured(kind: str, tasks: int, epochs: int, folder: Path, first: int) -> di
             "--sandbox", "none", "--model", "openai/mock", "--base-url", url,
         )  # fmt: skip
     arms = list(ARMS)[first:] + list(ARMS)[:first]
-    found: dict[str, Any] = {"attempts": tasks * epochs}
+    result: dict[str, Any] = {"attempts": tasks * epochs}
     for arm in arms:
         out = folder / arm
         cpu, wall = harness(
             "regrade", str(folder / "run"), "--out", str(out), *KINDS[kind], *ARMS[arm]
         )
-        found[arm] = {"CPU s": round(cpu, 2), "wall s": round(wall, 2)}
-    here, there = (records(folder / arm) for arm in ARMS)
-    assert here == there, f"{kind}: the arms have left different records"
-    return found
+        result[arm] = {"CPU s": round(cpu, 2), "wall s": round(wall, 2)}
+    local_rows, worker_rows = (records(folder / arm) for arm in ARMS)
+    assert local_rows == worker_rows, f"{kind}: the arms have left different records"
+    return result
 
 
 def main() -> None:
@@ -121,21 +121,21 @@ def main() -> None:
     for kind in options.kind or KINDS:
         epochs = options.epochs if KINDS[kind] else max(1, options.epochs // 10)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            known = rounds.setdefault(kind, [])
-            known.append(
-                measured(kind, options.tasks, epochs, Path(folder), len(known) % len(ARMS))
+            earlier = rounds.setdefault(kind, [])
+            earlier.append(
+                measured(kind, options.tasks, epochs, Path(folder), len(earlier) % len(ARMS))
             )
     report(
-        {"ratios": {kind: _ratios(known) for kind, known in rounds.items()}, "rounds": rounds},
+        {"ratios": {kind: _ratios(earlier) for kind, earlier in rounds.items()}, "rounds": rounds},
         options.out,
     )
 
 
-def _ratios(known: list[dict[str, Any]]) -> dict[str, float]:
+def _ratios(earlier: list[dict[str, Any]]) -> dict[str, float]:
     """Medians of two workers over this process."""
     alone, spread = ARMS
     return {
-        unit: round(statistics.median(one[spread][unit] / one[alone][unit] for one in known), 2)
+        unit: round(statistics.median(row[spread][unit] / row[alone][unit] for row in earlier), 2)
         for unit in ("CPU s", "wall s")
     }
 

@@ -49,8 +49,8 @@ def reply(text: str) -> tuple[str, str]:
         items = json.loads(record[1])["items"]
         edits = [
             {"file": "SKILL.md", "op": "add_section", "target_section": "## Lessons",
-             "content": f"- **{one['title']}**: {one['lesson']}"}
-            for one in items
+             "content": f"- **{memory['title']}**: {memory['lesson']}"}
+            for memory in items
         ]  # fmt: skip
         return "map", json.dumps({"reasoning": "lessons", "edits": edits})
     if '"memory_items"' in text:
@@ -58,8 +58,12 @@ def reply(text: str) -> tuple[str, str]:
         lesson = LESSONS[int(draw("lesson", text) * len(LESSONS))]
         lesson = f"{lesson[:-1]} in case {quote[0].split()[3] if quote else ''}."
         item = {"title": lesson.split()[0], "lesson": lesson, "generalization": ""}
-        found = {"root_cause": "x", "evidence": [quote[0] if quote else ""], "memory_items": [item]}
-        return "analyst", json.dumps(found)
+        analysis = {
+            "root_cause": "x",
+            "evidence": [quote[0] if quote else ""],
+            "memory_items": [item],
+        }
+        return "analyst", json.dumps(analysis)
     return "refine", json.dumps({"edits": []})
 
 

@@ -59,8 +59,8 @@ async def busy(
         "agent": {"name": "benchmark", "version": "1"},
         "steps": [
             {"step_id": n + 1, "source": "user" if n % 2 == 0 else "agent",
-             "message": one["content"]}
-            for n, one in enumerate(messages)
+             "message": message["content"]}
+            for n, message in enumerate(messages)
         ],
     }  # fmt: skip
 
@@ -88,9 +88,9 @@ async def measured(
         async with open_fleet(LocalExecutor(1), work, services) as fleet:
 
             async def attempt(number: int) -> None:
-                found = await fleet.call("attempt", number)
-                trajectory = Trajectory.model_validate(found["trajectory"])
-                item = ItemRecord.model_validate(found["item"])
+                reply = await fleet.call("attempt", number)
+                trajectory = Trajectory.model_validate(reply["trajectory"])
+                item = ItemRecord.model_validate(reply["item"])
                 run.append_trajectory(trajectory.model_dump(mode="json", exclude_none=True))
                 run.append_item(item.model_dump(mode="json"))
 
@@ -98,19 +98,19 @@ async def measured(
                 await fleet.call("call", number)
 
             figures: dict[str, float] = {}
-            for name, one in (("call", call), ("attempt", attempt)):
-                await one(-1)
-                figures |= await _timed(name, one, count, slots)
+            for name, action in (("call", call), ("attempt", attempt)):
+                await action(-1)
+                figures |= await _timed(name, action, count, slots)
         await model.aclose()
     return figures
 
 
-async def _timed(name: str, one: Any, count: int, slots: int) -> dict[str, float]:
+async def _timed(name: str, action: Any, count: int, slots: int) -> dict[str, float]:
     gate = asyncio.Semaphore(slots)
 
     async def gated(number: int) -> None:
         async with gate:
-            await one(number)
+            await action(number)
 
     cpu, wall = time.process_time(), time.perf_counter()
     await asyncio.gather(*(gated(number) for number in range(count)))

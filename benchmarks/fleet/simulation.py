@@ -126,7 +126,7 @@ class Simulation:
             self._rng.expovariate(1 / self.setting.tool_s), lambda: self._call(driver, calls)
         )
 
-    def _call(self, driver: Station, left: int) -> None:
+    def _call(self, driver: Station, remaining: int) -> None:
         """Claim and record of a request, the reply, its record, the sandbox; then the next."""
         setting = self.setting
         third = setting.call_ms / 3000
@@ -143,8 +143,8 @@ class Simulation:
             self._after(self._rng.expovariate(1 / setting.tool_s), then)
 
         def then() -> None:
-            if left > 1:
-                self._call(driver, left - 1)
+            if remaining > 1:
+                self._call(driver, remaining - 1)
             else:
                 self._use(driver, setting.attempt_ms / 1000, lambda: self._begin(setting.calls))
 
@@ -235,7 +235,7 @@ def main() -> None:
             "rollouts": options.rollouts, "every fleet": common,
             "GB on the drivers' disks": {name: round(value) for name, value in disk.items()},
             "sources": SOURCES,
-            "fleets": [outcome(one, options.rollouts, options.calls) for one in fleets],
+            "fleets": [outcome(fleet, options.rollouts, options.calls) for fleet in fleets],
         },
         options.out,
     )  # fmt: skip

@@ -127,16 +127,16 @@ def cell(
             seen.append(judge(world, true, fit_effects(data), value, len(data.tasks)))
         else:
             seen.append(sequential(world, true, data, width, futility))
-    covered = 1 - np.mean([one.missed for one in seen])
+    covered = 1 - np.mean([audit.missed for audit in seen])
     return {
         "world": world.name, "units": world.units, "tasks": world.tasks,
         "rollouts": world.tasks * world.rollouts, "audits": audits, "stop_at": width,
         "coverage": float(covered), "coverage_ci95": share_ci(float(covered), audits),
-        "false_findings": float(np.mean([one.false for one in seen])),
-        "power": float(np.mean([one.found for one in seen])) if len(world.harmful) else None,
+        "false_findings": float(np.mean([audit.false for audit in seen])),
+        "power": float(np.mean([audit.found for audit in seen])) if len(world.harmful) else None,
         "harm": float(100 * true[world.harmful].mean()) if len(world.harmful) else None,
-        "half_width": float(np.mean([one.half for one in seen])),
-        "rollouts_used": float(np.mean([one.used for one in seen])),
+        "half_width": float(np.mean([audit.half for audit in seen])),
+        "rollouts_used": float(np.mean([audit.used for audit in seen])),
         **({"futility": futility} if futility else {}),
     }  # fmt: skip
 
@@ -186,15 +186,15 @@ def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
     """How often pairs are flagged that do not interact, and that do."""
     rng = np.random.default_rng([seed, world.number, 2])
     planted = {(a, b) for a, b, _ in world.pairs}
-    false, found = 0, 0
+    false, detected = 0, 0
     for _ in range(audits):
         data = draw(world, rng)
         pairs = screen_pairs(data, fit_effects(data))
-        flagged = {(int(pairs.first[at]), int(pairs.second[at]))
-                   for at in np.flatnonzero(pairs.p < ALPHA)}  # fmt: skip
+        flagged = {(int(pairs.first[pair]), int(pairs.second[pair]))
+                   for pair in np.flatnonzero(pairs.p < ALPHA)}  # fmt: skip
         false += bool(flagged - planted)
-        found += len(flagged & planted)
-    power = found / audits / len(planted) if planted else None
+        detected += len(flagged & planted)
+    power = detected / audits / len(planted) if planted else None
     return {"world": world.name, "audits": audits, "false_flags": false / audits, "power": power}
 
 
@@ -232,30 +232,30 @@ PARTS = (
 
 def main() -> None:
     """Measure, print, keep; parts that the result has already are not measured again."""
-    wanted = read_options(
+    options = read_options(
         __doc__,
         audits=2000,
         seed=41,
         part=option(choices=[*PARTS, "futility"], help="Default: all but futility."),
         out=option(type=Path),
     )
-    parts = (wanted.part,) if wanted.part else PARTS
-    part_option = f" --part {wanted.part}" if wanted.part else ""
+    parts = (options.part,) if options.part else PARTS
+    part_option = f" --part {options.part}" if options.part else ""
     head = {
-        "command": f"python -m benchmarks.receipts.recovery --audits {wanted.audits}{part_option}",
-        "simulated": True, "seed": wanted.seed, "alpha": ALPHA, "looks": LOOKS,
+        "command": f"python -m benchmarks.receipts.recovery --audits {options.audits}{part_option}",
+        "simulated": True, "seed": options.seed, "alpha": ALPHA, "looks": LOOKS,
         "level_per_unit": per_unit(ALPHA, UNITS),
     }  # fmt: skip
     report: dict[str, Any] = json.loads(json.dumps(head))
-    if wanted.out is not None and wanted.out.is_file():
-        earlier = json.loads(wanted.out.read_text())
+    if options.out is not None and options.out.is_file():
+        earlier = json.loads(options.out.read_text())
         report |= earlier if {k: earlier.get(k) for k in report} == report else {}
     for part in parts:
         began = time.process_time()
         if part not in report:
-            report[part] = measure(part, wanted.audits, wanted.seed)
-            if wanted.out is not None:
-                write_atomic(wanted.out, json.dumps(report, indent=1) + "\n")
+            report[part] = measure(part, options.audits, options.seed)
+            if options.out is not None:
+                write_atomic(options.out, json.dumps(report, indent=1) + "\n")
         print(f"{part}: {time.process_time() - began:.0f} CPU seconds")
         for row in report[part]:
             shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}

@@ -28,17 +28,17 @@ ARMS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    given = read_options(
+    options = read_options(
         (__doc__ or "").splitlines()[0],
         only=option(choices=list(ARMS)),
         runs=Path("runs/trigger"),
         out=Path("evals/results/trigger.json"),
     )
-    result: dict[str, Any] = json.loads(given.out.read_text()) if given.out.is_file() else {}
+    result: dict[str, Any] = json.loads(options.out.read_text()) if options.out.is_file() else {}
     for name, fields in ARMS.items():
-        if name in result or given.only not in (None, name):
+        if name in result or options.only not in (None, name):
             continue
-        run = given.runs / name.replace(", ", "-").replace(" ", "-")
+        run = options.runs / name.replace(", ", "-").replace(" ", "-")
         begun = (run / "run.json").is_file()
         shared: dict[str, Any] = {
             "skill": Path("skills"),
@@ -48,12 +48,13 @@ def main() -> None:
         report = run_trigger(TriggerSettings(**shared | fields | place, concurrency=2))
         result = {"command": "python -m benchmarks.receipts.trigger"} | result
         result[name] = report.model_dump(mode="json")
-        write_atomic(given.out, json.dumps(result, indent=1) + "\n")
+        write_atomic(options.out, json.dumps(result, indent=1) + "\n")
     for name in ARMS.keys() & result.keys():
-        for one in result[name]["skills"]:
-            print(name, one["skill"], "control", one["control"]["hits"], "of", one["control"]["n"],
-                  "recall", one["recall"]["hits"], "of", one["recall"]["n"],
-                  "valid" if one["valid"] else "INVALID")  # fmt: skip
+        for skill in result[name]["skills"]:
+            control, recall = skill["control"], skill["recall"]
+            print(name, skill["skill"], "control", control["hits"], "of", control["n"],
+                  "recall", recall["hits"], "of", recall["n"],
+                  "valid" if skill["valid"] else "INVALID")  # fmt: skip
 
 
 if __name__ == "__main__":

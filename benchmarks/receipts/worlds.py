@@ -65,7 +65,7 @@ class World:
     def harmful(self) -> Ints:
         """Units of the largest planted harm."""
         return np.flatnonzero(np.asarray(self.effects) == min(self.effects)) if any(
-            one < 0 for one in self.effects
+            effect < 0 for effect in self.effects
         ) else np.zeros(0, dtype=np.int64)  # fmt: skip
 
     @property
@@ -86,7 +86,7 @@ class World:
 
     def scaled(self, scale: float) -> World:
         """With all effects so many times as large."""
-        effects = tuple(scale * one for one in self.effects)
+        effects = tuple(scale * effect for effect in self.effects)
         return replace(self, name=f"{self.name}, {scale} x", effects=effects)
 
     def with_units(self, units: int) -> World:
@@ -107,7 +107,7 @@ def probabilities(world: World, drawn: Tasks, tasks: Ints, present: Ints) -> Flo
 @lru_cache(maxsize=64)
 def _truth(world: World) -> tuple[float, ...]:
     rng = np.random.default_rng([7, world.number])
-    found: list[Floats] = []
+    draws: list[Floats] = []
     for _ in range(10):
         drawn = world.draw_tasks(rng, 4000)
         tasks = np.arange(4000)
@@ -124,10 +124,10 @@ def _truth(world: World) -> tuple[float, ...]:
                         - probabilities(world, drawn, tasks, without)
                     ).mean()
                 )
-            found.append(changes)
-    mean = np.mean(found, axis=0)
+            draws.append(changes)
+    mean = np.mean(draws, axis=0)
     mean[world.inert] = 0.0
-    return tuple(float(one) for one in mean)
+    return tuple(float(share) for share in mean)
 
 
 def truth(world: World) -> Floats:
@@ -140,7 +140,7 @@ def _scale(world: World) -> float:
     """Log-odds for one unit of probability, so that the mean effect over tasks is as wanted."""
     rng = np.random.default_rng(11)
     odds = world.centre + world.spread * rng.standard_normal(20000)
-    largest = max((abs(one) for one in world.effects), default=0.0)
+    largest = max((abs(effect) for effect in world.effects), default=0.0)
     if not largest:
         return 1.0
     extra = np.asarray([e / largest for e in world.effects])
@@ -149,8 +149,8 @@ def _scale(world: World) -> float:
     for _ in range(40):
         middle = (low + high) / 2
         shifts = middle * largest * extra
-        rest = odds + signs @ shifts - signs[:, 0] * shifts[0]
-        up, down = rest + abs(shifts[0]) / 2, rest - abs(shifts[0]) / 2
+        log_odds = odds + signs @ shifts - signs[:, 0] * shifts[0]
+        up, down = log_odds + abs(shifts[0]) / 2, log_odds - abs(shifts[0]) / 2
         gained = float((1 / (1 + np.exp(-up)) - 1 / (1 + np.exp(-down))).mean())
         low, high = (middle, high) if gained < abs(world.effects[0]) else (low, middle)
     return high

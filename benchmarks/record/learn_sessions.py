@@ -50,10 +50,10 @@ def outcomes(cases: Sequence[Case], home: Path) -> dict[str, Any]:
     for case in cases:
         path = written(case, home)
         (trajectory,) = open_trajectories(path)
-        found = infer_outcome(trajectory, Spans(path))
-        rows.append((case.expected, found.verdict, naive(path)))
+        outcome = infer_outcome(trajectory, Spans(path))
+        rows.append((case.expected, outcome.verdict, naive(path)))
         lines = path.read_text().split("\n")
-        for claim in found.claims:
+        for claim in outcome.claims:
             claims += 1
             line = lines[claim.line - 1].encode().decode("unicode_escape")
             placed += claim.quote in plain(line)
@@ -78,9 +78,9 @@ def secrets(home: Path) -> dict[str, Any]:
     for form in ("claude", "codex-1", "codex-2", "codex-3"):
         session = events(PLANTED, "The discount is ignored.")
         case = Case(f"planted-{form}", form, "pass", session)  # pyright: ignore[reportArgumentType]  # one of the literals
-        (found,) = open_trajectories(written(case, home))
-        clean = json.dumps(Redactor(thorough=True, home=Path("/home/ada")).clean(dump(found)))
-        by_form = json.dumps(dump(redact_trajectory(found)[0]))
+        (trajectory,) = open_trajectories(written(case, home))
+        clean = json.dumps(Redactor(thorough=True, home=Path("/home/ada")).clean(dump(trajectory)))
+        by_form = json.dumps(dump(redact_trajectory(trajectory)[0]))
         rows[form] = {
             "kinds planted": len(PLANTED),
             "left": [kind for kind, secret in PLANTED.items() if secret in clean],
@@ -94,7 +94,7 @@ def speed(home: Path, turns: int) -> dict[str, Any]:
     turn = (EDIT, ("sh", "cat prices.py", "x = 1  # a line of code\n" * 100, 0))
     path = write_claude(home / ".claude", "long", (ASK, *(turn * turns), GREEN, DONE))
     begun = time.process_time()
-    found = gather(
+    gathered = gather(
         LearnSettings(out=home / "out", rebuild=False), environment={"HOME": str(home)}
     )  # fmt: skip
     cpu, size = time.process_time() - begun, path.stat().st_size / 2**20
@@ -102,7 +102,7 @@ def speed(home: Path, turns: int) -> dict[str, Any]:
         "MiB": round(size, 1),
         "cpu_s": round(cpu, 2),
         "cpu_s_per_MiB": round(cpu / size, 3),
-        "outcome": found.sessions[0].outcome.verdict,
+        "outcome": gathered.sessions[0].outcome.verdict,
     }
 
 

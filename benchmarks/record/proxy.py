@@ -106,12 +106,12 @@ def client(direct: str, blocks: int) -> list[Row]:
             host, _, path = url.removeprefix("http://").partition("/")
             connection = http.client.HTTPConnection(host)
             used, times = cpu_s(os.getppid()), list[tuple[float, float]]()
-            for at in range(-WARM, BLOCK):
-                if at == 0:
+            for position in range(-WARM, BLOCK):
+                if position == 0:
                     used, times = cpu_s(os.getppid()), []
                 number += 1
-                said = f"question {number}: " + "what is it? " * 60
-                body = {"model": "m", "messages": [{"role": "user", "content": said}]}
+                prompt = f"question {number}: " + "what is it? " * 60
+                body = {"model": "m", "messages": [{"role": "user", "content": prompt}]}
                 body |= {"stream": True} if stream else {}
                 times.append(
                     call(connection, f"/{path}/chat/completions", json.dumps(body).encode())
@@ -122,25 +122,29 @@ def client(direct: str, blocks: int) -> list[Row]:
     return rows
 
 
-def added_ms(rows: list[Row], stream: bool, at: int) -> dict[str, Any]:
+def added_ms(rows: list[Row], stream: bool, moment: int) -> dict[str, Any]:
     """Medians of both arms in ms, and of what is added, with its interval over calls."""
     import numpy as np
 
-    found = {
-        arm: np.array([t[at] for r in rows if (r["arm"], r["stream"]) == (arm, stream)
+    milliseconds = {
+        arm: np.array([t[moment] for r in rows if (r["arm"], r["stream"]) == (arm, stream)
                        for t in r["times"]]) * 1000
         for arm in ("direct", "recorded")
     }  # fmt: skip
-    both = np.concatenate([found["direct"], found["recorded"]])
-    split = len(found["direct"])
+    pooled = np.concatenate([milliseconds["direct"], milliseconds["recorded"]])
+    split = len(milliseconds["direct"])
 
     def difference(places: Any) -> float | None:
-        one, other = both[places[places < split]], both[places[places >= split]]
-        return float(np.median(other) - np.median(one)) if len(one) and len(other) else None
+        first_half, second_half = pooled[places[places < split]], pooled[places[places >= split]]
+        return (
+            float(np.median(second_half) - np.median(first_half))
+            if len(first_half) and len(second_half)
+            else None
+        )
 
-    names = np.arange(len(both)).astype(str)
+    names = np.arange(len(pooled)).astype(str)
     low, high = cluster_interval(difference, names, samples=400)
-    medians = {arm: round(float(np.median(times)), 3) for arm, times in found.items()}
+    medians = {arm: round(float(np.median(times)), 3) for arm, times in milliseconds.items()}
     middle = medians["recorded"] - medians["direct"]
     return {**medians, "added": round(middle, 3), "ci95": [round(low, 3), round(high, 3)]}
 
@@ -166,18 +170,18 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def main() -> None:
-    given = read_options(
+    options = read_options(
         (__doc__ or "").splitlines()[0],
         blocks=option(type=int, default=8, help="of 50 calls, for each arm and kind"),
         out=Path("evals/results/record_proxy.json"),
         role=option(choices=["server", "client"], help=argparse.SUPPRESS),
         direct=option(help=argparse.SUPPRESS),
     )
-    if given.role == "server":
+    if options.role == "server":
         asyncio.run(server())
         return
-    if given.role == "client":
-        write_atomic(given.out, json.dumps(client(given.direct, given.blocks)))
+    if options.role == "client":
+        write_atomic(options.out, json.dumps(client(options.direct, options.blocks)))
         return
     again = [sys.executable, "-m", "benchmarks.record.proxy"]
     mock = subprocess.Popen([*again, "--role", "server"], stdout=subprocess.PIPE, text=True)
@@ -188,7 +192,7 @@ def main() -> None:
             rows = Path(folder) / "rows.json"
             recorder = [sys.executable, "-m", "harness", "record", "--out", f"{folder}/r",
                         "--upstream", url, "--", *again, "--role", "client", "--direct", url,
-                        "--blocks", str(given.blocks), "--out", str(rows)]  # fmt: skip
+                        "--blocks", str(options.blocks), "--out", str(rows)]  # fmt: skip
             subprocess.run(recorder, check=True)
             result = summary(json.loads(rows.read_text()))
     finally:
@@ -202,7 +206,7 @@ def main() -> None:
         "load": round(os.getloadavg()[0], 1),
         **result,
     }
-    write_atomic(given.out, json.dumps(result, indent=2) + "\n")
+    write_atomic(options.out, json.dumps(result, indent=2) + "\n")
     print(json.dumps(result, indent=2))
 
 

@@ -50,7 +50,7 @@ def pdf(text: str) -> bytes:
                 line = ""
             line = f"{line} {word}".strip()
         lines.append(line)
-    pages = [lines[at : at + LINES] for at in range(0, len(lines), LINES)]
+    pages = [lines[start : start + LINES] for start in range(0, len(lines), LINES)]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -87,7 +87,7 @@ def write_library(folder: Path) -> list[tuple[Reading, Path]]:
     """Twenty PDFs; questions of one place about them, each with its PDF, documents in turn."""
     folder.mkdir(parents=True)
     files: dict[str, Path] = {}
-    asked: list[tuple[Reading, Path]] = []
+    samples: list[tuple[Reading, Path]] = []
     for seed in range(1, 10):
         for reading in dossier_readings("test", seed):
             [source] = reading.sources
@@ -98,16 +98,16 @@ def write_library(folder: Path) -> list[tuple[Reading, Path]]:
                 files[source.text] = folder / name
                 files[source.text].write_bytes(pdf(source.text))
             if len(reading.evidence) == 1:
-                asked.append((reading, files[source.text]))
-    step = len(asked) // OWN
-    return asked[:: max(1, step)][:OWN]
+                samples.append((reading, files[source.text]))
+    step = len(samples) // OWN
+    return samples[:: max(1, step)][:OWN]
 
 
 def run(arguments: list[str], cache: Path) -> tuple[Row, Any]:
     """One process of the command line: seconds, processor seconds, what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "harness", *arguments, "--json"],
         capture_output=True,
         text=True,
@@ -116,27 +116,29 @@ def run(arguments: list[str], cache: Path) -> tuple[Row, Any]:
     )
     seconds = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"{arguments}: exit {done.returncode}: {done.stderr}")
+    if process.returncode:
+        raise SystemExit(f"{arguments}: exit {process.returncode}: {process.stderr}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wall_s": round(seconds, 1), "cpu_s": round(cpu, 1)}, json.loads(done.stdout)
+    return {"wall_s": round(seconds, 1), "cpu_s": round(cpu, 1)}, json.loads(process.stdout)
 
 
 def ask(reading: Reading, arguments: list[str], cache: Path) -> Row:
     """One question by one process."""
-    times, found = run(["ask", reading.question, *arguments], cache)
-    return times | {"cited": bool(found["citations"])}
+    times, answer = run(["ask", reading.question, *arguments], cache)
+    return times | {"cited": bool(answer["citations"])}
 
 
 def own(reading: Reading, path: Path) -> tuple[bool, bool]:
     """Whether the best sentences of a question's own PDF answer it, and whether its passages do."""
-    found = ask_here(
+    answer = ask_here(
         AskSettings(question=reading.question, paths=(path,), arm="lexical", extract=True)
     )
     right = [official_normal(answer) for answer in reading.answers]
-    read = " ".join(one.text for one in found.passages)
-    said, seen = (f" {official_normal(text)} " for text in (found.answer or "", read))
-    return any(f" {one} " in said for one in right), any(f" {one} " in seen for one in right)
+    read = " ".join(passage.text for passage in answer.passages)
+    reply, seen = (f" {official_normal(text)} " for text in (answer.answer or "", read))
+    return any(f" {accepted} " in reply for accepted in right), any(
+        f" {accepted} " in seen for accepted in right
+    )
 
 
 def summary(rows: list[Row]) -> Row:
@@ -174,11 +176,11 @@ def main() -> None:
             "in_passages": [seen, *(wilson(seen, len(pairs)) or ())],
         }
         files = [str(folder), "--extract"]
-        report["files, extract"] = summary([ask(one, files, cache) for one in questions])
+        report["files, extract"] = summary([ask(question, files, cache) for question in questions])
         if chosen.model:
             files = [str(folder), "--model", chosen.model]
             report[f"files, {chosen.model}"] = summary(
-                [ask(one, files, cache) for one in questions]
+                [ask(question, files, cache) for question in questions]
             )
         if chosen.build:
             times, built = run(["index", "build", str(folder), "--index", str(index)], cache)
@@ -187,7 +189,9 @@ def main() -> None:
                 "chunks": built["chunks"],
             }
             over = ["--index", str(index), "--extract"]
-            report["index, extract"] = summary([ask(one, over, cache) for one in questions])
+            report["index, extract"] = summary(
+                [ask(question, over, cache) for question in questions]
+            )
     write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 

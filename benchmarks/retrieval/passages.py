@@ -76,12 +76,12 @@ def vectors_of(texts: list[str], cache: Path, name: str) -> Vectors:
     if path.is_file():
         return np.load(path)
     started = time.perf_counter()
-    rows = [encoder.encode(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
-    found = np.concatenate(rows)
+    rows = [encoder.encode(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
+    vectors = np.concatenate(rows)
     cache.mkdir(parents=True, exist_ok=True)
-    np.save(path, found)
+    np.save(path, vectors)
     print(f"{name}: {len(texts)} texts in {time.perf_counter() - started:.0f} s", flush=True)
-    return found
+    return vectors
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:

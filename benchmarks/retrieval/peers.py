@@ -48,11 +48,11 @@ def known_vectors(texts: list[str], vectors: Vectors) -> Encoder:
     """An encoder that only looks vectors up."""
     import numpy as np
 
-    known = dict(zip(texts, vectors, strict=True))
+    vector_of = dict(zip(texts, vectors, strict=True))
     zero = np.zeros(vectors.shape[1], dtype=np.float32)
 
-    def encode(asked: list[str]) -> Vectors:
-        return np.stack([known.get(text, zero) for text in asked])
+    def encode(batch: list[str]) -> Vectors:
+        return np.stack([vector_of.get(text, zero) for text in batch])
 
     return Encoder("looked up", vectors.shape[1], encode, "looked-up")
 
@@ -92,24 +92,26 @@ def side(name: str, phase: str, data: Path, work: Path, peer_python: Path) -> di
     command = [sys.executable, "-m", "benchmarks.retrieval.peers", "--side", phase]
     if name == "langchain":
         command = [str(peer_python), "-W", "ignore", str(PEER), phase]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(data), str(work)],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """Medians over the rounds."""
-    row: dict[str, Any] = {"load_s": statistics.median(one["load_s"] for one in rounds)}
+    row: dict[str, Any] = {"load_s": statistics.median(figures["load_s"] for figures in rounds)}
     for name in ("dense_ms", "lexical_ms", "hybrid_ms"):
         if name in rounds[0]:
-            row[name] = statistics.median(statistics.median(one[name]) for one in rounds)
+            row[name] = statistics.median(statistics.median(figures[name]) for figures in rounds)
     for kind in ("rss", "anonymous"):
-        grown = [one["memory_mb"][kind] - one["memory_before_mb"][kind] for one in rounds]
+        grown = [
+            figures["memory_mb"][kind] - figures["memory_before_mb"][kind] for figures in rounds
+        ]
         row[f"{kind}_mb"] = statistics.median(grown)
     return {key: round(value, 3) for key, value in row.items()}
 
@@ -135,19 +137,24 @@ def main() -> None:
         row["question"] for row in read_jsonl(chosen.shared / "data/dev/hotpotqa_agent.jsonl")
     ]
     cran = [row["query"] for row in read_jsonl(chosen.shared / "data/dev/cranfield_queries.jsonl")]
-    asked = vectors_of(hotpot + cran, chosen.cache, "questions")
+    query_vectors = vectors_of(hotpot + cran, chosen.cache, "questions")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         (data / "texts.json").write_text(json.dumps(list(texts)))
         (data / "queries.json").write_text(json.dumps((hotpot + cran)[200 : 200 + ASKED]))
         np.save(data / "vectors.npy", np.stack(list(texts.values())))
-        np.save(data / "query_vectors.npy", asked[200 : 200 + ASKED])
+        np.save(data / "query_vectors.npy", query_vectors[200 : 200 + ASKED])
         names = ("harness", "langchain")
-        built = {one: side(one, "build", data, data / one, chosen.peer_python) for one in names}
-        rounds: dict[str, list[dict[str, Any]]] = {one: [] for one in names}
+        built = {
+            side_name: side(side_name, "build", data, data / side_name, chosen.peer_python)
+            for side_name in names
+        }
+        rounds: dict[str, list[dict[str, Any]]] = {side_name: [] for side_name in names}
         for _ in range(ROUNDS):
-            for one in names:
-                rounds[one].append(side(one, "query", data, data / one, chosen.peer_python))
+            for side_name in names:
+                rounds[side_name].append(
+                    side(side_name, "query", data, data / side_name, chosen.peer_python)
+                )
     same = [
         len({*a} & {*b}) / 10
         for a, b in zip(rounds["harness"][0]["top"], rounds["langchain"][0]["top"], strict=True)
@@ -159,7 +166,9 @@ def main() -> None:
         "threads": 1,
         "rounds": ROUNDS,
         "same_dense_top_10": statistics.fmean(same),
-        "sides": {one: {**built[one], **summary(rounds[one])} for one in names},
+        "sides": {
+            side_name: {**built[side_name], **summary(rounds[side_name])} for side_name in names
+        },
         "note": "processor times; memory is what loading and querying added to the process",
     }
     write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")

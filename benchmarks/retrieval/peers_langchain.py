@@ -20,10 +20,10 @@ from typing import Any
 def memory_mb() -> dict[str, float]:
     """Resident memory of this process, and the part that is not mapped from files."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    found = {
+    figures = {
         line.split(":")[0]: line.split()[1] for line in lines if line.startswith(("Vm", "Rss"))
     }
-    return {"rss": int(found["VmRSS"]) / 1024, "anonymous": int(found["RssAnon"]) / 1024}
+    return {"rss": int(figures["VmRSS"]) / 1024, "anonymous": int(figures["RssAnon"]) / 1024}
 
 
 def timed_ms(search: Callable[[Any], Any], queries: list[Any]) -> list[float]:
@@ -74,7 +74,7 @@ def main() -> None:
         "dense_ms": timed_ms(nearest, vectors),
         "lexical_ms": timed_ms(lexical.invoke, queries),
         "memory_mb": memory_mb(),
-        "top": [[texts.index(one.page_content) for one in nearest(v)] for v in vectors[:20]],
+        "top": [[texts.index(hit.page_content) for hit in nearest(v)] for v in vectors[:20]],
     }
     print(json.dumps(report))
 

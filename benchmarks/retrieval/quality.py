@@ -67,9 +67,13 @@ def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
     cases: list[Case] = []
     missing: dict[str, int] = defaultdict(int)
     for row in read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl"):
-        wanted = [(one["title"], one["text"]) for one in row["paragraphs"] if one["is_gold"]]
-        gold = tuple(Gold(doc=places[key]) for key in wanted if key in places)
-        missing["paragraphs"] += len(wanted) - len(gold)
+        gold_pairs = [
+            (paragraph["title"], paragraph["text"])
+            for paragraph in row["paragraphs"]
+            if paragraph["is_gold"]
+        ]
+        gold = tuple(Gold(doc=places[key]) for key in gold_pairs if key in places)
+        missing["paragraphs"] += len(gold_pairs) - len(gold)
         if gold:
             cases.append(Case(query=row["question"], gold=gold, id=row["id"]))
     print(f"hotpotqa: {len(cases)} questions, {missing['paragraphs']} gold paragraphs not found")
@@ -82,12 +86,12 @@ def multihop(name: str, shared: Path) -> tuple[list[Document], list[Case]]:
     cases: list[Case] = []
     for reading in load_readings(name, shared / f"data/dev/{name}.jsonl"):
         own: dict[str, str] = {}
-        for one in reading.sources:
-            known = places.setdefault(
-                (one.title, one.text),
-                Document(f"p{len(places)}", one.text, metadata={"title": one.title}),
+        for source in reading.sources:
+            place = places.setdefault(
+                (source.title, source.text),
+                Document(f"p{len(places)}", source.text, metadata={"title": source.title}),
             )
-            own[one.id] = known.id
+            own[source.id] = place.id
         gold = tuple(Gold(doc=doc) for doc in dict.fromkeys(own[e.doc] for e in reading.evidence))
         if gold:
             cases.append(Case(query=reading.question, gold=gold, id=reading.id))
@@ -97,7 +101,7 @@ def multihop(name: str, shared: Path) -> tuple[list[Document], list[Case]]:
 def indexed(folder: Path, documents: Sequence[Document]) -> LocalIndex:
     """The index of a corpus, built where it is not there yet."""
     index = create_index(folder, open_encoder("local"))
-    index.add(documents, lambda done, total: print(f"{done}/{total}", end="\r", flush=True))
+    index.add(documents, lambda finished, total: print(f"{finished}/{total}", end="\r", flush=True))
     return index
 
 
@@ -112,9 +116,9 @@ def remembered(index: LocalIndex, cases: Sequence[Case]) -> float:
     def look_up(texts: list[str]) -> Vectors:
         import numpy as np
 
-        known = [vectors.get(text) for text in texts]
+        cached = [vectors.get(text) for text in texts]
         return np.stack([encode([text])[0] if row is None else row
-                         for text, row in zip(texts, known, strict=True)])  # fmt: skip
+                         for text, row in zip(texts, cached, strict=True)])  # fmt: skip
 
     index.encoder = replace(index.encoder, _encode_queries=look_up)
     return 1000 * spent / len(queries)

@@ -29,7 +29,7 @@ SHARES = (0.05, 0.1)
 
 def documents_of(reading: Reading) -> list[Document]:
     """The sources of a question, for the retrieval room."""
-    return [Document(id=one.id, text=one.text) for one in reading.sources]
+    return [Document(id=source.id, text=source.text) for source in reading.sources]
 
 
 def institute(k: int) -> list[dict[str, Any]]:
@@ -39,15 +39,15 @@ def institute(k: int) -> list[dict[str, Any]]:
 
     def found(reading: Reading) -> tuple[bool, bool]:
         hits = {hit.doc for hit in search_documents(documents, reading.question, k, "lexical")}
-        gold = [one.doc for one in reading.evidence]
+        gold = [evidence.doc for evidence in reading.evidence]
         return set(gold) <= hits, gold[-1] in hits
 
     rows: list[dict[str, Any]] = []
-    for stratum in dict.fromkeys(str(one.meta["stratum"]) for one in readings):
-        outcomes = [found(one) for one in readings if one.meta["stratum"] == stratum]
+    for stratum in dict.fromkeys(str(reading.meta["stratum"]) for reading in readings):
+        outcomes = [found(reading) for reading in readings if reading.meta["stratum"] == stratum]
         rows.append(
             {"corpus": "institute", "stratum": stratum, "k": k}
-            | share("all hops", [both for both, _ in outcomes])
+            | share("all hops", [all_hops for all_hops, _ in outcomes])
             | share("last hop", [last for _, last in outcomes])
         )
     return rows
@@ -62,14 +62,17 @@ def dossier(arm: ContextArm, ratio: float) -> list[dict[str, Any]]:
         budget = int(count_tokens(reading.sources[0].text) * ratio)
         passages = stage.gather(reading.question, documents_of(reading), budget).passages
         return all(
-            any(one.start <= gold.start and gold.end <= one.end for one in passages)
+            any(passage.start <= gold.start and gold.end <= passage.end for passage in passages)
             for gold in reading.evidence
         )
 
     return [
         {"corpus": "dossier", "stratum": stratum, "arm": arm, "budget": ratio}
-        | share("evidence", [whole(one) for one in readings if one.meta["stratum"] == stratum])
-        for stratum in sorted({str(one.meta["stratum"]) for one in readings})
+        | share(
+            "evidence",
+            [whole(reading) for reading in readings if reading.meta["stratum"] == stratum],
+        )
+        for stratum in sorted({str(reading.meta["stratum"]) for reading in readings})
     ]
 
 

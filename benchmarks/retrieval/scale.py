@@ -39,14 +39,14 @@ def mixed(passages: Vectors, size: int, seed: int) -> Vectors:
 
     rng = np.random.default_rng(seed)
     out = np.empty((size, passages.shape[1]), dtype=np.float32)
-    for at in range(0, size, 50_000):
-        count = min(50_000, size - at)
+    for start in range(0, size, 50_000):
+        count = min(50_000, size - start)
         first, second = rng.integers(0, len(passages), (2, count))
         share = rng.uniform(0.3, 0.7, (count, 1)).astype(np.float32)
         noise = rng.normal(size=(count, passages.shape[1])).astype(np.float32)
         noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
         rows = share * passages[first] + (1 - share) * passages[second] + noise
-        out[at : at + count] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        out[start : start + count] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return out
 
 
@@ -57,9 +57,9 @@ def questions(shared: Path, cache: Path) -> Vectors:
     return vectors_of(hotpot + cran, cache, "questions")
 
 
-def recall(found: Any, truth: Any) -> float:
+def recall(hits: Any, truth: Any) -> float:
     """Mean share of the exact neighbours that were found."""
-    shares = [len({*a} & {*b}) / K for a, b in zip(found.tolist(), truth.tolist(), strict=True)]
+    shares = [len({*a} & {*b}) / K for a, b in zip(hits.tolist(), truth.tolist(), strict=True)]
     return statistics.fmean(shares)
 
 
@@ -73,9 +73,9 @@ def rate(index: DenseIndex, queries: Vectors) -> float:
 def single_ms(index: DenseIndex, queries: Vectors) -> float:
     """Median time of a query on its own, in milliseconds."""
     times: list[float] = []
-    for at in range(0, min(50, len(queries))):
+    for row in range(0, min(50, len(queries))):
         started = time.perf_counter()
-        index.search(queries[at : at + 1], K)
+        index.search(queries[row : row + 1], K)
         times.append(1000 * (time.perf_counter() - started))
     return statistics.median(times)
 
@@ -103,11 +103,11 @@ def measure(kind: DenseKind, vectors: Vectors, sets: dict[str, Vectors]) -> dict
             "bytes": path.stat().st_size,
         }
         for name, queries in sets.items():
-            truth, found = flat.search(queries, K)[1], index.search(queries, K)[1]
+            truth, hits = flat.search(queries, K)[1], index.search(queries, K)[1]
             pairs = [(rate(flat, queries), rate(index, queries)) for _ in range(ROUNDS)]
             ratios = sorted(fast / exact for exact, fast in pairs)
             row[name] = {
-                "recall_at_10": round(recall(found, truth), 4),
+                "recall_at_10": round(recall(hits, truth), 4),
                 "queries_per_s": round(statistics.median(fast for _, fast in pairs), 1),
                 "flat_queries_per_s": round(statistics.median(exact for exact, _ in pairs), 1),
                 "ratio": round(statistics.median(ratios), 1),
@@ -127,8 +127,10 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_scale.json"))
     chosen = parser.parse_args()
-    known = [vectors_of(read(chosen.shared), chosen.cache, name) for name, read in SOURCES.items()]
-    passages = np.random.default_rng(SEED).permutation(np.concatenate(known))
+    corpora = [
+        vectors_of(read(chosen.shared), chosen.cache, name) for name, read in SOURCES.items()
+    ]
+    passages = np.random.default_rng(SEED).permutation(np.concatenate(corpora))
     held = len(passages) // 10
     vectors = mixed(passages[held:], chosen.size, SEED)
     sets = {

@@ -38,17 +38,17 @@ class PrefixCache:
 
     def hits(self, tokens: list[str]) -> int:
         """Tokens at the beginning that were there; all of them are afterwards."""
-        found, known, key = 0, True, hashlib.sha256()
-        for at in range(0, len(tokens) - len(tokens) % BLOCK, BLOCK):
-            key.update(" ".join(tokens[at : at + BLOCK]).encode())
+        cached, matching, key = 0, True, hashlib.sha256()
+        for start in range(0, len(tokens) - len(tokens) % BLOCK, BLOCK):
+            key.update(" ".join(tokens[start : start + BLOCK]).encode())
             block = key.digest()
-            known = known and block in self._blocks
-            found += BLOCK if known else 0
+            matching = matching and block in self._blocks
+            cached += BLOCK if matching else 0
             self._blocks[block] = None
             self._blocks.move_to_end(block)
         while len(self._blocks) > self._most:
             self._blocks.popitem(last=False)
-        return found
+        return cached
 
 
 def app(cache: PrefixCache, load: list[int]) -> Any:
@@ -63,7 +63,7 @@ def app(cache: PrefixCache, load: list[int]) -> Any:
     async def answer(request: Request) -> Response:
         nonlocal under_way
         body = await request.json()
-        text: str = " ".join(one["content"] for one in body["messages"])
+        text: str = " ".join(row["content"] for row in body["messages"])
         tokens = [str(word) for word in text.split()]
         hits = cache.hits(tokens)
         under_way += 1
@@ -104,7 +104,7 @@ def round_robin() -> Callable[..., int]:
 
 def words(kind: str, number: int, count: int) -> str:
     """Text of so many tokens."""
-    return " ".join(f"{kind}{number}.{at}" for at in range(count))
+    return " ".join(f"{kind}{number}.{position}" for position in range(count))
 
 
 async def run(servers: int, blocks: int) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def main() -> None:
     options = read_options(__doc__, out=Path("evals/results/serving_affinity.json"))
     longest = SKILL_TOKENS + TASK_TOKENS + TURNS * (TURN_TOKENS + 1)
     under_way = SLOTS * longest // BLOCK
-    found: dict[str, Any] = {}
+    shares: dict[str, Any] = {}
     for name, blocks in (("roomy", 4 * under_way // SERVERS), ("tight", under_way // SERVERS)):
         affine = asyncio.run(run(SERVERS, blocks))
         choose = Balancer.choose
@@ -159,12 +159,12 @@ def main() -> None:
             turns = asyncio.run(run(SERVERS, blocks))
         finally:
             Balancer.choose = choose
-        found[name] = {
+        shares[name] = {
             "blocks a server": blocks, "affinity": affine, "round robin": turns,
             "one server": asyncio.run(run(1, SERVERS * blocks)),
         }  # fmt: skip
     head = {"servers": SERVERS, "rollouts": ROLLOUTS, "turns": TURNS, "concurrency": SLOTS}
-    report({**head, **found}, options.out)
+    report({**head, **shares}, options.out)
 
 
 if __name__ == "__main__":

@@ -45,13 +45,13 @@ def tasks(count: int) -> list[dict[str, str]]:
             f"{CITIES[(number * 5 + line) % 8]} on day {1 + (number + line) % 28}."
             for line in range(3)
         ]
-        asked = number % 3
+        kind = number % 3
         rows.append(
             {
                 "id": f"note-{number}",
                 "prompt": f"Delivery note {number}. {' '.join(lines)}\n\nQuestion: To which city "
-                f"do the {GOODS[(number + asked) % 8]} go?",
-                "answer": CITIES[(number * 5 + asked) % 8],
+                f"do the {GOODS[(number + kind) % 8]} go?",
+                "answer": CITIES[(number * 5 + kind) % 8],
             }
         )
     return rows
@@ -75,7 +75,7 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         sandbox="none",
     )  # fmt: skip
     cpu = time.process_time()
-    found = run_evaluation(settings)[0]
+    final_report = run_evaluation(settings)[0]
     ended, cpu = time.time(), time.process_time() - cpu
     seconds = ended - _first_sent(folder / "run" / "calls.sqlite")
     with CallStore(folder / "run" / "calls.sqlite") as calls:
@@ -83,7 +83,7 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         usage = calls.usage()
     (folder / "bodies.json").write_text(json.dumps([call.body for call in answered]))
     return {
-        "duration": seconds, "completed": len(answered), "items": found.items,
+        "duration": seconds, "completed": len(answered), "items": final_report.items,
         "client CPU s": round(cpu, 2), "total_input_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens, "total_output_tokens": usage.completion_tokens,
     }  # fmt: skip
@@ -111,17 +111,17 @@ def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, An
         "vllm bench serve": [str(options.python), str(HERE / "vllm_bench.py"), str(bodies),
                              options.tokenizer, str(template), root, options.name, slots],
     }  # fmt: skip
-    done = subprocess.run(commands[arm], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{arm} failed:\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    process = subprocess.run(commands[arm], capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise SystemExit(f"{arm} failed:\n{process.stderr[-3000:]}")
+    figures: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
     rate = (read_figures(options.url) - before).hit_rate
     if options.group:
-        found["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
-    assert found["completed"] == options.rollouts, (arm, found)
-    found |= {"arm": arm, "prefix cache hit rate": rate and round(rate, 4)}
-    print(json.dumps(found), file=sys.stderr, flush=True)
-    return found
+        figures["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
+    assert figures["completed"] == options.rollouts, (arm, figures)
+    figures |= {"arm": arm, "prefix cache hit rate": rate and round(rate, 4)}
+    print(json.dumps(figures), file=sys.stderr, flush=True)
+    return figures
 
 
 def _cpu_s(group: int) -> float:
@@ -168,12 +168,12 @@ def main() -> None:
 def _report(rounds: list[dict[str, Any]], options: argparse.Namespace) -> None:
     """After every round, so that what was measured is kept."""
     seconds = {
-        arm: [one["duration"] for one in rounds if one["arm"] == arm]
+        arm: [figures["duration"] for figures in rounds if figures["arm"] == arm]
         for arm in ("harness eval", "vllm bench serve")
     }
     if not all(seconds.values()):
         return
-    middle = {arm: statistics.median(found) for arm, found in seconds.items()}
+    middle = {arm: statistics.median(values) for arm, values in seconds.items()}
     pairs = zip(*seconds.values(), strict=False)
     report(
         {

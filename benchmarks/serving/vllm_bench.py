@@ -41,7 +41,7 @@ def main(bodies: str, tokenizer: str, template: str, root: str, name: str, slots
         stream.flush()
         parser = parsing.FlexibleArgumentParser()
         serve.add_cli_args(parser)
-        found = serve.main(
+        result = serve.main(
             parser.parse_args(
                 [
                     "--backend", "openai", "--base-url", root, "--endpoint", "/v1/completions",
@@ -53,8 +53,8 @@ def main(bodies: str, tokenizer: str, template: str, root: str, name: str, slots
                 ]
             )
         )  # fmt: skip
-    kept = ("duration", "completed", "total_input_tokens", "total_output_tokens")
-    print(json.dumps({key: found[key] for key in kept}))
+    fields = ("duration", "completed", "total_input_tokens", "total_output_tokens")
+    print(json.dumps({key: result[key] for key in fields}))
 
 
 if __name__ == "__main__":

@@ -38,17 +38,17 @@ def main() -> None:
         out=option(type=Path),
     )
     state: Path | None = options.state
-    done: dict[str, Any] = json.loads(state.read_text()) if state and state.is_file() else {}
+    finished: dict[str, Any] = json.loads(state.read_text()) if state and state.is_file() else {}
     for picture in charts(options.split):
-        if picture.id in done:
+        if picture.id in finished:
             continue
         if time.process_time() > options.seconds:
-            print(f"{len(done)} charts so far: run again to go on")
+            print(f"{len(finished)} charts so far: run again to go on")
             return
-        done[picture.id] = one(picture)
+        finished[picture.id] = one(picture)
         if state:
-            state.write_text(json.dumps(done))
-    result = summary(list(done.values()))
+            state.write_text(json.dumps(finished))
+    result = summary(list(finished.values()))
     command = f"python -m benchmarks.vision.charts --split {options.split}"
     result = {"command": command, "split": options.split} | result
     report(result, options.out)
@@ -72,18 +72,18 @@ def one(picture: Picture) -> dict[str, Any]:
     truth = cast(dict[str, Any], picture.scene.truth["chart"])
     values: Values = truth["values"]
     middle = statistics.median(value for row in values.values() for value in row.values())
-    wanted = [
+    gold = [
         (name, category, value) for name, row in values.items() for category, value in row.items()
     ]
     several = len(values) > 1
     right = sum(near(found(chart, name if several else None, category), value)
-                for name, category, value in wanted)  # fmt: skip
-    trivial = sum(near(middle, value) for _, _, value in wanted)
+                for name, category, value in gold)  # fmt: skip
+    trivial = sum(near(middle, value) for _, _, value in gold)
     return {
         "family": picture.family,
         "shape": truth["shape"],
         "labelled": truth["labelled"],
-        "values": len(wanted),
+        "values": len(gold),
         "right": right,
         "trivial": trivial,
         "cpu_s": seconds,

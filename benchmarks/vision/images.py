@@ -37,9 +37,9 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         files = made(Path(folder))
-        for given in options.folder:
-            found = sorted(p for p in given.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
-            files[given.name] = found
+        for source in options.folder:
+            images = sorted(p for p in source.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
+            files[source.name] = images
         rows = measure(files, options.repeats)
     for row in rows:
         print(f"{row['kind']:>12} {row['files']:>4} files {row['cpu_ms']:8.1f} ms "
@@ -93,20 +93,20 @@ def measure(files: dict[str, list[Path]], repeats: int) -> list[Row]:
                 ours[kind].append(cpu_ms(lambda path=path: pack_file(path, LIMITS)))
                 plain[kind].append(cpu_ms(lambda path=path: as_others_do(path)))
     rows = [row(kind, len(paths), ours[kind], plain[kind]) for kind, paths in files.items()]
-    everything = [one for times in ours.values() for one in times]
-    reference = [one for times in plain.values() for one in times]
+    everything = [seconds for times in ours.values() for seconds in times]
+    reference = [seconds for times in plain.values() for seconds in times]
     return [*rows, row("all", sum(map(len, files.values())), everything, reference)]
 
 
 def row(kind: str, count: int, ours: list[float], plain: list[float]) -> Row:
     """One line of the result."""
-    left, right = statistics.median(ours), statistics.median(plain)
+    ours_median, right = statistics.median(ours), statistics.median(plain)
     return {
         "kind": kind,
         "files": count,
-        "cpu_ms": round(left, 2),
+        "cpu_ms": round(ours_median, 2),
         "plain_ms": round(right, 2),
-        "ratio": round(left / right, 3),
+        "ratio": round(ours_median / right, 3),
     }
 
 

@@ -52,17 +52,17 @@ class Case(NamedTuple):
 def main() -> None:
     """Measure, print, and write the result."""
     options = read_options(__doc__, split="test", seeds=3, misread=0.4, out=option(type=Path))
-    made = cases(options.split, options.seeds, options.misread)
+    all_cases = cases(options.split, options.seeds, options.misread)
     result: dict[str, Any] = {
         "command": " ".join(["python", *sys.argv]),
         "simulated": True,
-        "cases": len(made),
+        "cases": len(all_cases),
         "candidates": CANDIDATES,
-        "one_at_random": round(at_random(made), 4),
-        "best_ungated": round(accuracy(made, None, 0.0, gated=False), 4),
-        "sweeps": {kind: sweep(made, kind) for kind in get_args(Corruption)},
+        "one_at_random": round(at_random(all_cases), 4),
+        "best_ungated": round(accuracy(all_cases, None, 0.0, gated=False), 4),
+        "sweeps": {kind: sweep(all_cases, kind) for kind in get_args(Corruption)},
         "aggregators": {
-            name: round(accuracy(made, None, 0.0, aggregator=name), 4)
+            name: round(accuracy(all_cases, None, 0.0, aggregator=name), 4)
             for name in get_args(Aggregator)
         },
     }
@@ -121,16 +121,16 @@ def _solve(task: Task, row: dict[str, int]) -> str:
     return str(sum(value for name, value in row.items() if name in task.prompt))
 
 
-def sweep(made: list[Case], kind: Corruption) -> dict[str, Any]:
+def sweep(sample: list[Case], kind: Corruption) -> dict[str, Any]:
     """Accuracy at every rate, and its rank correlation with the rate."""
-    found = [accuracy(made, kind, rate) for rate in RATES]
-    rho: float = spearmanr(RATES, found).statistic
-    return {"rates": RATES, "accuracy": [round(one, 4) for one in found],
+    accuracies = [accuracy(sample, kind, rate) for rate in RATES]
+    rho: float = spearmanr(RATES, accuracies).statistic
+    return {"rates": RATES, "accuracy": [round(share, 4) for share in accuracies],
             "spearman": round(rho, 4)}  # fmt: skip
 
 
 def accuracy(
-    made: list[Case],
+    sample: list[Case],
     kind: Corruption | None,
     rate: float,
     *,
@@ -138,26 +138,33 @@ def accuracy(
     aggregator: Aggregator = "geometric_mean",
 ) -> float:
     """Share of cases whose chosen solution has the right answer."""
-    hits = [_chosen(one, kind, rate, gated, aggregator) == one.answer for one in made]
+    hits = [
+        _chosen(sample_case, kind, rate, gated, aggregator) == sample_case.answer
+        for sample_case in sample
+    ]
     return statistics.fmean(hits)
 
 
 def _chosen(
-    one: Case, kind: Corruption | None, rate: float, gated: bool, aggregator: Aggregator
+    sample_case: Case, kind: Corruption | None, rate: float, gated: bool, aggregator: Aggregator
 ) -> str:
-    lines = (corrupt(one.facts, kind, rate, one.name) if kind else one.facts).lines()
+    lines = (
+        corrupt(sample_case.facts, kind, rate, sample_case.name) if kind else sample_case.facts
+    ).lines()
     verdicts: list[Verified] = []
-    for solution, judged in zip(one.solutions, one.judged, strict=True):
+    for solution, judged in zip(sample_case.solutions, sample_case.judged, strict=True):
         findings = audit_by_rules(solution, lines) if gated else ()
         verdicts.append(verified(solution, judged, findings, reliability(findings)))
     best = best_of(verdicts, aggregator)
-    return one.solutions[best or 0].answer
+    return sample_case.solutions[best or 0].answer
 
 
-def at_random(made: list[Case]) -> float:
+def at_random(sample: list[Case]) -> float:
     """Share of solutions that are right."""
     return statistics.fmean(
-        solution.answer == one.answer for one in made for solution in one.solutions
+        solution.answer == sample_case.answer
+        for sample_case in sample
+        for solution in sample_case.solutions
     )
 
 

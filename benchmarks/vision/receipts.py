@@ -34,17 +34,17 @@ def main() -> None:
     options = parser.parse_args()
     rows: Path = options.rows
     state: Path | None = options.state
-    done: dict[str, Any] = json.loads(state.read_text()) if state and state.is_file() else {}
+    finished: dict[str, Any] = json.loads(state.read_text()) if state and state.is_file() else {}
     for _, row in read_rows(rows):
-        if row["id"] in done:
+        if row["id"] in finished:
             continue
         if time.process_time() > options.seconds:
-            print(f"{len(done)} receipts so far: run again to go on")
+            print(f"{len(finished)} receipts so far: run again to go on")
             return
-        done[row["id"]] = read(rows.parent / row["_image"], row["key"])
+        finished[row["id"]] = read(rows.parent / row["_image"], row["key"])
         if state:
-            state.write_text(json.dumps(done))
-    result = {"command": "python -m benchmarks.vision.receipts", **summary(list(done.values()))}
+            state.write_text(json.dumps(finished))
+    result = {"command": "python -m benchmarks.vision.receipts", **summary(list(finished.values()))}
     report(result, options.out)
 
 
@@ -53,9 +53,9 @@ def read(image: Path, key: dict[str, str]) -> dict[str, Any]:
     with Image.open(image) as handle:
         pixels = np.asarray(handle.convert("RGB"), dtype=np.uint8)
     begin = time.process_time()
-    found = read_receipt(read_lines(pixels))._asdict()
+    fields = read_receipt(read_lines(pixels))._asdict()
     seconds = time.process_time() - begin
-    return {name: _plain(found[name]) == _plain(key[name]) for name in FIELDS} | {"cpu_s": seconds}
+    return {name: _plain(fields[name]) == _plain(key[name]) for name in FIELDS} | {"cpu_s": seconds}
 
 
 def _plain(text: str | None) -> str:

@@ -61,12 +61,12 @@ def main() -> None:
     rows = [row for _, row in read_rows(options.rows)]
     # A run that is cut short has then measured what asks for a value.
     rows.sort(key=lambda row: row.get("question_type") != "simple")
-    done = read_all(rows, options, read_table if tables else read_values)
-    if len(done) < len({row["_image"] for row in rows}) and not options.so_far:
-        print(f"{len(done)} pictures so far: run again to go on")
+    finished = read_all(rows, options, read_table if tables else read_values)
+    if len(finished) < len({row["_image"] for row in rows}) and not options.so_far:
+        print(f"{len(finished)} pictures so far: run again to go on")
         return
-    read = [row for row in rows if row["_image"] in done]
-    summary = tables_summary(done) if tables else charts_summary(read, done)
+    read = [row for row in rows if row["_image"] in finished]
+    summary = tables_summary(finished) if tables else charts_summary(read, finished)
     command = f"python -m benchmarks.vision.recorded {options.what}"
     result = {"command": command, "of_pictures": len({row["_image"] for row in rows}), **summary}
     report(result, options.out)
@@ -77,38 +77,38 @@ def read_all(
 ) -> dict[str, Record]:
     """What `read` makes of every picture, by its path; of fewer if the time ran out."""
     state: Path | None = options.state
-    done: dict[str, Record] = json.loads(state.read_text()) if state and state.is_file() else {}
+    finished: dict[str, Record] = json.loads(state.read_text()) if state and state.is_file() else {}
     for row in rows:
-        if row["_image"] in done:
+        if row["_image"] in finished:
             continue
         if time.process_time() > options.seconds:
             break
         with Image.open(options.rows.parent / row["_image"]) as handle:
             pixels = np.asarray(handle.convert("RGB"), dtype=np.uint8)
         begin = time.process_time()
-        done[row["_image"]] = read(pixels, row) | {"cpu_s": time.process_time() - begin}
+        finished[row["_image"]] = read(pixels, row) | {"cpu_s": time.process_time() - begin}
         if state:
-            state.write_text(json.dumps(done))
-    return done
+            state.write_text(json.dumps(finished))
+    return finished
 
 
 def read_table(pixels: Pixels, row: Record) -> Record:
     """Cells of one table that were read, by our reader and the trivial one."""
     columns = list(row["table_for_pd"].items())
-    wanted = [list(cells) for cells in zip(*(cells for _, cells in columns), strict=True)]
+    gold = [list(cells) for cells in zip(*(cells for _, cells in columns), strict=True)]
     if columns[0][0] != "Column 1":  # the set's name for a column without one
-        wanted.insert(0, [name for name, _ in columns])
+        gold.insert(0, [name for name, _ in columns])
     lines = read_lines(pixels)
     ours = [[cell.text for cell in cells] for cells in grid_of(lines, pixels)]
-    cells = sum(map(len, wanted))
-    right = count(divided(ours), wanted)
-    trivial = count(divided([[line.text for line in one] for one in by_height(lines)]), wanted)
+    cells = sum(map(len, gold))
+    right = count(divided(ours), gold)
+    trivial = count(divided([[line.text for line in band] for band in by_height(lines)]), gold)
     return {"cells": cells, "right": right, "trivial": trivial}
 
 
 def divided(rows: list[list[str]]) -> list[list[str]]:
     """Without the undivided rows at the top."""
-    first = next((at for at, row in enumerate(rows) if len(row) > 1), 0)
+    first = next((number for number, row in enumerate(rows) if len(row) > 1), 0)
     return rows[first:]
 
 
@@ -123,11 +123,11 @@ def by_height(lines: Iterable[Line]) -> list[list[Line]]:
     return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
-def count(found: list[list[str]], wanted: list[list[str]]) -> int:
+def count(cells: list[list[str]], gold: list[list[str]]) -> int:
     """Cells that are right where they are."""
-    pairs = zip(found, wanted, strict=False)
-    return sum(plain(one) == plain(two) for row, true in pairs
-               for one, two in zip(row, true, strict=False))  # fmt: skip
+    pairs = zip(cells, gold, strict=False)
+    return sum(plain(cell) == plain(two) for row, true in pairs
+               for cell, two in zip(row, true, strict=False))  # fmt: skip
 
 
 def plain(text: str) -> str:
@@ -135,9 +135,9 @@ def plain(text: str) -> str:
     return re.sub(r"[\s,]", "", text).replace("\u2212", "-").replace("\u2013", "-")
 
 
-def tables_summary(done: dict[str, Record]) -> Record:
+def tables_summary(finished: dict[str, Record]) -> Record:
     """Shares of cells and of whole tables."""
-    rows = list(done.values())
+    rows = list(finished.values())
     cells = sum(row["cells"] for row in rows)
     return {
         "tables": len(rows),
@@ -159,36 +159,44 @@ def read_values(pixels: Pixels, row: Record) -> Record:
     lines = read_lines(level)
     chart = chart_of(lines, find_solids(level), tilt)
     printed = [value for line in lines if (value := number_of(line.text)) is not None]
-    readings = [[one.series, one.category, one.value] for one in chart.readings] if chart else []
+    readings = (
+        [[reading.series, reading.category, reading.value] for reading in chart.readings]
+        if chart
+        else []
+    )
     return {"shape": chart.shape if chart else None, "readings": readings, "printed": printed}
 
 
-def charts_summary(rows: list[Record], done: dict[str, Record]) -> Record:
+def charts_summary(rows: list[Record], finished: dict[str, Record]) -> Record:
     """How often the answer is among what was read."""
     numeric = [row for row in rows if answer(row) is not None]
     simple = [row for row in numeric if row["question_type"] == "simple"]
-    shapes = [one["shape"] if len(one["readings"]) > 1 else None for one in done.values()]
+    shapes = [
+        record["shape"] if len(record["readings"]) > 1 else None for record in finished.values()
+    ]
     return {
-        "charts": len(done),
-        "cpu_s_a_chart": middle([one["cpu_s"] for one in done.values() if "cpu_s" in one]),
+        "charts": len(finished),
+        "cpu_s_a_chart": middle(
+            [record["cpu_s"] for record in finished.values() if "cpu_s" in record]
+        ),
         "charts_read_as": {str(shape): shapes.count(shape) for shape in dict.fromkeys(shapes)},
-        "simple": group(simple, done),
-        "all": group(numeric, done),
+        "simple": group(simple, finished),
+        "all": group(numeric, finished),
     }
 
 
-def group(rows: list[Record], done: dict[str, Record]) -> Record:
+def group(rows: list[Record], finished: dict[str, Record]) -> Record:
     """The measures over some questions."""
-    read = [[value for _, _, value in done[row["_image"]]["readings"]] for row in rows]
+    read = [[value for _, _, value in finished[row["_image"]]["readings"]] for row in rows]
     answers = [answer(row) or 0.0 for row in rows]
     own = list(zip(read, answers, strict=True))
-    others = [
-        any(near(value, other) for value in values)
-        for at, values in enumerate(read)
-        for number, other in enumerate(answers)
-        if number != at
+    distractors = [
+        any(near(value, distractor) for value in values)
+        for position, values in enumerate(read)
+        for number, distractor in enumerate(answers)
+        if number != position
     ]
-    printed = [done[row["_image"]]["printed"] for row in rows]
+    printed = [finished[row["_image"]]["printed"] for row in rows]
     return {
         "questions": len(rows),
         "among_values_read": share(
@@ -198,9 +206,9 @@ def group(rows: list[Record], done: dict[str, Record]) -> Record:
             sum(any(near(value, true) for value in values)
                 for values, true in zip(printed, answers, strict=True)), len(rows)
         ),
-        "by_chance_among_values_read": round(sum(others) / max(1, len(others)), 3),
+        "by_chance_among_values_read": round(sum(distractors) / max(1, len(distractors)), 3),
         "looked_up": share(
-            sum(near(looked_up(row["query"], done[row["_image"]]["readings"]), true)
+            sum(near(looked_up(row["query"], finished[row["_image"]]["readings"]), true)
                 for row, true in zip(rows, answers, strict=True)), len(rows)
         ),
         "middle_of_values_read": share(
