@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.reports import option, read_options
 from harness.core import write_atomic
-from harness.tasks.math import judge_math
+from harness.tasks import judge_math
 
 RECORDED = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")

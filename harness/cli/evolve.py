@@ -70,16 +70,13 @@ def result_text(result: EvolveResult) -> str:
         rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
         lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")
     for row in result.transfer:
-        rates = " -> ".join(_rate(row[side]) for side in ("without", "with"))
+        sides = (row["without"], row["with"])
+        rates = " -> ".join("none valid" if rate is None else f"{rate:.1%}" for rate in sides)
         lines.append(
             f"transfer {row['author']} -> {row['user']} on {row['suite']}: {rates}, "
             f"{_points(row)}, {row['n']} tasks, {row['invalid']} invalid: {row['verdict']}"
         )
     return "\n".join(lines)
-
-
-def _rate(value: Any) -> str:
-    return "none valid" if value is None else f"{value:.1%}"
 
 
 def _points(row: dict[str, Any]) -> str:

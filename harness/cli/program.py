@@ -16,7 +16,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
         "init": ("harness.cli.start:init", "A five-task suite of your own, ready to run."),
         "demo": ("harness.cli.start:demo", "Replay our recorded run; --live does it now."),
-        "doctor": ("harness.cli.doctor:doctor", "What this machine can do, and what to do next."),
+        "doctor": ("harness.cli.start:doctor", "What this machine can do, and what to do next."),
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate | convert"),
     },
     "Answer": {},

@@ -23,9 +23,7 @@ from harness.evals.report import (
     read_report,
 )
 from harness.evals.suite import LoadedSuite, load_suite
-from harness.tasks import family, leaves_workbook
-from harness.tasks.answers import COMPARISONS
-from harness.tasks.types import Family
+from harness.tasks import COMPARISONS, Family, family, leaves_workbook
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor

@@ -139,7 +139,8 @@ class Channel(asyncio.Protocol):
                 if len(self._received) < end:
                     break
                 frame = bytes(self._received[start + _LENGTH.size : end])
-                self._take(*_unpacked(frame))
+                is_json = frame[:1] == _JSON
+                self._take(*(json.loads(frame[1:]) if is_json else ormsgpack.unpackb(frame)))
                 start = end
         except (ValueError, TypeError):  # not our protocol
             if self._transport is not None:
@@ -179,7 +180,10 @@ class Channel(asyncio.Protocol):
             return
         if not self._out:
             asyncio.get_running_loop().call_soon(self._flush)
-        packed = _packed(frame)
+        try:
+            packed = ormsgpack.packb(frame)
+        except TypeError:
+            packed = _JSON + json.dumps(frame).encode()
         self._out.append(_LENGTH.pack(len(packed)))
         self._out.append(packed)
 
@@ -219,14 +223,3 @@ def _on_this_machine(connection: socket.socket) -> bool:
         return ip_address(connection.getpeername()[0]).is_loopback
     except (OSError, IndexError, ValueError):
         return True
-
-
-def _packed(frame: tuple[Any, ...]) -> bytes:
-    try:
-        return ormsgpack.packb(frame)
-    except TypeError:
-        return _JSON + json.dumps(frame).encode()
-
-
-def _unpacked(frame: bytes) -> Any:
-    return json.loads(frame[1:]) if frame[:1] == _JSON else ormsgpack.unpackb(frame)

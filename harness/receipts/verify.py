@@ -26,8 +26,7 @@ from harness.skills import (
     beside,
     load_skill,
 )
-from harness.tasks import family
-from harness.tasks.answers import COMPARISONS
+from harness.tasks import COMPARISONS, family
 
 
 class Verified(Value):

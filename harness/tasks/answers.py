@@ -1,4 +1,7 @@
-"""Comparing an answer text with the accepted answers: em, exact, contains, numeric, f1."""
+"""Comparing an answer text with the accepted answers, and what judges of all families share.
+
+The comparisons are em, exact, contains, numeric and f1.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task, failed, passed
 
@@ -40,8 +46,8 @@ def token_f1(expected: str, got: str) -> float:
 
 def read_number(text: str) -> float | None:
     """The number that a text is, or the last number in it; thousands commas are dropped."""
-    found = [match.replace(",", "") for match in _NUMBER.findall(text)]
-    return float(found[-1]) if found else None
+    numbers = _NUMBER.findall(text)
+    return float(numbers[-1].replace(",", "")) if numbers else None
 
 
 def accepted_answers(task: Task) -> list[str]:
@@ -51,7 +57,7 @@ def accepted_answers(task: Task) -> list[str]:
         BadInput: if there are none, or one is no text or number.
     """
     answers = task.answer if isinstance(task.answer, list) else [task.answer]
-    texts = [str(one) for one in answers if isinstance(one, (str, int, float))]
+    texts = [str(answer) for answer in answers if isinstance(answer, (str, int, float))]
     if not texts or len(texts) != len(answers):
         raise BadInput(
             f"task {task.id!r}: check {task.check!r} expected 'answer' to be a text, a number or "
@@ -61,22 +67,22 @@ def accepted_answers(task: Task) -> list[str]:
 
 
 def _em(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    return _judged(normalise(answer) in {normalise(one) for one in accepted}, accepted, answer)
+    return _judged(normalise(answer) in {normalise(gold) for gold in accepted}, accepted, answer)
 
 
 def _exact(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    return _judged(answer in {one.strip() for one in accepted}, accepted, answer)
+    return _judged(answer in {gold.strip() for gold in accepted}, accepted, answer)
 
 
 def _contains(task: Task, accepted: Sequence[str], answer: str) -> Score:
     text = f" {normalise(answer)} "
-    return _judged(any(f" {normalise(one)} " in text for one in accepted), accepted, answer)
+    return _judged(any(f" {normalise(gold)} " in text for gold in accepted), accepted, answer)
 
 
 def _numeric(task: Task, accepted: Sequence[str], answer: str) -> Score:
     tolerance = setting(task, "tolerance", 1e-6)
-    wanted = [read_number(one) for one in accepted]
-    numbers = [number for number in wanted if number is not None]
+    read = [read_number(gold) for gold in accepted]
+    numbers = [number for number in read if number is not None]
     if len(numbers) < len(accepted):
         raise BadInput(
             f"task {task.id!r}: check 'numeric' expected numbers in 'answer', found {task.answer!r}"
@@ -84,13 +90,13 @@ def _numeric(task: Task, accepted: Sequence[str], answer: str) -> Score:
     got = read_number(answer)
     if got is None:
         return failed(f"expected a number like {accepted[0]}, got {_short(answer)}")
-    close = any(math.isclose(got, one, rel_tol=0.0, abs_tol=tolerance) for one in numbers)
+    close = any(math.isclose(got, gold, rel_tol=0.0, abs_tol=tolerance) for gold in numbers)
     return _judged(close, accepted, answer)
 
 
 def _f1(task: Task, accepted: Sequence[str], answer: str) -> Score:
     threshold = setting(task, "threshold", 1.0)
-    value = max(token_f1(one, answer) for one in accepted)
+    value = max(token_f1(gold, answer) for gold in accepted)
     if value >= threshold:
         return passed(value=value)
     return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
@@ -120,9 +126,69 @@ def setting(task: Task, name: str, default: float) -> float:
 def _judged(ok: bool, accepted: Sequence[str], answer: str) -> Score:
     if ok:
         return passed()
-    wanted = " or ".join(repr(one) for one in accepted[:3])
-    return failed(f"expected {wanted}, got {_short(answer)}")
+    return failed(f"expected {_listed(accepted)}, got {_short(answer)}")
+
+
+def _listed(accepted: Sequence[str]) -> str:
+    return " or ".join(repr(gold) for gold in accepted[:3])
 
 
 def _short(answer: str) -> str:
     return repr(answer if len(answer) <= 200 else answer[:199] + "…")
+
+
+class Judged(NamedTuple):
+    """A value in [0, 1], whether it is a pass, and figures beside it."""
+
+    value: float
+    ok: bool
+    detail: dict[str, JsonValue]
+
+
+Judge = Callable[[Task, Sequence[str], str], Judged]
+"""(task, accepted answers, reply) -> what it is worth."""
+
+
+def all_or_nothing(ok: bool, **detail: JsonValue) -> Judged:
+    """A metric that knows only 1 and 0."""
+    return Judged(float(ok), ok, detail)
+
+
+def scored(judged: Judged, metric: str, accepted: Sequence[str], answer: str) -> Score:
+    """A pass, or a fail whose reason names the metric, its value, what was wanted and what came."""
+    detail: dict[str, JsonValue] = {"metric": metric, "answer": answer, **judged.detail}
+    if judged.ok:
+        return Score(outcome="pass", value=judged.value, detail=detail)
+    reason = f"{metric} {judged.value:.2f}: expected {_listed(accepted):.200}, got {answer!r:.200}"
+    return Score(outcome="fail", value=judged.value, reason=reason, detail=detail)
+
+
+def named_metric(
+    task: Task, judges: Mapping[str, Judge], default: str, lettered: Collection[str]
+) -> str:
+    """The metric that a task names in `meta["metric"]`.
+
+    Args:
+        task: the task.
+        judges: metrics that its family has.
+        default: where the task names none.
+        lettered: metrics that need `meta["choices"]`.
+
+    Raises:
+        BadInput: for a metric that is not among `judges`, or choices that are missing.
+    """
+    metric = task.meta.get("metric", default)
+    if not isinstance(metric, str) or metric not in judges:
+        raise BadInput(
+            f"task {task.id!r}: expected meta 'metric' to be one of {', '.join(judges)}, "
+            f"found {metric!r}"
+        )
+    if metric in lettered and not choices_of(task):
+        raise BadInput(f"task {task.id!r}: metric {metric!r} needs 'choices' in meta, found none")
+    return metric
+
+
+def choices_of(task: Task) -> dict[str, str]:
+    """Letter -> text of the options, in order; {} for a free question."""
+    choices = task.meta.get("choices", {})
+    return {key: str(text) for key, text in choices.items()} if isinstance(choices, dict) else {}

@@ -73,11 +73,11 @@ def _from_output(task: Task, result: Result, marker: str) -> Score:
 
 def _score(task: Task, verdict: Any) -> Score:
     """A score from what a check function returned."""
-    given: dict[str, Any] = {"value": verdict}
+    fields: dict[str, Any] = {"value": verdict}
     if isinstance(verdict, dict):
-        given = {"value": verdict.get("passed"), **verdict}  # pyright: ignore[reportUnknownMemberType]  # a user's dict
-    value, ok = given["value"], given.get("passed")
-    detail: Any = given.get("detail") or {}
+        fields = {"value": verdict.get("passed"), **verdict}  # pyright: ignore[reportUnknownMemberType]  # a user's dict
+    value, ok = fields["value"], fields.get("passed")
+    detail: Any = fields.get("detail") or {}
     sound = isinstance(value, (bool, int, float)) and 0 <= value <= 1 and isinstance(detail, dict)
     if not sound or not isinstance(ok, (bool, type(None))):
         return invalid(
@@ -85,7 +85,7 @@ def _score(task: Task, verdict: Any) -> Score:
             f"'passed' or 'value', got {verdict!r:.300}"
         )
     passes = value >= 1 if ok is None else ok
-    reason = str(given.get("reason") or "")
+    reason = str(fields.get("reason") or "")
     return Score(
         outcome="pass" if passes else "fail",
         value=value,
@@ -110,7 +110,9 @@ def run_command(
     except ValueError as error:
         raise BadInput(f"task {task.id!r}: check {task.check!r} is no command: {error}") from error
     places = {"{base}": str(base.resolve()), "{python}": sys.executable}
-    command = [_filled(word, places) for word in words]
+    command = words
+    for name, path in places.items():
+        command = [word.replace(name, path) for word in command]
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
     content = (answer or "").encode()
@@ -128,12 +130,6 @@ def run_command(
     return failed(f"check {task.check!r} {_how_it_ended(result)}")
 
 
-def _filled(word: str, places: dict[str, str]) -> str:
-    for name, path in places.items():
-        word = word.replace(name, path)
-    return word
-
-
 def _clear(path: Path) -> None:
     """Remove what an agent left where we are about to write: a file, a link, a folder."""
     if path.is_dir() and not path.is_symlink():
@@ -145,7 +141,7 @@ def _clear(path: Path) -> None:
 def _open_run(task: Task, command: list[str], workdir: Path) -> Result:
     seconds = _seconds(task)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=workdir, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
@@ -154,9 +150,9 @@ def _open_run(task: Task, command: list[str], workdir: Path) -> Result:
         )
     except OSError as error:
         raise BadInput(f"task {task.id!r}: check {task.check!r} cannot start: {error}") from error
-    texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    texts = [text.decode(errors="replace") for text in (process.stdout, process.stderr)]
     return Result(
-        exit_code=done.returncode, stdout=texts[0], stderr=texts[1], seconds=0.0, backend="none"
+        exit_code=process.returncode, stdout=texts[0], stderr=texts[1], seconds=0.0, backend="none"
     )
 
 

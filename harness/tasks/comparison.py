@@ -1,23 +1,22 @@
-"""Comparing an agent's workbook with the golden one, cell by cell."""
+"""Comparing an agent's workbook with the golden one, cell by cell.
+
+When two values count as equal is what SpreadsheetBench's official scorer says.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, time
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from harness.core import BadInput, Value
-from harness.tasks.cells import cells_equal, shown
 from harness.tasks.ranges import CellRange, cell_name, parse_answer_position
-from harness.tasks.workbooks import (
-    SheetValues,
-    UnreadableWorkbook,
-    Workbook,
-    open_workbook,
-)
+from harness.tasks.workbooks import SheetValues, UnreadableWorkbook, Workbook, open_workbook
 
 KEPT_DIFFERENCES = 20
+_EXCEL_EPOCH = datetime(1899, 12, 30)
 
 
 class Difference(Value):
@@ -69,7 +68,13 @@ def compare_workbooks(
     try:
         with open_workbook(golden) as book:
             by_sheet = group_by_sheet(ranges, book)
-            note = _note(ranges, answer_sheet, book)
+            first = book.sheet_names[0]
+            note = ""
+            if answer_sheet not in (None, "", first) and any(a.sheet is None for a in ranges):
+                note = (
+                    f"the answer position names no sheet, so the first one ({first!r}) was "
+                    f"compared as the official scorer does, although the task says {answer_sheet!r}"
+                )
             expected = {sheet: book.read(sheet, areas) for sheet, areas in by_sheet.items()}
     except UnreadableWorkbook as error:
         raise BadInput(f"golden workbook {str(golden)!r}: {error}") from error
@@ -112,18 +117,9 @@ def _sheet(name: str | None, names: Sequence[str]) -> str | None:
         return names[0]
     if name in names:
         return name
-    alike = [other for other in names if other.strip().casefold() == name.strip().casefold()]
+    folded = name.strip().casefold()
+    alike = [sheet for sheet in names if sheet.strip().casefold() == folded]
     return alike[0] if len(alike) == 1 else None
-
-
-def _note(ranges: Sequence[CellRange], answer_sheet: str | None, golden: Workbook) -> str:
-    first = golden.sheet_names[0]
-    if answer_sheet and any(area.sheet is None for area in ranges) and answer_sheet != first:
-        return (
-            f"the answer position names no sheet, so the first one ({first!r}) was compared as "
-            f"the official scorer does, although the task says {answer_sheet!r}"
-        )
-    return ""
 
 
 def _verdict(
@@ -140,13 +136,13 @@ def _verdict(
         last_column = max(left.last_column, right.last_column)
         compared += sum(area.size(last_row, last_column) for area in areas)
         for key in sorted(left.cells.keys() | right.cells.keys()):
-            wanted, found = left.cells.get(key), right.cells.get(key)
-            if cells_equal(wanted, found):
+            old, new = left.cells.get(key), right.cells.get(key)
+            if cells_equal(old, new):
                 continue
             different += 1
             if len(differences) < KEPT_DIFFERENCES:
                 cell = f"'{sheet}'!{cell_name(*key)}"
-                differences.append(Difference(cell=cell, expected=shown(wanted), got=shown(found)))
+                differences.append(Difference(cell=cell, expected=shown(old), got=shown(new)))
     message = note
     if different:
         message = f"{different} of {compared} cells differ, first {differences[0].cell}"
@@ -159,3 +155,39 @@ def _verdict(
         compared_cells=compared,
         message=message,
     )
+
+
+def comparable(value: object) -> object:
+    """What a cell value is compared as.
+
+    Numbers and numeric strings: `round(float, 2)`. Booleans are numbers there (Python's bool is an
+    int), so TRUE equals 1 and "1". Datetimes: Excel serial rounded to whole days, hence equal to
+    the number that Excel stores. Times: `HH:MM`. The empty string is no value. All else stays.
+    """
+    if isinstance(value, (int, float)):
+        return round(float(value), 2)
+    if isinstance(value, time):
+        return str(value)[:-3]
+    if isinstance(value, datetime):
+        elapsed = value.replace(tzinfo=None) - _EXCEL_EPOCH
+        return float(round(elapsed.days + elapsed.seconds / 86400.0, 0))
+    if isinstance(value, str):
+        try:
+            return round(float(value), 2)
+        except ValueError:
+            return value or None
+    return value
+
+
+def cells_equal(expected: object, got: object) -> bool:
+    """Whether two cell values are equal: same type and value after :func:`comparable`."""
+    left, right = comparable(expected), comparable(got)
+    return type(left) is type(right) and left == right
+
+
+def shown(value: object) -> JsonValue:
+    """A cell value as JSON, cut at 200 characters."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -70,24 +70,19 @@ def parse_answer_position(text: str) -> list[CellRange]:
     ranges: list[CellRange] = []
     position = 0
     while position < len(text):
-        match = next((found for form in _FORMS if (found := form.match(text, position))), None)
+        match = next(filter(None, (form.match(text, position) for form in _FORMS)), None)
         if match is None:
             raise BadInput(
                 f"expected cell ranges such as 'Sheet1'!A1:B2, separated by commas, "
                 f"found {text[position:]!r} in the answer position {text!r}"
             )
-        sheet = match.groupdict().get("sheet")
-        ranges.append(_rectangle(_unquoted(sheet), match["cells"], text))
+        sheet = match.groupdict().get("sheet") or ""
+        sheet = sheet.strip("\xa0\t\n\r'\"").replace("''", "'") or None
+        ranges.append(_rectangle(sheet, match["cells"], text))
         position = match.end()
     if not ranges:
         raise BadInput(f"expected cell ranges in the answer position, found {text!r}")
     return ranges
-
-
-def _unquoted(sheet: str | None) -> str | None:
-    if sheet is None:
-        return None
-    return sheet.strip("\xa0\t\n\r'\"").replace("''", "'") or None
 
 
 def _rectangle(sheet: str | None, cells: str, text: str) -> CellRange:
@@ -102,20 +97,20 @@ def _rectangle(sheet: str | None, cells: str, text: str) -> CellRange:
         first_column, last_column = sorted((first_column, last_column))
     if first_row and last_row:
         first_row, last_row = sorted((first_row, last_row))
-    found = CellRange(
+    area = CellRange(
         sheet=sheet,
         min_row=first_row or 1,
         max_row=last_row,
         min_column=first_column or 1,
         max_column=last_column,
     )
-    outside = (found.max_row or 1) > MAX_ROW or (found.max_column or 1) > MAX_COLUMN
+    outside = (area.max_row or 1) > MAX_ROW or (area.max_column or 1) > MAX_COLUMN
     if outside or 0 in (first_row, last_row):
         raise BadInput(
             f"expected cells of a sheet of {MAX_ROW} rows and {MAX_COLUMN} columns, "
             f"found {cells!r} in the answer position {text!r}"
         )
-    return found
+    return area
 
 
 def _corner(text: str) -> tuple[int | None, int | None]:
@@ -131,6 +126,6 @@ def cell_name(row: int, column: int) -> str:
     """`(2, 28)` -> `AB2`."""
     letters = ""
     while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
+        column, letter = divmod(column - 1, 26)
+        letters = chr(ord("A") + letter) + letters
     return f"{letters}{row}"

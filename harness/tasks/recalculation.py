@@ -60,23 +60,19 @@ def recalculate(
     if soffice is None:
         return {}
     out.mkdir(parents=True, exist_ok=True)
-    good = [path for path in dict.fromkeys(paths) if _readable(path)]
-    found: dict[Path, Path] = {}
+    good: list[Path] = []
+    for path in dict.fromkeys(paths):
+        with contextlib.suppress(UnreadableWorkbook):
+            check_limits(path)
+            good.append(path)
+    results: dict[Path, Path] = {}
     for start in range(0, len(good), BATCH):
-        found |= _convert(good[start : start + BATCH], out, soffice, timeout, sandbox)
+        results |= _convert(good[start : start + BATCH], out, soffice, timeout, sandbox)
     if len(good) > 1:
         for path in good:
-            if path not in found:
-                found |= _convert([path], out, soffice, timeout, sandbox)
-    return found
-
-
-def _readable(path: Path) -> bool:
-    try:
-        check_limits(path)
-    except UnreadableWorkbook:
-        return False
-    return True
+            if path not in results:
+                results |= _convert([path], out, soffice, timeout, sandbox)
+    return results
 
 
 def _convert(
@@ -104,14 +100,14 @@ def _convert(
             *(str(folder / "in" / copy) for copy in copies.values()),
         ]
         _run(command, folder, timeout, sandbox)
-        found: dict[Path, Path] = {}
+        results: dict[Path, Path] = {}
         for path, copy in copies.items():
-            made = folder / "out" / copy
-            if made.is_file() and not made.is_symlink() and made.stat().st_size:
+            result = folder / "out" / copy
+            if result.is_file() and not result.is_symlink() and result.stat().st_size:
                 handle, target = tempfile.mkstemp(f"-{path.stem[:40]}.xlsx", dir=out)
                 os.close(handle)
-                found[path] = Path(shutil.move(made, target))
-        return found
+                results[path] = Path(shutil.move(result, target))
+        return results
 
 
 def _run(command: list[str], folder: Path, timeout: float, sandbox: Sandbox | None) -> None:
@@ -133,11 +129,6 @@ def _run(command: list[str], folder: Path, timeout: float, sandbox: Sandbox | No
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout)
     finally:
-        _end_group(process)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End LibreOffice with the processes that it started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        with contextlib.suppress(ProcessLookupError):  # with the processes that it started
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

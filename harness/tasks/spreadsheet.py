@@ -12,14 +12,11 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task, failed, render
 from harness.sandbox import Sandbox
-from harness.tasks.cells import shown
-from harness.tasks.comparison import Comparison, Difference, compare_workbooks, group_by_sheet
-from harness.tasks.inputs import copy_inputs
+from harness.tasks.comparison import Comparison, compare_workbooks, group_by_sheet, shown
+from harness.tasks.families import copy_inputs
 from harness.tasks.ranges import parse_answer_position
 from harness.tasks.recalculation import find_soffice, recalculate
 from harness.tasks.workbooks import UnreadableWorkbook, Workbook, check_limits, open_workbook
-
-__all__ = ["Comparison", "Difference", "SpreadsheetFamily", "compare_workbooks"]
 
 INPUT_NAME = "input.xlsx"
 OUTPUT_NAME = "output.xlsx"
@@ -117,10 +114,12 @@ class SpreadsheetFamily:
         if find_soffice() is None:
             return None, "not recalculated: LibreOffice (soffice) is not installed"
         with tempfile.TemporaryDirectory(prefix="recalculated-") as folder:
-            made = recalculate([output], Path(folder), RECALCULATION_SECONDS, self._sandbox)
-            if output not in made:
+            recalculated = recalculate([output], Path(folder), RECALCULATION_SECONDS, self._sandbox)
+            if output not in recalculated:
                 return None, "not recalculated: LibreOffice could not open the output"
-            comparison = compare_workbooks(gold.path, made[output], gold.position, gold.sheet)
+            comparison = compare_workbooks(
+                gold.path, recalculated[output], gold.position, gold.sheet
+            )
             return comparison, "recalculated"
 
 
@@ -150,7 +149,7 @@ def _judgement(plain: Comparison, recalculated: Comparison | None, how: str) -> 
             "counted": "without_recalc" if recalculated is None else "with_recalc",
             "compared_cells": counted.compared_cells,
             "different_cells": counted.different_cells,
-            "differences": [one.model_dump(mode="json") for one in counted.differences],
+            "differences": [cell.model_dump(mode="json") for cell in counted.differences],
         },
     )
 
@@ -159,11 +158,11 @@ def _has_formulas(gold: _Gold, output: Path) -> bool:
     """Whether a judged cell of the output is, or may be filled by, a formula."""
     try:
         with open_workbook(gold.path) as book:
-            wanted = group_by_sheet(parse_answer_position(gold.position), book)
+            by_sheet = group_by_sheet(parse_answer_position(gold.position), book)
         with open_workbook(output) as book:
             return any(
                 book.has_formulas(sheet, areas)
-                for sheet, areas in wanted.items()
+                for sheet, areas in by_sheet.items()
                 if sheet in book.sheet_names
             )
     except UnreadableWorkbook:
@@ -173,10 +172,10 @@ def _has_formulas(gold: _Gold, output: Path) -> bool:
 def _check_computed(gold: _Gold) -> None:
     """Refuse a golden workbook whose formulas were never computed: an empty output would pass."""
     with open_workbook(gold.path) as book:
-        wanted = group_by_sheet(parse_answer_position(gold.position), book)
-        if any(book.read(sheet, areas).cells for sheet, areas in wanted.items()):
+        by_sheet = group_by_sheet(parse_answer_position(gold.position), book)
+        if any(book.read(sheet, areas).cells for sheet, areas in by_sheet.items()):
             return
-        for sheet, areas in wanted.items():
+        for sheet, areas in by_sheet.items():
             if book.has_formulas(sheet, areas, from_outside=False):
                 raise BadInput(
                     f"golden workbook {str(gold.path)!r}: the cells in {gold.position!r} are "
@@ -253,11 +252,9 @@ def _blamed_on(task: Task) -> Generator[None]:
 
 def _preview(book: Workbook, sheet: str) -> dict[str, object]:
     rows = book.head(sheet, PREVIEW_ROWS) if book.has_cells(sheet) else []
-    lines = [" | ".join(_cell_text(value) for value in row) for row in rows]
+    texts = [["" if value is None else str(shown(value)) for value in row] for row in rows]
+    lines = [
+        " | ".join(text.replace("\n", " ").replace("`", "'").replace("|", "/")[:80] for text in row)
+        for row in texts
+    ]
     return {"name": sheet, "preview": lines}
-
-
-def _cell_text(value: object) -> str:
-    if value is None:
-        return ""
-    return str(shown(value)).replace("\n", " ").replace("`", "'").replace("|", "/")[:80]

@@ -79,21 +79,21 @@ def _task(row: Any, folder: Path, where: str) -> Task:
         raise BadInput(
             f"{where} ({name!r}): found no pair of input and golden workbook under {str(folder)!r}"
         )
-    for one in cases:
-        for file in one.values():
+    for case in cases:
+        for file in case.values():
             if not Path(file).is_file():
                 raise BadInput(f"{where} ({name!r}): expected a workbook at {file!r}, found none")
     meta: dict[str, JsonValue] = {key: row[key] for key in _KEPT if row.get(key)}
     meta |= {"answer_position": position, "stratum": str(row.get("instruction_type", ""))}
     if len(cases) > 1:
-        meta["cases"] = [{**one} for one in cases]
+        meta["cases"] = [{**case} for case in cases]
     if name in KNOWN_BAD:
         meta["known_bad"] = KNOWN_BAD[name]
     return Task(
         id=name,
         prompt=prompt,
-        files={input_name(number): one["input"] for number, one in enumerate(cases, 1)},
-        answer=cases[0]["golden"] if len(cases) == 1 else [one["golden"] for one in cases],
+        files={input_name(number): case["input"] for number, case in enumerate(cases, 1)},
+        answer=cases[0]["golden"] if len(cases) == 1 else [case["golden"] for case in cases],
         check="spreadsheet",
         meta=meta,
     )
@@ -102,7 +102,7 @@ def _task(row: Any, folder: Path, where: str) -> Task:
 def _listed(row: Any, folder: Path) -> list[dict[str, str]]:
     files = row["_files"]
     pairs = zip(files["init"], files["golden"], strict=True)
-    return [{"input": str(folder / one), "golden": str(folder / two)} for one, two in pairs]
+    return [{"input": str(folder / first), "golden": str(folder / gold)} for first, gold in pairs]
 
 
 def _found(row: Any, name: str, folder: Path) -> list[dict[str, str]]:
@@ -115,9 +115,9 @@ def _found(row: Any, name: str, folder: Path) -> list[dict[str, str]]:
         prefix = f"{number}_{name}_"
         pairs.append((place / f"{prefix}input.xlsx", place / f"{prefix}answer.xlsx"))
         pairs.append((place / f"{prefix}init.xlsx", place / f"{prefix}golden.xlsx"))
-    whole = [(one, two) for one, two in pairs if one.is_file() and two.is_file()]
-    if not whole:  # 42930: the golden file carries another number
+    complete = [(first, gold) for first, gold in pairs if first.is_file() and gold.is_file()]
+    if not complete:  # 42930: the golden file carries another number
         inputs, goldens = sorted(place.glob("*_init.xlsx")), sorted(place.glob("*_golden.xlsx"))
         if len(inputs) == len(goldens) == 1:
-            whole = [(inputs[0], goldens[0])]
-    return [{"input": str(one), "golden": str(two)} for one, two in whole]
+            complete = [(inputs[0], goldens[0])]
+    return [{"input": str(first), "golden": str(gold)} for first, gold in complete]

@@ -62,7 +62,7 @@ class Workbook:
         Raises:
             UnreadableWorkbook: if the sheet is damaged, no worksheet, or has too many cells.
         """
-        wanted = list(ranges)
+        areas = list(ranges)
         cells: Cells = {}
         last_row = last_column = 0
         with _explained(self.path), self._parser(sheet) as parser:
@@ -72,7 +72,7 @@ class Workbook:
                     if cell["value"] is None:
                         continue
                     last_row, last_column = max(last_row, row), max(last_column, key[1])
-                    if any(area.holds(*key) for area in wanted):
+                    if any(area.holds(*key) for area in areas):
                         cells[key] = cell["value"]
                 if len(cells) > MAX_CELLS:
                     raise UnreadableWorkbook(
@@ -106,14 +106,14 @@ class Workbook:
 
         With `from_outside`, a formula elsewhere in the sheet that fills several cells counts too.
         """
-        wanted = list(ranges)
+        areas = list(ranges)
         with _explained(self.path), self._parser(sheet, formulas=True) as parser:
             for row, row_cells in parser.parse():
                 for cell in row_cells:
                     if cell["data_type"] != "f":
                         continue
                     fills_others = from_outside and not isinstance(cell["value"], str)
-                    if fills_others or any(area.holds(row, cell["column"]) for area in wanted):
+                    if fills_others or any(area.holds(row, cell["column"]) for area in areas):
                         return True
         return False
 

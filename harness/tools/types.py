@@ -58,10 +58,10 @@ class Tool:
         Raises:
             ToolArgumentError: if the arguments do not fit.
         """
-        with tracing.operation("execute_tool", self.name, call_id=call_id) as watched:
-            found = await self.run(arguments, bench)
-            watched.say(arguments=arguments, result=found)
-            return found
+        with tracing.operation("execute_tool", self.name, call_id=call_id) as operation:
+            result = await self.run(arguments, bench)
+            operation.say(arguments=arguments, result=result)
+            return result
 
     def schema(self) -> dict[str, JsonValue]:
         """The tool in the form of the OpenAI API."""
@@ -87,6 +87,6 @@ def text_argument(arguments: Arguments, name: str) -> str:
     """
     value = arguments.get(name)
     if not isinstance(value, str):
-        found = "nothing" if value is None else type(value).__name__
-        raise ToolArgumentError(f"expected the text argument {name!r}, found {found}")
+        kind = "nothing" if value is None else type(value).__name__
+        raise ToolArgumentError(f"expected the text argument {name!r}, found {kind}")
     return value

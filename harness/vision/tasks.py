@@ -23,9 +23,16 @@ from typing import Any
 from harness.core import BadInput, Score, Task, failed
 from harness.rag.tasks.reading import best_overlap, exact_match, judge_choice
 from harness.sandbox import Sandbox
-from harness.tasks.answers import accepted_answers
-from harness.tasks.inputs import copy_inputs
-from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
+from harness.tasks import (
+    Judge,
+    Judged,
+    accepted_answers,
+    all_or_nothing,
+    choices_of,
+    copy_inputs,
+    named_metric,
+    scored,
+)
 from harness.vision.metrics import (
     THRESHOLD,
     anls,
@@ -62,7 +69,7 @@ class VqaFamily:
         """Take the sandbox, as every family does; no code of a suite runs here."""
 
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
-        """See :meth:`harness.tasks.types.Family.prepare`."""
+        """See :meth:`harness.tasks.Family.prepare`."""
         metric = metric_of(task)
         accepted_answers(task)  # before a model call is paid for
         copy_inputs(task, base, workdir)
@@ -122,13 +129,13 @@ def judge_mathvista(task: Task, accepted: Sequence[str], answer: str) -> Judged:
         answer_type=str(task.meta.get("answer_type", "text")),
         precision=precision if isinstance(precision, (int, float)) else None,
     )
-    return whole(form in accepted, form=form)
+    return all_or_nothing(form in accepted, form=form)
 
 
 def judge_tabmwp(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     unit = str(task.meta.get("unit") or "")
     form = tabmwp_form(tabmwp_prediction(answer, list(choices_of(task).values())), unit)
-    return whole(form in {tabmwp_form(each, unit) for each in accepted}, form=form)
+    return all_or_nothing(form in {tabmwp_form(each, unit) for each in accepted}, form=form)
 
 
 def judge_fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -139,16 +146,16 @@ def judge_fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 JUDGES: dict[str, Judge] = {
     "anls": judge_anls,
-    "relaxed": lambda task, accepted, answer: whole(relaxed_match(answer, accepted)),
+    "relaxed": lambda task, accepted, answer: all_or_nothing(relaxed_match(answer, accepted)),
     "consensus": judge_consensus,
     "mathvista": judge_mathvista,
     "tabmwp": judge_tabmwp,
     "choice": judge_choice,
-    "em": lambda task, accepted, answer: whole(
+    "em": lambda task, accepted, answer: all_or_nothing(
         exact_match(answer, accepted), f1=best_overlap(answer, accepted).f1
     ),
     "fields": judge_fields,
-    "printed": lambda task, accepted, answer: whole(printed_match(answer, accepted)),
+    "printed": lambda task, accepted, answer: all_or_nothing(printed_match(answer, accepted)),
 }
 
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.core import BadInput
-from harness.tools.execution import observation
-from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError, text_argument
+from harness.tools import Arguments, Bench, Tool, ToolArgumentError, observation, text_argument
 
 FOLDER = ".harness_eyes"
 _FILE: dict[str, JsonValue] = {"type": "string", "description": "Name of the picture file."}

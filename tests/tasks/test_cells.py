@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.tasks.cells import cells_equal, shown
+from harness.tasks import cells_equal
+from harness.tasks.comparison import shown
 
 _DAY = datetime.datetime(2024, 3, 1)
 

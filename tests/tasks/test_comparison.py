@@ -13,8 +13,7 @@ from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
 from harness.core import BadInput
-from harness.tasks import compare_workbooks
-from harness.tasks.workbooks import MAX_FILE_BYTES
+from harness.tasks import MAX_FILE_BYTES, compare_workbooks
 from tests.tasks.workbook_files import write_workbook
 
 _ROWS: list[list[str | int | float | bool | None]] = [["n", "v"], ["a", 1], ["b", 2.5]]

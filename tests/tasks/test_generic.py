@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task
 from harness.sandbox import Sandbox, select
-from harness.tasks import family
-from harness.tasks.answers import normalise, read_number, token_f1
+from harness.tasks import family, normalise, read_number, token_f1
 
 HERE = Path()
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from openpyxl.utils import get_column_letter
 
 from harness.core import BadInput
-from harness.tasks.ranges import MAX_COLUMN, MAX_ROW, cell_name, parse_answer_position
+from harness.tasks import parse_answer_position
+from harness.tasks.ranges import MAX_COLUMN, MAX_ROW, cell_name
 
 
 def _read(text: str) -> list[tuple[str | None, int, int | None, int, int | None]]:

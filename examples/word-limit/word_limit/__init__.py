@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from harness.core import BadInput, Score, Task, failed, passed
-from harness.tools import Arguments, Bench, Tool
-from harness.tools.types import text_argument
+from harness.tools import Arguments, Bench, Tool, text_argument
 
 
 @click.command()

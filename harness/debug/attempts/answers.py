@@ -31,9 +31,7 @@ from harness.models import (
     request_body,
     request_digest,
 )
-from harness.tools import Tool
-from harness.tools.truncation import KEPT_EACH_SIDE, LONGEST
-from harness.tools.types import Arguments, Bench
+from harness.tools import KEPT_EACH_SIDE, LONGEST, Arguments, Bench, Tool
 from harness.trajectories import content_text
 
 if TYPE_CHECKING:

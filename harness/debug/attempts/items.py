@@ -24,7 +24,7 @@ from harness.debug.attempts.answers import (
 from harness.debug.engine.usage import Meter
 from harness.debug.postmortem import START, trajectory_graph
 from harness.models import CallStore, Message, Reply, StoredCall
-from harness.tools.types import Bench, ToolArgumentError
+from harness.tools import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def sheets(name: str, folders: Sequence[Path]) -> list[dict[str, Any]]:
     """
     from openpyxl.utils import get_column_letter
 
-    from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
+    from harness.tasks import UnreadableWorkbook, open_workbook
 
     for folder in folders:
         path = (folder / name).resolve()

@@ -2,22 +2,22 @@ from .execution import (
     Execution as Execution,
 )
 from .execution import (
-    execute as execute,
-)
-from .plan import (
     RunPlan as RunPlan,
 )
-from .plan import (
+from .execution import (
+    execute as execute,
+)
+from .execution import (
     plan_run as plan_run,
 )
 from .reexecute import reexecute as reexecute
-from .table import format_table as format_table
-from .types import (
+from .report import (
     Recalculation as Recalculation,
 )
-from .types import (
+from .report import (
     ReexecutionReport as ReexecutionReport,
 )
-from .types import (
+from .report import (
     RunResult as RunResult,
 )
+from .report import format_table as format_table

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from harness.core import BadInput, Task, Trajectory
-from harness.evals.reexecution.execution import Execution, execute, interpreter
-from harness.evals.reexecution.plan import plan_run
-from harness.evals.reexecution.scoring import recalculate_all, score_run
-from harness.evals.reexecution.types import Recalculation, ReexecutionReport, summarise
+from harness.evals.reexecution.execution import Execution, execute, interpreter, plan_run
+from harness.evals.reexecution.report import (
+    Label,
+    Recalculation,
+    ReexecutionReport,
+    RunResult,
+    summarise,
+)
 from harness.sandbox import Sandbox
-from harness.tasks import find_soffice
+from harness.tasks import compare_workbooks, find_soffice, recalculate
 
 _INPUT = "input.xlsx"
+_BATCH = 28
+"""Workbooks of one start of LibreOffice."""
+_BATCH_S = 300.0
 
 
 def reexecute(
@@ -59,7 +67,7 @@ def reexecute(
     program = interpreter(python)
     with _folder(out) as base:
 
-        def one(number: int) -> Execution:
+        def executed_again(number: int) -> Execution:
             try:
                 plan = plan_run(runs[number])
                 workbook = _only_input(matched[number], plan.task_id)
@@ -73,7 +81,7 @@ def reexecute(
 
         executed: list[Execution] = []
         with ThreadPoolExecutor(workers) as pool:
-            for item in pool.map(one, range(len(runs))):
+            for item in pool.map(executed_again, range(len(runs))):
                 executed.append(item)
                 if progress is not None:
                     progress(len(executed), len(runs))
@@ -104,3 +112,60 @@ def _only_input(task: Task | None, task_id: str) -> Path:
     if not isinstance(task.answer, str) or len(task.files) != 1 or _INPUT not in task.files:
         raise BadInput(f"task {task_id!r}: expected one {_INPUT} and one golden workbook")
     return Path(task.files[_INPUT])
+
+
+def recalculate_all(
+    outputs: Sequence[Path], folder: Path, sandbox: Sandbox, workers: int
+) -> dict[Path, Path]:
+    """Output -> recalculated copy in `folder`, without the outputs where that was impossible."""
+
+    def recalculated(batch: Sequence[Path]) -> dict[Path, Path]:
+        return recalculate(batch, folder, timeout=_BATCH_S, sandbox=sandbox)
+
+    batches = [outputs[start : start + _BATCH] for start in range(0, len(outputs), _BATCH)]
+    with ThreadPoolExecutor(workers) as pool:
+        return dict(ChainMap(*pool.map(recalculated, batches)))
+
+
+def score_run(
+    run: Trajectory,
+    execution: Execution,
+    task: Task | None,
+    recalc: Recalculation,
+    recalculated: dict[Path, Path],
+) -> RunResult:
+    """Compare a run's output with the golden workbook, in the ways asked for."""
+    outcome = run.harness.get("outcome")
+    label: Label | None = "pass" if outcome == "pass" else "fail" if outcome == "fail" else None
+    reason, with_recalc, without_recalc = execution.reason, None, None
+    output = execution.output
+    if output is not None and task is not None:
+        try:
+            if recalc != "on":
+                without_recalc = _equal(task, output)
+            if recalc != "off" and output in recalculated:
+                with_recalc = _equal(task, recalculated[output])
+            elif recalc != "off":
+                reason = "LibreOffice could not open or recalculate the output"
+        except BadInput as error:
+            reason = str(error)
+    if not reason and label is None:
+        reason = "no label was recorded"
+    return RunResult(
+        id=run.trajectory_id or "?",
+        label=label,
+        comparable=not reason,
+        reason=reason,
+        with_recalc=with_recalc,
+        without_recalc=without_recalc,
+        errors=execution.errors,
+        seconds=round(execution.seconds, 3),
+    )
+
+
+def _equal(task: Task, output: Path) -> bool:
+    sheet = task.meta.get("answer_sheet")
+    position = str(task.meta.get("answer_position", ""))
+    return compare_workbooks(
+        Path(str(task.answer)), output, position, sheet if isinstance(sheet, str) else None
+    ).equal

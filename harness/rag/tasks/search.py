@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.core import Score, Task
 from harness.rag.tasks.reading import check, judge, metric_of, with_form
 from harness.sandbox import Sandbox
-from harness.tasks.inputs import copy_inputs
+from harness.tasks import copy_inputs
 
 
 class SearchFamily:
@@ -23,7 +23,7 @@ class SearchFamily:
         """Take the sandbox, as every family does; no code of a suite runs here."""
 
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
-        """See :meth:`harness.tasks.types.Family.prepare`."""
+        """See :meth:`harness.tasks.Family.prepare`."""
         check(task)
         copy_inputs(task, base, workdir)
         return with_form(self.question(task), metric_of(task))

@@ -19,7 +19,7 @@ from harness.rag.tools.documents import (
     search_documents,
 )
 from harness.rag.tools.passages import Passage
-from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError, text_argument
+from harness.tools import Arguments, Bench, Tool, ToolArgumentError, text_argument
 
 HITS = 5
 """Passages that a search shows."""

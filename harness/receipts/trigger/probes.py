@@ -24,8 +24,7 @@ from harness.core import BadInput, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill
-from harness.tools import Arguments, Bench, Tool
-from harness.tools.skill_file import READ_SKILL_FILE
+from harness.tools import READ_SKILL_FILE, Arguments, Bench, Tool
 
 REACT, CHOOSE, NONE = "graph:react", "choose", "none"
 STEPS = 40

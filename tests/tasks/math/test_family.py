@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, Task
-from harness.tasks import family
-from harness.tasks.math import judge_math
-from harness.tasks.math.verifying import MOST_TEXT, Workers, tail
+from harness.tasks import family, judge_math
+from harness.tasks.math import MOST_TEXT, Workers, tail
 
 HERE = Path()
 EQUAL = [

@@ -15,8 +15,14 @@ from pydantic import JsonValue
 from harness.core import BadInput, Task, read_models
 from harness.corpora import convert
 from harness.tasks import family
-from harness.tasks.tableqa import item_of, judge_items, normalised, same_denotation, same_list
-from harness.tasks.tableqa.denotation import uncited
+from harness.tasks.tableqa import (
+    item_of,
+    judge_items,
+    normalised,
+    same_denotation,
+    same_list,
+    uncited,
+)
 
 HERE = Path()
 DENOTED: list[tuple[list[str], list[str], bool]] = [

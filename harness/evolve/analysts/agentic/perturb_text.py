@@ -22,7 +22,7 @@ from harness.evolve.analysts.agentic.replacements import (
     words,
 )
 from harness.evolve.analysts.agentic.trial import TASK_FILE, Trial
-from harness.tasks.answers import COMPARISONS, accepted_answers, normalise
+from harness.tasks import COMPARISONS, accepted_answers, normalise
 
 NUMBER = re.compile(r"(?<![\w.,/:-])(?!0\d)\d[\d,]*(?:\.\d+)?(?![\w/:-]|[.,]\d)")
 _QUESTION = re.compile(r"[^.!?\n]*\?")

@@ -33,9 +33,7 @@ from harness.evolve.analysts.agentic.replacements import (
 )
 from harness.evolve.analysts.agentic.trial import Trial
 from harness.sandbox import Sandbox
-from harness.tasks import recalculate
-from harness.tasks.cells import comparable
-from harness.tasks.spreadsheet import INPUT_NAME
+from harness.tasks import INPUT_NAME, comparable, recalculate
 
 Change = Callable[[object], object]
 # Whole numbers below stay in a control: they may be codes or flags.

@@ -23,8 +23,7 @@ from harness.evolve.analysts.agentic.trial import (
 from harness.evolve.analysts.agentic.workbooks import judged_values, repacked
 from harness.evolve.types import Proof, ProofRun
 from harness.sandbox import Limits, Sandbox
-from harness.tasks.cells import cells_equal
-from harness.tasks.spreadsheet import INPUT_NAME
+from harness.tasks import INPUT_NAME, cells_equal
 
 MOST_PREDICTED = 3
 FEWEST_PERTURBED = 2

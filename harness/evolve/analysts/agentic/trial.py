@@ -13,9 +13,7 @@ from typing import Literal
 
 from harness.core import BadInput, Score, Task, failed
 from harness.sandbox import Limits, Sandbox
-from harness.tasks import family
-from harness.tasks.spreadsheet import INPUT_NAME, OUTPUT_NAME, input_name
-from harness.tasks.workbooks import MAX_FILE_BYTES
+from harness.tasks import INPUT_NAME, MAX_FILE_BYTES, OUTPUT_NAME, family, input_name
 
 CellKey = tuple[str, int, int]
 """Sheet, row and column of a cell."""

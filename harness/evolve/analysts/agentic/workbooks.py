@@ -18,9 +18,13 @@ from typing import Any
 from harness.core import BadInput
 from harness.evolve.analysts.agentic.replacements import words
 from harness.evolve.analysts.agentic.trial import CellKey
-from harness.tasks.comparison import group_by_sheet
-from harness.tasks.ranges import parse_answer_position
-from harness.tasks.workbooks import MAX_CELLS, UnreadableWorkbook, open_workbook
+from harness.tasks import (
+    MAX_CELLS,
+    UnreadableWorkbook,
+    group_by_sheet,
+    open_workbook,
+    parse_answer_position,
+)
 
 TOTALS = frozenset({"total", "totals", "subtotal", "sum", "average"})
 _ORDER = words(

@@ -23,8 +23,16 @@ from harness.rag.tasks.reading.metrics import (
     split_citations,
     yes_or_no,
 )
-from harness.tasks.answers import accepted_answers, setting
-from harness.tasks.judged import Judge, Judged, choices_of, named_metric, scored, whole
+from harness.tasks import (
+    Judge,
+    Judged,
+    accepted_answers,
+    all_or_nothing,
+    choices_of,
+    named_metric,
+    scored,
+    setting,
+)
 
 FORMS = {
     "em": "Reply with the answer alone, as short as it can be.",
@@ -101,7 +109,7 @@ def chosen_letters(answer: str, choices: Mapping[str, str]) -> str:
 def judge_choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     """Whether the one letter that an answer chooses is right."""
     letter = chosen_letter(answer, choices_of(task))
-    return whole(letter in accepted, chosen=letter)
+    return all_or_nothing(letter in accepted, chosen=letter)
 
 
 def _known(letters: str, choices: Mapping[str, str]) -> str:
@@ -188,12 +196,12 @@ def _rouge(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 def _exam(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     letters = chosen_letters(answer, choices_of(task))
     right = {"".join(sorted(answer_letters)) for answer_letters in accepted}
-    return whole(bool(letters) and letters in right, chosen=letters)
+    return all_or_nothing(bool(letters) and letters in right, chosen=letters)
 
 
 def _boolean(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     said = yes_or_no(answer)
-    return whole(said is not None and said == yes_or_no(accepted[0]))
+    return all_or_nothing(said is not None and said == yes_or_no(accepted[0]))
 
 
 def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
@@ -202,7 +210,7 @@ def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _part(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return whole(match_part(answer, accepted) == 1.0)
+    return all_or_nothing(match_part(answer, accepted) == 1.0)
 
 
 def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:

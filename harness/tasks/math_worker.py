@@ -1,7 +1,7 @@
 """Compares answers in a process of its own; stands alone, imports math-verify and not ours.
 
-`python -P worker.py SECONDS BYTES`: reads one JSON object a line, `gold` and `text`, and writes
-one, `ok`, `gold` and `answer` (what was read, or null), or `error`. Each comparison may use
+`python -P math_worker.py SECONDS BYTES`: reads one JSON object a line, `gold` and `text`, and
+writes one, `ok`, `gold` and `answer` (what was read, or null), or `error`. Each comparison may use
 SECONDS of processor time and the process BYTES of memory.
 
 Processor time, because a right answer must not become a wrong one where the machine is busy. What
@@ -47,15 +47,15 @@ def compared(verifier: Any, gold: str, text: str) -> dict[str, Any]:
         gold: LaTeX or a number, without any text around it.
         text: a reply, from which the last boxed answer, or else the last formula or number, counts.
     """
-    wanted = verifier.parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
-    found = verifier.parse(text, parsing_timeout=None)
-    ok = bool(wanted) and bool(found) and verifier.verify(wanted, found, timeout_seconds=None)
-    return {"ok": bool(ok), "gold": _last(wanted), "answer": _last(found)}
+    expected = verifier.parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
+    got = verifier.parse(text, parsing_timeout=None)
+    ok = bool(expected) and bool(got) and verifier.verify(expected, got, timeout_seconds=None)
+    return {"ok": bool(ok), "gold": _last(expected), "answer": _last(got)}
 
 
 def _last(parsed: list[Any]) -> str | None:
     """The text that was read: math-verify puts it behind what it made of it."""
-    texts = [one for one in parsed if isinstance(one, str)]
+    texts = [part for part in parsed if isinstance(part, str)]
     return texts[-1][:200] if texts else None
 
 

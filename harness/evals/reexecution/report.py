@@ -84,3 +84,32 @@ def summarise(
         seconds=seconds,
         sandbox=sandbox,
     )
+
+
+def format_table(report: ReexecutionReport) -> str:
+    """Counts, then every run that is not comparable or disagrees with its label."""
+    total = len(report.runs)
+    lines = [
+        f"runs                           {total}",
+        f"comparable                     {report.comparable} of {total}",
+    ]
+    if report.reproduced_with_recalc is not None:
+        lines.append(_count("with recalculation", report.reproduced_with_recalc, report))
+    if report.reproduced_without_recalc is not None:
+        lines.append(_count("without recalculation", report.reproduced_without_recalc, report))
+        scored = report.reproduced_without_recalc + report.no_output_as_labelled
+        lines.append(f"  if no output is a failure    {scored} of {total}")
+    lines.append(f"time                           {report.seconds:.0f} s ({report.sandbox})")
+    for run in report.runs:
+        if not run.comparable:
+            lines.append(f"not comparable  {run.id}  labelled {run.label}: {run.reason}")
+        elif not run.agrees:
+            lines.append(
+                f"disagrees       {run.id}  labelled {run.label}: with recalculation "
+                f"{run.with_recalc}, without {run.without_recalc}"
+            )
+    return "\n".join(lines)
+
+
+def _count(how: str, reproduced: int, report: ReexecutionReport) -> str:
+    return f"label reproduced {how:<22}".ljust(31) + f"{reproduced} of {report.comparable}"

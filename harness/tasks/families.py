@@ -1,0 +1,150 @@
+"""Task families: how a task becomes a prompt and a work folder, and how an answer is judged.
+
+Here are the contract, the generic family, and the choice of a family by a task's `check`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+from harness.core import BadInput, Score, Task, failed
+from harness.core.plugins import load, plugins
+from harness.sandbox import Sandbox
+from harness.tasks.answers import COMPARISONS, accepted_answers
+from harness.tasks.code_checks import is_function, run_command, run_function
+
+DEFAULT_CHECK = "em"
+"""How a task is judged that has an answer and names no check."""
+
+
+class Family(Protocol):
+    """A task family (generic, spreadsheet, ...)."""
+
+    name: str
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """Copy the task's input files (never gold) into `workdir`; return the user prompt.
+
+        Args:
+            task: the task.
+            base: folder that relative paths in `task.files` start at.
+            workdir: fresh, empty folder of this sample.
+
+        Raises:
+            BadInput: if a file is missing or unreadable.
+        """
+        ...
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Judge the agent's final answer text and what it left in `workdir`."""
+        ...
+
+
+def leaves_workbook(task: Task) -> bool:
+    """Whether an attempt at `task` is judged by a workbook that it leaves in its work folder."""
+    table = task.check == "tableqa" and task.meta.get("form") != "reply"
+    return task.check == "spreadsheet" or table
+
+
+def family(task: Task, sandbox: Sandbox | None = None) -> Family:
+    """The family that judges `task`.
+
+    Args:
+        task: its `check` decides.
+        sandbox: where code that comes with a suite, and programs on an agent's files, run; None
+            means that they are trusted and run in the open.
+    """
+    if task.check == "spreadsheet":
+        from harness.tasks.spreadsheet import SpreadsheetFamily
+
+        return SpreadsheetFamily(sandbox)
+    if task.check == "math":
+        from harness.tasks.math import MathFamily
+
+        return MathFamily()
+    if task.check == "tableqa":
+        from harness.tasks.tableqa import TableFamily
+
+        return TableFamily()
+    if task.check in plugins("families"):
+        return load("families", task.check)(sandbox)
+    return GenericFamily(sandbox)
+
+
+def copy_inputs(task: Task, base: Path, workdir: Path) -> None:
+    """Copy `task.files` into `workdir`; nothing else goes there, above all no gold.
+
+    Raises:
+        BadInput: if a file is missing or unreadable, or its name leaves the work folder.
+    """
+    root = workdir.resolve()
+    for name, source in task.files.items():
+        target = (root / name).resolve()
+        if not target.is_relative_to(root) or target == root:
+            raise BadInput(
+                f"task {task.id!r}: expected a file name inside the work folder, found {name!r}"
+            )
+        path = base / source
+        if not path.is_file():
+            raise BadInput(
+                f"task {task.id!r}: expected its file {name!r} at {str(path)!r}, found none: "
+                "put it there, or correct 'files' (paths are relative to the task file)"
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(path, target)
+        except OSError as error:
+            raise BadInput(f"task {task.id!r}: cannot copy {str(path)!r}: {error}") from error
+
+
+class GenericFamily:
+    """Judges by comparison (`em`, `exact`, `contains`, `numeric`, `f1`), plugin, function, command.
+
+    Args:
+        sandbox: where checks that are code run; None trusts them.
+    """
+
+    name = "generic"
+
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self._sandbox = sandbox
+
+    def prepare(self, task: Task, base: Path, workdir: Path) -> str:
+        """See :meth:`Family.prepare`."""
+        check = _check(task)
+        if check in COMPARISONS:
+            accepted_answers(task)  # before a model call is paid for
+        copy_inputs(task, base, workdir)
+        return task.prompt
+
+    def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
+        """Judge the final answer; none, or an empty one, fails every comparison.
+
+        Raises:
+            BadInput: if the task has no check, or one that cannot be used.
+        """
+        check = _check(task)
+        if check in COMPARISONS:
+            accepted = accepted_answers(task)
+            if answer is None or not answer.strip():
+                return failed("there is no final answer")
+            return COMPARISONS[check](task, accepted, answer.strip())
+        if check in plugins("scorers"):
+            return load("scorers", check)(task, answer, workdir)
+        if is_function(check):
+            return run_function(task, base, workdir, answer, self._sandbox)
+        return run_command(task, base, workdir, answer, self._sandbox)
+
+
+def _check(task: Task) -> str:
+    if task.check is None and task.answer is not None:
+        return DEFAULT_CHECK
+    if task.check is None or not task.check.strip():
+        names = ", ".join([*COMPARISONS, "spreadsheet", *plugins("scorers"), *plugins("families")])
+        raise BadInput(
+            f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of {names}, "
+            "file.py:function, or a command whose exit code 0 is a pass"
+        )
+    return task.check.strip()
