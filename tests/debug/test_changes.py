@@ -303,7 +303,7 @@ def test_a_replay_marks_where_a_changed_graph_leaves_the_recording(store: Checkp
     log.clear()
     assert changed.replay("main", beyond="live").reason == "done"
     assert log == ["b2", "c"]
-    left = [branch.left for branch in listed(store) if branch.kind == "replay"]
+    left = [branch.left_at for branch in listed(store) if branch.kind == "replay"]
     assert left == ["b2", "b2"]
 
 

@@ -112,7 +112,7 @@ def test_a_fork_is_served_until_it_asks_for_something_else(run: Path, tmp_path: 
         assert stop.failure is not None
         assert "no result of 'python'" in stop.failure.message
         assert debugger.branch is not None
-        assert debugger.branch.left == "act"
+        assert debugger.branch.left_at == "act"
         assert item.answers.counts.live == 0
 
 

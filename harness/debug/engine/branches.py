@@ -34,7 +34,7 @@ class Branch:
         kind: how it came about.
         parent: the thread that it was forked from.
         point: where.
-        left: the first node (`outer/node`) that was not in the recording it was served from.
+        left_at: the first node (`outer/node`) that was not in the recording it was served from.
     """
 
     thread: str
@@ -42,7 +42,7 @@ class Branch:
     kind: Kind = "run"
     parent: str | None = None
     point: Point | None = None
-    left: str | None = None
+    left_at: str | None = None
 
 
 def listed(store: CheckpointStore) -> list[Branch]:
@@ -92,16 +92,16 @@ def keep_branch(store: CheckpointStore, branch: Branch) -> None:
     if branch.point is not None:
         point = branch.point
         info["point"] = {"ns": point.ns, "checkpoint": point.checkpoint, "task": point.task}
-    if branch.left is not None:
-        info["left"] = branch.left
+    if branch.left_at is not None:
+        info["left"] = branch.left_at
     store.describe(branch.thread, info)
 
 
 def fresh_thread(store: CheckpointStore, root: str) -> str:
     """A thread id that is not in use: `root.1`, `root.2`, …"""
-    taken = store.threads()
+    threads = store.threads()
     number = 1
-    while f"{root}.{number}" in taken:
+    while f"{root}.{number}" in threads:
         number += 1
     return f"{root}.{number}"
 

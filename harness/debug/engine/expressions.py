@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
@@ -23,40 +23,32 @@ LARGEST = 1_000_000
 """Items of a repeated sequence; bits of a power."""
 
 
-def _multiply(left: Any, right: Any) -> Any:
-    for sequence, times in ((left, right), (right, left)):
+def _multiply(first: Any, second: Any) -> Any:
+    for sequence, times in ((first, second), (second, first)):
         if (
             hasattr(sequence, "__len__")
             and isinstance(times, int)
             and len(sequence) * times > LARGEST
         ):
             raise BadInput(f"a sequence of more than {LARGEST} items")
-    return left * right
+    return first * second
 
 
-def _modulo(left: Any, right: Any) -> Any:
-    if isinstance(left, str | bytes):
+def _modulo(first: Any, second: Any) -> Any:
+    if isinstance(first, str | bytes):
         raise BadInput("% formats no text here")
-    return left % right
-
-
-def _type_name(value: Any) -> str:
-    return type(value).__name__
-
-
-def _last(items: Any) -> Any:
-    return items[-1]
+    return first % second
 
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: _multiply,
-    ast.Div: lambda left, right: left / right,
-    ast.FloorDiv: lambda left, right: left // right,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
     ast.Mod: _modulo,
-    ast.BitOr: lambda left, right: left | right,
-    ast.BitAnd: lambda left, right: left & right,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_,
@@ -72,8 +64,13 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda left, right: left in right,
-    ast.NotIn: lambda left, right: left not in right,
+    ast.In: lambda item, container: item in container,
+    ast.NotIn: lambda item, container: item not in container,
+}
+_DISPLAYS: dict[type[ast.expr], Callable[[Iterable[Any]], Any]] = {
+    ast.List: list,
+    ast.Tuple: tuple,
+    ast.Set: set,
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
@@ -88,9 +85,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "round": round,
     "sorted": sorted,
-    "type": _type_name,
-    "last": _last,
+    "type": lambda value: type(value).__name__,
+    "last": lambda items: items[-1],
 }
+_ALLOWED = (
+    *(ast.Constant, ast.Name, ast.Load, ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp),
+    *(ast.Compare, ast.IfExp, ast.Subscript, ast.Slice, ast.Attribute, ast.Call, ast.Dict),
+    *(*_BINARY, *_UNARY, *_COMPARE, *_DISPLAYS),
+)
 
 
 class Expression:
@@ -133,16 +135,6 @@ class Expression:
             raise BadInput(f"{self.text!r} failed: {type(error).__name__}: {error}") from error
 
 
-_ALLOWED = (
-    *(ast.Constant, ast.Name, ast.Load, ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp),
-    *(ast.Compare, ast.IfExp, ast.Subscript, ast.Slice, ast.Attribute, ast.Call),
-    *(ast.List, ast.Tuple, ast.Set, ast.Dict),
-    *_BINARY,
-    *_UNARY,
-    *_COMPARE,
-)
-
-
 def _check(node: ast.AST, text: str) -> None:
     if not isinstance(node, _ALLOWED):
         raise BadInput(
@@ -154,89 +146,72 @@ def _check(node: ast.AST, text: str) -> None:
         raise BadInput(
             f"{text!r} asks for {name!r}: names that begin with an underscore are refused"
         )
-    if isinstance(node, ast.Call):
-        known = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
-        if not known or node.keywords:
-            raise BadInput(f"{text!r} calls something else than one of {', '.join(_FUNCTIONS)}")
+    if isinstance(node, ast.Call) and (
+        not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords
+    ):
+        raise BadInput(f"{text!r} calls something else than one of {', '.join(_FUNCTIONS)}")
 
 
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    handler = _HANDLERS[type(node)]
-    return handler(node, names)
+def _value(node: Any, names: Mapping[str, Any]) -> Any:
+    def value(part: ast.expr | None) -> Any:
+        return None if part is None else _value(part, names)
 
-
-def _name(node: ast.Name, names: Mapping[str, Any]) -> Any:
-    if node.id not in names:
-        raise BadInput(f"no name {node.id!r} in the state; it has {', '.join(names) or 'none'}")
-    return names[node.id]
-
-
-def _bool(node: ast.BoolOp, names: Mapping[str, Any]) -> Any:
-    ends_at = isinstance(node.op, ast.Or)
-    result: Any = None
-    for part in node.values:
-        result = _value(part, names)
-        if bool(result) == ends_at:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            return _lookup(node.id, names)
+        case ast.BoolOp():
+            ends_with = isinstance(node.op, ast.Or)
+            result: Any = None
+            for part in node.values:
+                result = value(part)
+                if bool(result) == ends_with:
+                    break
             return result
-    return result
+        case ast.BinOp():
+            return _BINARY[type(node.op)](value(node.left), value(node.right))
+        case ast.UnaryOp():
+            return _UNARY[type(node.op)](value(node.operand))
+        case ast.Compare():
+            first = value(node.left)
+            for test, part in zip(node.ops, node.comparators, strict=True):
+                second = value(part)
+                if not _COMPARE[type(test)](first, second):
+                    return False
+                first = second
+            return True
+        case ast.IfExp():
+            return value(node.body if value(node.test) else node.orelse)
+        case ast.Subscript():
+            return value(node.value)[value(node.slice)]
+        case ast.Slice():
+            return slice(value(node.lower), value(node.upper), value(node.step))
+        case ast.Attribute():
+            return _field(value(node.value), node.attr)
+        case ast.Call():
+            function = _FUNCTIONS[cast("ast.Name", node.func).id]
+            return function(*map(value, node.args))
+        case ast.Dict():
+            keys = [_value(key, names) for key in node.keys]
+            return dict(zip(keys, map(value, node.values), strict=True))
+        case _:
+            return _DISPLAYS[type(node)](map(value, node.elts))
 
 
-def _compare(node: ast.Compare, names: Mapping[str, Any]) -> bool:
-    left = _value(node.left, names)
-    for test, part in zip(node.ops, node.comparators, strict=True):
-        right = _value(part, names)
-        if not _COMPARE[type(test)](left, right):
-            return False
-        left = right
-    return True
+def _lookup(name: str, names: Mapping[str, Any]) -> Any:
+    if name not in names:
+        raise BadInput(f"no name {name!r} in the state; it has {', '.join(names) or 'none'}")
+    return names[name]
 
 
-def _subscript(node: ast.Subscript, names: Mapping[str, Any]) -> Any:
-    target = _value(node.value, names)
-    if not isinstance(node.slice, ast.Slice):
-        return target[_value(node.slice, names)]
-    ends = (node.slice.lower, node.slice.upper, node.slice.step)
-    return target[slice(*(None if end is None else _value(end, names) for end in ends))]
-
-
-def _attribute(node: ast.Attribute, names: Mapping[str, Any]) -> Any:
+def _field(target: Any, name: str) -> Any:
     """A key of a mapping, or a declared field: never a method or a property of a class."""
-    target = _value(node.value, names)
     if isinstance(target, Mapping):
-        return cast("Mapping[str, Any]", target)[node.attr]
+        return cast("Mapping[str, Any]", target)[name]
     declared: set[str] = set(getattr(target.__class__, "model_fields", ()))
     if is_dataclass(target):
-        declared |= {entry.name for entry in fields(target)}
-    if node.attr not in declared:
-        raise BadInput(f"a {type(target).__name__} has no field {node.attr!r}")
-    return vars(target)[node.attr] if node.attr in vars(target) else getattr(target, node.attr)
-
-
-def _call(node: ast.Call, names: Mapping[str, Any]) -> Any:
-    function = _FUNCTIONS[cast("ast.Name", node.func).id]
-    return function(*(_value(argument, names) for argument in node.args))
-
-
-_HANDLERS: dict[type[ast.expr], Callable[[Any, Mapping[str, Any]], Any]] = {
-    ast.Constant: lambda node, names: node.value,
-    ast.Name: _name,
-    ast.BoolOp: _bool,
-    ast.BinOp: lambda node, names: _BINARY[type(node.op)](
-        _value(node.left, names), _value(node.right, names)
-    ),
-    ast.UnaryOp: lambda node, names: _UNARY[type(node.op)](_value(node.operand, names)),
-    ast.Compare: _compare,
-    ast.IfExp: lambda node, names: _value(
-        node.body if _value(node.test, names) else node.orelse, names
-    ),
-    ast.Subscript: _subscript,
-    ast.Attribute: _attribute,
-    ast.Call: _call,
-    ast.List: lambda node, names: [_value(item, names) for item in node.elts],
-    ast.Tuple: lambda node, names: tuple(_value(item, names) for item in node.elts),
-    ast.Set: lambda node, names: {_value(item, names) for item in node.elts},
-    ast.Dict: lambda node, names: {
-        _value(key, names): _value(value, names)
-        for key, value in zip(node.keys, node.values, strict=True)
-    },
-}
+        declared |= {field.name for field in fields(target)}
+    if name not in declared:
+        raise BadInput(f"a {type(target).__name__} has no field {name!r}")
+    return vars(target)[name] if name in vars(target) else getattr(target, name)

@@ -171,11 +171,11 @@ class Stepper:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
         self.last = replace(stop, mutated=controller.take_mutated())
         # Note in the branch where it left the recording.
-        left = self.recording.left_at if self.recording is not None else None
-        if left is None and stop.reason == "left recording":
-            left = stop.task
-        if left is not None and self._now.left is None:
-            self.branch = replace(self._now, left=left.where)
+        task = self.recording.left_at if self.recording is not None else None
+        if task is None and stop.reason == "left recording":
+            task = stop.task
+        if task is not None and self._now.left_at is None:
+            self.branch = replace(self._now, left_at=task.where)
             keep_branch(self.store, self.branch)
         return self.last
 

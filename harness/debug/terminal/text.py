@@ -126,8 +126,8 @@ def branch_line(branch: Branch, current: bool) -> str:
     """One branch, with where it comes from."""
     mark = "*" if current else " "
     origin = "" if branch.parent is None else f"  {branch.kind} of {branch.parent}"
-    left = "" if branch.left is None else f", left the recording at {branch.left}"
-    return safe(f"{mark} {branch.name}{origin}{left}")
+    live = "" if branch.left_at is None else f", left the recording at {branch.left_at}"
+    return safe(f"{mark} {branch.name}{origin}{live}")
 
 
 def comparison_text(result: Comparison) -> str:

@@ -214,7 +214,7 @@ class Desk:
                     "kind": branch.kind,
                     "parent": branch.parent,
                     "checkpoint": branch.point and branch.point.checkpoint,
-                    "left": branch.left,
+                    "left": branch.left_at,
                 }
                 for branch in listed(debugger.store)
             ],

@@ -93,11 +93,11 @@ def _frames(names: list[str], layout: Placed) -> list[dict[str, Any]]:
     for group, members in sorted(groups.items(), key=lambda item: item[0].count(":")):
         room = _FRAME * (1 + deepest - group.count(":")) / (1 + deepest)
         boxes = [layout.boxes[name] for name in members]
-        left = min(x - width / 2 for x, _, width in boxes) - room
+        start = min(x - width / 2 for x, _, width in boxes) - room
         right = max(x + width / 2 for x, _, width in boxes) + room
         top = min(y for _, y, _ in boxes) - HEIGHT / 2 - room
         bottom = max(y for _, y, _ in boxes) + HEIGHT / 2 + room
-        frame = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+        frame = {"x": start, "y": top, "width": right - start, "height": bottom - top}
         frames.append(
             {"label": group.rpartition(":")[2], "where": group.replace(":", "/"), **frame}
         )
@@ -239,8 +239,8 @@ def _columns(
                 centres.append(max(wish, least))
             pushed = (sum(centres) - sum(wishes)) / len(row)
             x.update(zip(row, (centre - pushed for centre in centres), strict=True))
-    left = min((centre - half[name] for name, centre in x.items()), default=0.0)
-    return {name: centre - left + GAP_X for name, centre in x.items()}
+    start = min((centre - half[name] for name, centre in x.items()), default=0.0)
+    return {name: centre - start + GAP_X for name, centre in x.items()}
 
 
 def _mean(numbers: Sequence[float]) -> float:

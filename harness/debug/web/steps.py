@@ -34,7 +34,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     writers = store.writers(thread)
     rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
-    taken: set[tuple[str, str]] = set()
+    routes: set[tuple[str, str]] = set()
     ends = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
     for moment in history.moments:
         key = (moment.ns, moment.id)
@@ -42,7 +42,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
         tasks = _tasks(graph, history, moment, writers.get(key, {}))
         if key in trail:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
-            taken.update((task["where"], target) for task in tasks for target in task["goes_to"])
+            routes.update((task["where"], target) for task in tasks for target in task["goes_to"])
         rows.append(
             {
                 "ns": moment.ns,
@@ -56,7 +56,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "tasks": tasks,
             }
         )
-    return {"steps": rows, "visits": dict(visits), "taken": sorted(taken)}
+    return {"steps": rows, "visits": dict(visits), "taken": sorted(routes)}
 
 
 def seconds_of(checkpoint: str) -> float | None:

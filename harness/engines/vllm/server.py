@@ -207,13 +207,13 @@ class Figures(Value):
         """Share of prompt tokens that the prefix cache held; None before the first request."""
         return self.cache_hits / self.cache_queries if self.cache_queries else None
 
-    def __add__(self, other: Figures) -> Figures:
-        added = other.model_dump()
+    def __add__(self, figures: Figures) -> Figures:
+        added = figures.model_dump()
         return Figures(**{name: count + added[name] for name, count in self.model_dump().items()})
 
-    def __sub__(self, other: Figures) -> Figures:
-        """What happened since `other`; requests under way are those of now."""
-        before = other.model_dump()
+    def __sub__(self, earlier: Figures) -> Figures:
+        """What happened since `earlier`; requests under way are those of now."""
+        before = earlier.model_dump()
         since = {name: count - before[name] for name, count in self.model_dump().items()}
         return Figures(**{**since, "running": self.running, "waiting": self.waiting})
 

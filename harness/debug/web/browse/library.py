@@ -71,10 +71,10 @@ class EvalRun:
             self.lock, self.path.name, items, sum(item.usage.seconds for item in items)
         )
 
-    def same_tasks(self, other: EvalRun) -> bool:
+    def same_tasks(self, run: EvalRun) -> bool:
         """Whether both runs are attempts at the same tasks."""
         names = ("suite", "split", "tasks", "limit")
-        return all(self.lock.get(name) == other.lock.get(name) for name in names)
+        return all(self.lock.get(name) == run.lock.get(name) for name in names)
 
     def texts(self) -> dict[str, str]:
         """What was asked in every attempt that left a trajectory, cut at :data:`TASK`."""
