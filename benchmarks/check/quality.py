@@ -44,17 +44,20 @@ from harness.stats import auc, balanced_accuracy, cluster_interval
 from harness.train.verifier.features import Featured, Labelled, evaluation_sets, featured
 from harness.train.verifier.fit import (
     Rows,
-    as_probabilities,
+    Trained,
     as_rows,
     best_threshold,
-    calibrated,
-    calibration_error,
     choose_strength,
     cross_fitted,
     fit,
+    train,
+)
+from lab.training.calibration import (
+    as_probabilities,
+    calibrated,
+    calibration_error,
     middle_threshold,
 )
-from harness.train.verifier.session import Trained, train
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

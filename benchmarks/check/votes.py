@@ -42,7 +42,7 @@ from harness.rag.check.blind import (
     vote,
 )
 from harness.rag.check.types import Finding, Verdict
-from harness.train.verifier.fit import calibrated
+from lab.training.calibration import calibrated
 
 FOLDS = 5
 

@@ -13,8 +13,8 @@ from harness.rag.compress.store import Part, part_id
 from harness.rag.compress.tokens import Tokenizer
 from harness.rag.compress.types import Granularity, Omission, Span
 
+# Characters up to which a part may cost no more than its marker.
 _SHORT = 400
-"""Characters up to which a part may cost no more than its marker."""
 
 
 class Selection:
@@ -61,22 +61,22 @@ class Selection:
 
     def _price(self, place: int) -> int:
         """Tokens that the text grows by: a unit between kept ones removes a marker."""
-        free = self._is_free(place - 1, place, left=True) + self._is_free(
-            place + 1, place, left=False
+        free = self._is_free(place - 1, place, before=True) + self._is_free(
+            place + 1, place, before=False
         )
         title = 0 if self._pool.units[place].doc in self._documents else self._title
         return self._pool.tokens[place] + 1 + title + (free - 1) * self._marker
 
-    def _is_free(self, neighbour: int, place: int, *, left: bool) -> bool:
+    def _is_free(self, neighbour: int, place: int, *, before: bool) -> bool:
         """Whether something is left out on this side of a unit."""
         pool = self._pool
         document = pool.units[place].doc
         inside = 0 <= neighbour < len(pool.units) and pool.units[neighbour].doc == document
         if not inside:
             begin, end = pool.ends[document]
-            edge = pool.before[place] if left else pool.before[place] + pool.tokens[place]
-            return edge > begin if left else edge < end
-        return neighbour not in self.kept or not pool.joined[place if left else neighbour]
+            edge = pool.before[place] if before else pool.before[place] + pool.tokens[place]
+            return edge > begin if before else edge < end
+        return neighbour not in self.kept or not pool.joined[place if before else neighbour]
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Gap:
         )
 
 
+# A kept span, a part left out, or text that stands as it is (white space, old markers).
 Piece = Span | Gap | str
-"""A kept span, a part left out, or text that stands as it is (white space, old markers)."""
 
 
 def span_of(source: Source, start: int, end: int, score: float, granularity: Granularity) -> Span:
@@ -146,15 +146,15 @@ class Assembler:
         self._reversible = reversible
         self.group_sizes = group_sizes(pool.units)
 
-    def pieces(self, kept: Iterable[int], style: Style) -> list[Piece]:
+    def pieces(self, places: Iterable[int], style: Style) -> list[Piece]:
         """The result in order; parts that cost no more than their marker are kept.
 
         Args:
-            kept: places in the pool.
+            places: places in the pool.
             style: of the markers that will stand there.
         """
         by_document: dict[str, list[int]] = {}
-        for place in sorted(kept):
+        for place in sorted(places):
             by_document.setdefault(self._pool.units[place].doc, []).append(place)
         pieces: list[Piece] = []
         for present, group in groupby(self._sources.values(), lambda s: s.id in by_document):
@@ -184,49 +184,49 @@ class Assembler:
                 texts.append(piece if isinstance(piece, str) else piece.text)
         return "".join(texts).strip("\n")
 
-    def _document(self, source: Source, kept: Sequence[int], style: Style) -> Iterable[Piece]:
+    def _document(self, source: Source, places: Sequence[int], style: Style) -> Iterable[Piece]:
         pool, (begin, end) = self._pool, self._pool.ends[source.id]
-        units, first = pool.units, kept[0]
+        units, first = pool.units, places[0]
         yield from self._between(source, -1, first, pool.before[first] - begin, style)
-        for left, right in zip(kept, [*kept[1:], -1], strict=True):
-            adjoin = right == left + 1 and pool.joined[right]
-            if adjoin and units[left].granularity == units[right].granularity:
+        for last, following in zip(places, [*places[1:], -1], strict=True):
+            adjoin = following == last + 1 and pool.joined[following]
+            if adjoin and units[last].granularity == units[following].granularity:
                 continue
-            score = max(self._scores[first : left + 1])
+            score = max(self._scores[first : last + 1])
             yield span_of(
-                source, units[first].start, units[left].end, score, units[first].granularity
+                source, units[first].start, units[last].end, score, units[first].granularity
             )
-            after = pool.before[left] + pool.tokens[left]
-            tokens = (pool.before[right] if right >= 0 else end) - after
-            yield from self._between(source, left, right, tokens, style)
-            first = right
+            after = pool.before[last] + pool.tokens[last]
+            tokens = (pool.before[following] if following >= 0 else end) - after
+            yield from self._between(source, last, following, tokens, style)
+            first = following
 
     def _between(
-        self, source: Source, left: int, right: int, tokens: int, style: Style
+        self, source: Source, last: int, following: int, tokens: int, style: Style
     ) -> Iterable[Piece]:
         """The pieces between two kept units (-1: an end of the document)."""
         units = self._pool.units
-        start = units[left].end if left >= 0 else 0
-        end = units[right].start if right >= 0 else source.length
+        start = units[last].end if last >= 0 else 0
+        end = units[following].start if following >= 0 else source.length
         text = source.read(start, end) if end - start < _SHORT else ""
         if end - start < _SHORT and self._is_cheap(text, tokens, style):
             if visible(text).strip():  # it stays because its marker would be as long
                 inner = text.strip()
                 begin = start + text.index(inner)
-                granularity = units[max(left, right)].granularity
+                granularity = units[max(last, following)].granularity
                 yield text[: begin - start]
                 yield span_of(source, begin, begin + len(inner), 0.0, granularity)
                 yield text[begin - start + len(inner) :]
-            elif text.strip() or (left >= 0 and right >= 0):
+            elif text.strip() or (last >= 0 and following >= 0):
                 yield text
             return
         head, tail = source.read(start, min(end, start + 8)), source.read(max(start, end - 8), end)
         before, after = len(head) - len(head.lstrip()), len(tail.rstrip())
         start, end = start + before, end - (len(tail) - after)
-        yield _space(head[:before]) if left >= 0 else ""
-        between = range(left + 1, right if right >= 0 else len(units))
+        yield _space(head[:before]) if last >= 0 else ""
+        between = range(last + 1, following if following >= 0 else len(units))
         yield Gap(((source.digest, start, end),), source.id, tokens, between)
-        yield _space(tail[after:]) if right >= 0 else ""
+        yield _space(tail[after:]) if following >= 0 else ""
 
     def _is_cheap(self, text: str, tokens: int, style: Style) -> bool:
         if not text.strip() or not visible(text).strip():

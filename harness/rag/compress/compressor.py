@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from harness.core import BadInput
 from harness.rag.compress.assembly import Assembler, Gap, Piece, Selection, adjusted, span_of
-from harness.rag.compress.bm25 import LexicalCritic
 from harness.rag.compress.markers import (
     Style,
     count_warnings,
@@ -20,6 +19,7 @@ from harness.rag.compress.markers import (
     visible,
 )
 from harness.rag.compress.pool import SCAN_FROM, Ranked, dense_pool, sparse_pool
+from harness.rag.compress.query import LexicalCritic
 from harness.rag.compress.ranking import rank
 from harness.rag.compress.segment import Choice
 from harness.rag.compress.sources import FileSource, Source, TextSource
@@ -28,8 +28,8 @@ from harness.rag.compress.tokens import Tokenizer, open_tokenizer
 from harness.rag.compress.types import Budget, Compressed, Critic, Query, Span, TokenCounts
 from harness.rag.retrieve import Document
 
+# Share of the budget that full markers may take before short ones stand in their place.
 SHORT_FROM = 0.15
-"""Share of the budget that full markers may take before short ones stand in their place."""
 CRITICS = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _FUSION = Path(__file__).parent / "weights" / "fusion.json"
 _ROUNDS = 4
@@ -230,7 +230,7 @@ def _unchanged(
 
 @dataclass(frozen=True)
 class _Draft:
-    kept: frozenset[int]
+    places: frozenset[int]
     pieces: list[Piece]
     text: str
     tokens: int
@@ -292,7 +292,7 @@ class Compressor:
             for source in self._sources:
                 self._store.put_source(source.digest, (b.text for _, b in source.blocks()))
             self._store.put_omissions([gap.parts for gap in gaps])
-        lost = count_warnings(pool.units, draft.kept, self._assembler.group_sizes)
+        lost = count_warnings(pool.units, draft.places, self._assembler.group_sizes)
         return Compressed(
             spans=[piece for piece in draft.pieces if isinstance(piece, Span)],
             text=draft.text,
@@ -304,10 +304,10 @@ class Compressor:
             omitted=[gap.omission for gap in gaps],
         )
 
-    def _assembled(self, kept: frozenset[int], style: Style) -> _Draft:
-        pieces = self._assembler.pieces(kept, style)
+    def _assembled(self, places: frozenset[int], style: Style) -> _Draft:
+        pieces = self._assembler.pieces(places, style)
         text = self._assembler.render(pieces, style)
-        return _Draft(kept, pieces, text, self._tokenizer.count(text))
+        return _Draft(places, pieces, text, self._tokenizer.count(text))
 
     def _with_header(self, place: int) -> frozenset[int]:
         header = self._headers.get(place)
@@ -329,7 +329,7 @@ class Compressor:
             selection = Selection(pool, marker_cost, title_cost)
             selection.fill(order, allowed)
             shrunk = self._shrunk(selection.kept, style, limit)
-            if shrunk and (not draft or len(shrunk.kept) > len(draft.kept)):
+            if shrunk and (not draft or len(shrunk.places) > len(draft.places)):
                 draft, allowed = shrunk, allowed + limit - shrunk.tokens
             elif draft:
                 break
@@ -343,20 +343,20 @@ class Compressor:
                     return alone
         return draft
 
-    def _shrunk(self, kept: set[int], style: Style, limit: int) -> _Draft | None:
-        kept = set(kept)
-        worst = [place for place in reversed(self._ranked.order) if place in kept]
-        while kept:
-            draft = self._assembled(frozenset(kept), style)
+    def _shrunk(self, places: set[int], style: Style, limit: int) -> _Draft | None:
+        places = set(places)
+        worst = [place for place in reversed(self._ranked.order) if place in places]
+        while places:
+            draft = self._assembled(frozenset(places), style)
             if draft.tokens <= limit:
                 return draft
             over = draft.tokens - limit
             while worst and over > 0:
                 place = worst.pop(0)
                 over -= self._ranked.pool.tokens[place]
-                kept.discard(place)
-            needed = {self._headers[place] for place in kept if place in self._headers}
-            kept = needed.union(worst)
+                places.discard(place)
+            needed = {self._headers[place] for place in places if place in self._headers}
+            places = needed.union(worst)
         return None
 
     def _exact(self, draft: _Draft, style: Style, limit: int, input_tokens: int) -> _Draft:
@@ -370,4 +370,4 @@ class Compressor:
         tokens = self._tokenizer.count(text)
         if tokens > limit:  # one digit too many: the numbers stay sums of their parts
             return draft
-        return _Draft(draft.kept, pieces, text, tokens)
+        return _Draft(draft.places, pieces, text, tokens)

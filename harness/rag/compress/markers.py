@@ -105,10 +105,10 @@ def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> Counted | None:
 
 
 def count_warnings(
-    units: Sequence[Unit], kept: Collection[int], sizes: Counter[Group]
+    units: Sequence[Unit], places: Collection[int], sizes: Counter[Group]
 ) -> list[str]:
     """One warning for each group with something left out, naming kept text that states its size."""
-    remaining = Counter(group for place in kept if (group := group_of(units[place])))
+    remaining = Counter(group for place in places if (group := group_of(units[place])))
     warnings: list[str] = []
     for group, size in sizes.items():
         if remaining[group] == size or size < 2:
@@ -116,7 +116,7 @@ def count_warnings(
         stated = re.compile(rf"(?<![\w.]){size}(?![\w.%]|,\d)")
         claims = [
             units[place].text.strip()[:60]
-            for place in sorted(kept)
+            for place in sorted(places)
             if units[place].doc == group.doc and stated.search(units[place].text)
         ]
         # Groups that are gone, and lists, need no mention unless the text still counts them.

@@ -12,19 +12,24 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from harness.rag.compress.bm25 import Statistics, weighted_terms
 from harness.rag.compress.markers import tokens_left_out
-from harness.rag.compress.query import asked_for, asks_for_whole, identifiers
+from harness.rag.compress.query import (
+    Statistics,
+    asked_for,
+    asks_for_whole,
+    identifiers,
+    weighted_terms,
+)
 from harness.rag.compress.segment import Choice, moved_by, segment
 from harness.rag.compress.sources import Source
 from harness.rag.compress.tokens import Tokenizer
 from harness.rag.compress.types import Query, Unit
 from harness.rag.retrieve import words
 
+# Tokens from which an input is scanned instead of held.
 SCAN_FROM = 400_000
-"""Tokens from which an input is scanned instead of held."""
+# Tokens of the candidates that a scan gives.
 CANDIDATES = 48_000
-"""Tokens of the candidates that a scan gives."""
 _HELD = 20_000
 _HOPS = 12
 _RARE = 16

@@ -9,18 +9,24 @@ from collections.abc import Sequence
 from statistics import pstdev
 
 from harness.core import BadInput
-from harness.rag.compress.bm25 import LexicalCritic, bm25, weighted_terms
 from harness.rag.compress.pool import Pool, Ranked
-from harness.rag.compress.query import Occurrences, asked_for, asks_for_whole
+from harness.rag.compress.query import (
+    LexicalCritic,
+    Occurrences,
+    asked_for,
+    asks_for_whole,
+    bm25,
+    weighted_terms,
+)
 from harness.rag.compress.types import Calibrated, Critic, Query, Unit
 from harness.rag.retrieve import words
 
+# Tokens from which a critic other than BM25 reads only what the pre-filter lets through.
 CASCADE_FROM = 24_000
-"""Tokens from which a critic other than BM25 reads only what the pre-filter lets through."""
+# Of a bridge's score from 0 to 1, in three standard deviations of the critic's.
 BRIDGE_WEIGHT = 0.2
-"""Of a bridge's score from 0 to 1, in three standard deviations of the critic's."""
+# Units whose names are followed by bridges.
 BEST = 4
-"""Units whose names are followed by bridges."""
 _CLOSURE_SHARE = 0.5
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)(?:[A-Z][\w'-]+)(?:(?: (?:of|the|de|von|van|da))? [A-Z][\w'-]+)*"

@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.rag.compress.prose import prose_spans
+from harness.rag.compress.segment import prose_spans
 from harness.rag.compress.store import text_digest
 from harness.rag.retrieve import Document
 
+# Characters of a block of a file; units never cross the end of one.
 BLOCK = 1 << 20
-"""Characters of a block of a file; units never cross the end of one."""
+# Bytes from which a plain text file is read in blocks instead of being parsed.
 STREAMED_FROM = 8_000_000
-"""Bytes from which a plain text file is read in blocks instead of being parsed."""
+# Characters before the end of a block in which the last sentence is looked for.
 _TAIL = 4_000
-"""Characters before the end of a block in which the last sentence is looked for."""
 _HEAD = 8192
 _PLAIN = {".txt", ".md", ".log", ".text", ""}
 

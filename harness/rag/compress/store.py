@@ -15,8 +15,8 @@ import zstandard
 from harness.core import BadInput, cache_root
 from harness.rag.compress.markers import EXPANDABLE, ID_LENGTH
 
+# Characters of a stored block: a range is read without the rest of its source.
 BLOCK = 1 << 18
-"""Characters of a stored block: a range is read without the rest of its source."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sources (digest TEXT PRIMARY KEY, characters INTEGER);
 CREATE TABLE IF NOT EXISTS blocks (digest TEXT, number INTEGER, data BLOB,
@@ -24,8 +24,8 @@ CREATE TABLE IF NOT EXISTS blocks (digest TEXT, number INTEGER, data BLOB,
 CREATE TABLE IF NOT EXISTS omissions (id TEXT, place INTEGER, digest TEXT, start INTEGER,
                                       "end" INTEGER, PRIMARY KEY (id, place)) WITHOUT ROWID;
 """
+# Digest of a source, first character, character behind the last one.
 Part = tuple[str, int, int]
-"""Digest of a source, first character, character behind the last one."""
 
 
 def text_digest(blocks: Iterable[str]) -> str:

@@ -14,8 +14,8 @@ from harness.rag.packages import require
 from harness.skills import TOKENIZER as ESTIMATE
 from harness.skills import count_tokens
 
+# WordPiece of all-MiniLM-L6-v2, which the package of its weights carries.
 PACKAGED = "minilm"
-"""WordPiece of all-MiniLM-L6-v2, which the package of its weights carries."""
 
 
 @dataclass(frozen=True)

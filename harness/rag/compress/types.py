@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.core import BadInput
 
+# What a unit is: a word, sentence, paragraph, table row, JSON record or block of code.
 Granularity = Literal["word", "sentence", "paragraph", "row", "record", "code"]
-"""What a unit is: a word, sentence, paragraph, table row, JSON record or block of code."""
 
 
 @dataclass(frozen=True)

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
 
-from harness.core import BadInput, HarnessError, Value, read_models
+from harness.core import BadInput, HarnessError, read_models
 from harness.core.assets import load_object
 from harness.rag.evals.metrics import Ablation, ArmReport, Case, Measures, measure
-from harness.rag.retrieve import Hit, LocalIndex, SearchOptions, open_reranker
+from harness.rag.retrieve import Arm, Hit, LocalIndex, SearchOptions, open_reranker
 from harness.skills import TOKENIZER, count_tokens
 from harness.stats import mean_interval
 
+# (query, number of results) -> hits, best first.
 Retriever = Callable[[str, int], Sequence[Hit]]
-"""(query, number of results) -> hits, best first."""
 
 _DEPTH = 4  # hits asked for per result: several chunks of one document take one rank
 SAMPLES = 2000
 BASELINE = "lexical"
 
 
-class _Run(Value):
+@dataclass(frozen=True)
+class _Run:
     measures: dict[int, Measures]
-    tokens: tuple[int, ...]
-    times: tuple[float, ...]
-    error: str = ""
+    tokens: list[int]
+    times: list[float]
+    error: str
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -47,22 +49,14 @@ def read_cases(path: Path) -> list[Case]:
 
 def index_arms(index: LocalIndex, rerankers: Iterable[str] = ()) -> dict[str, Retriever]:
     """The arms of an index: lexical, dense, both fusions, and each reranker over the hybrid."""
-    arms = {
-        name: _arm(index, SearchOptions(arm=name))
-        for name in ("lexical", "dense", "hybrid", "weighted")
-    }
-    for spec in rerankers:
-        arms[f"hybrid + {spec}"] = _arm(index, SearchOptions(), spec)
-    return arms
 
+    def arm(options: SearchOptions, rerank: str | None = None) -> Retriever:
+        reranker = open_reranker(rerank) if rerank else None
+        return lambda query, k: index.search(query, k, options=options, reranker=reranker)
 
-def _arm(index: LocalIndex, options: SearchOptions, rerank: str | None = None) -> Retriever:
-    reranker = open_reranker(rerank) if rerank else None
-
-    def search(query: str, k: int) -> Sequence[Hit]:
-        return index.search(query, k, options=options, reranker=reranker)
-
-    return search
+    names: tuple[Arm, ...] = ("lexical", "dense", "hybrid", "weighted")
+    plain = {name: arm(SearchOptions(arm=name)) for name in names}
+    return plain | {f"hybrid + {spec}": arm(SearchOptions(), spec) for spec in rerankers}
 
 
 def load_retriever(reference: str) -> Retriever:
@@ -78,19 +72,19 @@ def load_retriever(reference: str) -> Retriever:
         raise BadInput(f"{reference!r} is no function: expected one that takes (query, k)")
 
     def search(query: str, k: int) -> list[Hit]:
-        found = function(query, k)
-        if not isinstance(found, Iterable) or isinstance(found, str):
-            raise BadInput(f"{reference!r}: expected a list of hits, got {found!r}")
-        hits = cast("Iterable[Any]", found)
-        return [_as_hit(one, rank, reference) for rank, one in enumerate(hits, start=1)]
+        reply = function(query, k)
+        if not isinstance(reply, Iterable) or isinstance(reply, str):
+            raise BadInput(f"{reference!r}: expected a list of hits, got {reply!r}")
+        hits = cast("Iterable[Any]", reply)
+        return [_as_hit(hit, rank, reference) for rank, hit in enumerate(hits, start=1)]
 
     return search
 
 
-def _as_hit(found: Any, rank: int, reference: str) -> Hit:
-    if isinstance(found, Hit):
-        return found
-    row: dict[str, Any] = {"doc": found} if isinstance(found, str) else found
+def _as_hit(value: Any, rank: int, reference: str) -> Hit:
+    if isinstance(value, Hit):
+        return value
+    row: dict[str, Any] = {"doc": value} if isinstance(value, str) else value
     try:
         text = str(row.get("text", ""))
         start = int(row.get("start", 0))
@@ -99,7 +93,7 @@ def _as_hit(found: Any, rank: int, reference: str) -> Hit:
         return Hit(doc=str(row["doc"]), start=start, end=end, text=text, score=score)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadInput(
-            f"{reference!r}: expected an id or an object with `doc` for every hit, got {found!r}"
+            f"{reference!r}: expected an id or an object with `doc` for every hit, got {value!r}"
         ) from error
 
 
@@ -159,35 +153,37 @@ def _run(
         tokens.append(sum(count_tokens(hit.text) for hit in hits[:k]))
         if progress is not None:
             progress(name, number + 1, len(cases))
-    return _Run(measures=measures, tokens=tuple(tokens), times=tuple(times), error=first)
+    return _Run(measures, tokens, times, first)
 
 
 def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
-    found = list(run.measures.values())
-    both = [number for number in run.measures if number in baseline.measures]
-    pairs = [(run.measures[number], baseline.measures[number]) for number in both]
-    lifts = [one.ndcg - other.ndcg for one, other in pairs]
-    gains = [one.recall - other.recall for one, other in pairs]
+    measures = list(run.measures.values())
+    pairs = [
+        (measured, baseline.measures[number])
+        for number, measured in run.measures.items()
+        if number in baseline.measures
+    ]
+    values: dict[str, list[float]] = {
+        "recall": [measured.recall for measured in measures],
+        "ndcg": [measured.ndcg for measured in measures],
+        "ndcg_lift": [own.ndcg - base.ndcg for own, base in pairs],
+        "recall_lift": [own.recall - base.recall for own, base in pairs],
+    }
     times = sorted(run.times) or [0.0]
-    recalls, ndcgs = [one.recall for one in found], [one.ndcg for one in found]
+    figures: dict[str, Any] = {key: mean(row) for key, row in values.items()}
+    figures |= {f"{key}_ci95": mean_interval(row, SAMPLES) for key, row in values.items()}
     return ArmReport(
+        **figures,
         arm=name,
-        recall=_mean(recalls),
-        recall_ci95=mean_interval(recalls, SAMPLES),
-        ndcg=_mean(ndcgs),
-        ndcg_ci95=mean_interval(ndcgs, SAMPLES),
-        mrr=_mean([one.reciprocal_rank for one in found]),
-        ndcg_lift=_mean(lifts),
-        ndcg_lift_ci95=mean_interval(lifts, SAMPLES),
-        recall_lift=_mean(gains),
-        recall_lift_ci95=mean_interval(gains, SAMPLES),
-        tokens=_mean(run.tokens),
+        mrr=mean([measured.reciprocal_rank for measured in measures]),
+        tokens=mean(run.tokens),
         p50_ms=times[len(times) // 2],
         p95_ms=times[min(len(times) - 1, int(0.95 * len(times)))],
-        failed=queries - len(found),
+        failed=queries - len(measures),
         error=run.error,
     )
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """0 where there are no values."""
     return fmean(values) if values else 0.0

@@ -1,15 +1,14 @@
-"""What a model makes of each arm's passages: the answer score, tokens and cost of every arm."""
+"""Answers of a model from each arm's passages: the answer score, tokens and cost of every arm."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, Value, render
 from harness.models import Model, Sampling
-from harness.rag.evals.ablation import BASELINE, SAMPLES, Retriever
+from harness.rag.evals.ablation import BASELINE, SAMPLES, Retriever, mean
 from harness.rag.evals.metrics import AnswerReport, Case
 from harness.rag.retrieve import Hit
 from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
@@ -59,16 +58,16 @@ async def answer_arms(
         LimitReached: if a budget is spent.
         Unreachable: if the model does not answer.
     """
-    asked = [case for case in cases if case.answers]
-    if not asked or budget < 1:
+    answerable = [case for case in cases if case.answers]
+    if not answerable or budget < 1:
         raise BadInput(
-            f"expected cases with `answers` and a budget of 1 or more, got {len(asked)} of "
+            f"expected cases with `answers` and a budget of 1 or more, got {len(answerable)} of "
             f"{len(cases)} cases and {budget}: add `answers: [...]`, or draft questions with "
             "`harness index questions --ask-model`"
         )
     runs: dict[str, _Replies] = {}
     for name, search in arms.items():
-        runs[name] = await _run(name, search, asked, model, budget, progress)
+        runs[name] = await _run(name, search, answerable, model, budget, progress)
     first = runs.get(baseline, next(iter(runs.values())))
     reports = [_report(name, run, first) for name, run in runs.items()]
     return tuple(sorted(reports, key=lambda report: -report.f1))
@@ -104,47 +103,43 @@ async def _run(
 def prompt_of(question: str, hits: Sequence[Hit], budget: int) -> str:
     """The prompt of `harness ask`, with the best hits that fit the budget."""
     passages: list[dict[str, object]] = []
-    left = budget
+    room = budget
     for hit in hits:
         cost = count_tokens(hit.text)
-        if cost <= left:
+        if cost <= room:
             passages.append({"number": len(passages) + 1, "where": hit.citation, "text": hit.text})
-            left -= cost
+            room -= cost
     return render("ask_answer", passages=passages, question=question)
 
 
 def score(reply: str, answers: Sequence[str]) -> _Scored:
     """A reply without its citations, against the accepted answers."""
-    said = _CITED.sub("", reply).strip()
-    plain = f" {official_normal(said)} "
+    answer = _CITED.sub("", reply).strip()
+    plain = f" {official_normal(answer)} "
     return _Scored(
-        em=float(exact_match(said, answers)),
-        holds=float(any(f" {official_normal(answer)} " in plain for answer in answers)),
-        f1=best_overlap(said, answers).f1,
+        em=float(exact_match(answer, answers)),
+        holds=float(any(f" {official_normal(accepted)} " in plain for accepted in answers)),
+        f1=best_overlap(answer, answers).f1,
     )
 
 
 def _report(name: str, run: _Replies, baseline: _Replies) -> AnswerReport:
-    found = list(run.scores.values())
+    scores = list(run.scores.values())
     lifts = [
-        one.f1 - baseline.scores[number].f1
-        for number, one in run.scores.items()
+        score.f1 - baseline.scores[number].f1
+        for number, score in run.scores.items()
         if number in baseline.scores
     ]
-    f1 = [one.f1 for one in found]
+    f1 = [score.f1 for score in scores]
     return AnswerReport(
         arm=name,
-        cases=len(found),
-        em=_mean([one.em for one in found]),
-        holds=_mean([one.holds for one in found]),
-        f1=_mean(f1),
+        cases=len(scores),
+        em=mean([score.em for score in scores]),
+        holds=mean([score.holds for score in scores]),
+        f1=mean(f1),
         f1_ci95=mean_interval(f1, SAMPLES),
-        f1_lift=_mean(lifts),
+        f1_lift=mean(lifts),
         f1_lift_ci95=mean_interval(lifts, SAMPLES),
         usage=run.usage,
         invalid=run.invalid,
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else 0.0

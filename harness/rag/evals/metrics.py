@@ -10,7 +10,7 @@ from harness.rag.retrieve import Hit
 
 
 class Gold(Value):
-    """What answers a query.
+    """The stretch that answers a query.
 
     Attributes:
         doc: id of the document; its last part after `/` or `#` is enough.
@@ -56,16 +56,16 @@ def measure(hits: Sequence[Hit], gold: Sequence[Gold], k: int) -> Measures:
     """
     if all(item.start is None for item in gold):
         hits = list({hit.doc: hit for hit in reversed(hits)}.values())[::-1]
-    left = list(gold)
+    missing = list(gold)
     gains: list[float] = []
     for hit in hits[:k]:
-        shown = [item for item in left if item.found_in(hit)]
-        left = [item for item in left if item not in shown]
+        shown = [item for item in missing if item.found_in(hit)]
+        missing = [item for item in missing if item not in shown]
         gains.append(sum(item.relevance for item in shown))
     best = sorted((item.relevance for item in gold), reverse=True)[:k]
     first = next((rank for rank, gain in enumerate(gains, start=1) if gain > 0), None)
     return Measures(
-        recall=(len(gold) - len(left)) / len(gold) if gold else 0.0,
+        recall=(len(gold) - len(missing)) / len(gold) if gold else 0.0,
         ndcg=_discounted(gains) / _discounted(best) if any(best) else 0.0,
         reciprocal_rank=1 / first if first else 0.0,
     )

@@ -31,7 +31,7 @@ _POINTING = re.compile(
 
 
 class Drafted(Value):
-    """What was drafted.
+    """Drafted queries.
 
     Attributes:
         cases: verified ones.
@@ -59,24 +59,28 @@ def draft_keywords(documents: Sequence[Document], count: int, seed: int = 41) ->
     Raises:
         BadInput: if no sentence gives a query that fits it alone.
     """
-    sentences = list(_sentences(documents))
+    sentences = [
+        _Sentence(document, start, end, frozenset(words(document.text[start:end])))
+        for document in documents
+        for start, end in sentence_spans(document.text)
+    ]
     holding = Counter(term for sentence in sentences for term in sentence.terms)
     order = _spread(sentences, random.Random(seed))
     cases: list[Case] = []
     rejected: Counter[str] = Counter()
-    for one in order:
+    for drawn in order:
         if len(cases) == count:
             break
-        said = words(one.document.text[one.start : one.end])
-        if not _LEAST_WORDS <= len(said) <= _MOST_WORDS:
+        tokens = words(drawn.document.text[drawn.start : drawn.end])
+        if not _LEAST_WORDS <= len(tokens) <= _MOST_WORDS:
             rejected["too short or too long"] += 1
             continue
-        rarest = sorted(one.terms, key=lambda term: (holding[term], said.index(term)))[:_TERMS]
-        if sum(one.terms.issuperset(rarest) for one in sentences) != 1:
+        rarest = sorted(drawn.terms, key=lambda term: (holding[term], tokens.index(term)))[:_TERMS]
+        if sum(sentence.terms.issuperset(rarest) for sentence in sentences) != 1:
             rejected["fits other sentences as well"] += 1
             continue
-        query = " ".join(sorted(rarest, key=said.index))
-        cases.append(_case(query, one.document, one.start, one.end))
+        query = " ".join(sorted(rarest, key=tokens.index))
+        cases.append(_case(query, drawn.document, drawn.start, drawn.end))
     return _drafted(cases, KEYWORDS, rejected)
 
 
@@ -96,11 +100,11 @@ async def draft_questions(
     ]
     cases: list[Case] = []
     rejected: Counter[str] = Counter()
-    for one in _spread(passages, random.Random(seed)):
-        if len(cases) == count or sum(rejected.values()) > 3 * count:
+    for drawn in _spread(passages, random.Random(seed)):
+        if len(cases) == count or rejected.total() > 3 * count:
             break
-        passage = one.document.text[one.start : one.end]
-        title = str(one.document.metadata.get("title", ""))
+        passage = drawn.document.text[drawn.start : drawn.end]
+        title = str(drawn.document.metadata.get("title", ""))
         prompt = render("index_question", passage=passage, title=title)
         reply = await model.complete([{"role": "user", "content": prompt}])
         checked = check_draft(reply.text, passage)
@@ -108,7 +112,7 @@ async def draft_questions(
             rejected[checked] += 1
             continue
         question, start, end = checked
-        case = _case(question, one.document, one.start + start, one.start + end)
+        case = _case(question, drawn.document, drawn.start + start, drawn.start + end)
         cases.append(case.model_copy(update={"answers": (" ".join(passage[start:end].split()),)}))
     return _drafted(cases, ASKED, rejected)
 
@@ -119,9 +123,9 @@ def check_draft(reply: str, passage: str) -> tuple[str, int, int] | str:
     The quote must stand in the passage, white space aside; the question must not point at the
     passage, nor copy five words in a row from it.
     """
-    found = re.search(r"\{.*\}", reply, re.DOTALL)
+    match = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
-        row: Any = json.loads(found[0]) if found else None
+        row: Any = json.loads(match[0]) if match else None
         question, quote = row["question"].strip(), row["quote"].strip()
     except (ValueError, KeyError, TypeError, AttributeError):
         return "no JSON object with question and quote"
@@ -132,29 +136,18 @@ def check_draft(reply: str, passage: str) -> tuple[str, int, int] | str:
         return "no question"
     if _POINTING.search(question):
         return "points at the passage"
-    if _copies(question, passage):
+    tokens, text = question.lower().split(), f" {' '.join(passage.lower().split())} "
+    runs = (" ".join(tokens[n : n + _COPIED]) for n in range(len(tokens) - _COPIED + 1))
+    if any(f" {run} " in text for run in runs):
         return "copies the passage"
     return question, span.start(), span.end()
 
 
-def _copies(question: str, passage: str) -> bool:
-    asked, said = question.lower().split(), f" {' '.join(passage.lower().split())} "
-    runs = (" ".join(asked[at : at + _COPIED]) for at in range(len(asked) - _COPIED + 1))
-    return any(f" {run} " in said for run in runs)
-
-
-def _sentences(documents: Sequence[Document]) -> Iterator[_Sentence]:
-    for document in documents:
-        for start, end in sentence_spans(document.text):
-            terms = frozenset(words(document.text[start:end]))
-            yield _Sentence(document, start, end, terms)
-
-
-def _spread(found: Sequence[_Sentence], rng: random.Random) -> Iterator[_Sentence]:
+def _spread(stretches: Sequence[_Sentence], rng: random.Random) -> Iterator[_Sentence]:
     """One of every document in turn, in random order."""
     by_document: dict[str, list[_Sentence]] = {}
-    for one in found:
-        by_document.setdefault(one.document.id, []).append(one)
+    for stretch in stretches:
+        by_document.setdefault(stretch.document.id, []).append(stretch)
     queues = list(by_document.values())
     rng.shuffle(queues)
     for queue in queues:
@@ -171,7 +164,7 @@ def _case(query: str, document: Document, start: int, end: int) -> Case:
 
 
 def _drafted(cases: list[Case], method: str, rejected: Counter[str]) -> Drafted:
-    attempts = len(cases) + sum(rejected.values())
+    attempts = len(cases) + rejected.total()
     if not cases:
         reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
         raise BadInput(f"none of {attempts} drafts passed the checks: {reasons or 'no text'}")

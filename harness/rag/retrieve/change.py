@@ -23,12 +23,12 @@ from harness.rag.retrieve.segment import Entry, Segment, write_segment
 from harness.rag.retrieve.text import identify_language
 
 Vectors = NDArray[np.float32]
+# Called with (chunks embedded, chunks in all).
 Progress = Callable[[int, int], None]
-"""Called with (chunks embedded, chunks in all)."""
 
 BATCH = 64
+# Segments of at most so many chunks are merged whenever something is added: seconds of work.
 SMALL = 10_000
-"""Segments of at most so many chunks are merged whenever something is added: seconds of work."""
 _STALE = 0.2  # share of deleted documents above which a larger segment is written again
 _KEY, _CRC = 32, 4
 
@@ -82,7 +82,7 @@ class VectorJournal:
         missing = {key: text for key, text in pairs.items() if key not in self._places}
         # Texts of like length together: less padding, the same vectors.
         order = sorted(missing, key=lambda key: len(missing[key]))
-        done = len(texts) - len(order)
+        embedded_count = len(texts) - len(order)
         batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
         with self._path.open("ab") as stream:
             for number, rows in self._encoder.encode_batches(
@@ -93,9 +93,9 @@ class VectorJournal:
                     record = key + row.tobytes()
                     stream.write(record + zlib.crc32(record).to_bytes(_CRC, "little"))
                 stream.flush()
-                done += len(batches[number])
+                embedded_count += len(batches[number])
                 if progress is not None:
-                    progress(done, len(texts))
+                    progress(embedded_count, len(texts))
         if not texts:
             return np.zeros((0, self._encoder.dimension), dtype=np.float32)
         records = np.memmap(self._path, np.uint8, "r").reshape(-1, self._size)

@@ -34,8 +34,8 @@ _PER_CELL = 64  # training vectors of a cell
 _CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
 _LEVELS = 127
 _CODED_BLOCK = 8192  # rows that are coded together
+# Candidates for every result, and at least: more would cost what the codes save.
 _CANDIDATES, _LEAST = 6, 96
-"""Candidates for every result, and at least: more would cost what the codes save."""
 
 
 def dense_kind(size: int) -> DenseKind:

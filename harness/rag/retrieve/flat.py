@@ -75,7 +75,9 @@ class FlatIndex:
         scores, places = self._index.search(queries, min(k, len(self)))
         results: list[list[tuple[str, float]]] = []
         for row, values in zip(places.tolist(), scores.tolist(), strict=True):
-            hits = [(self._ids[place], value) for place, value in zip(row, values, strict=True)]
+            hits: list[tuple[str, float]] = [
+                (self._ids[place], value) for place, value in zip(row, values, strict=True)
+            ]
             results.append(sorted(hits, key=lambda hit: (-hit[1], hit[0])))
         return results
 

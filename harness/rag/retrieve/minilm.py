@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float32]
 
 LAYERS, HEADS, LONGEST = 6, 12, 256
+# Of the layer norms.
 EPSILON = 1e-12
-"""Of the layer norms."""
 
 
 @dataclass(frozen=True)

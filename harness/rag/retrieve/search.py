@@ -23,15 +23,15 @@ from harness.rag.retrieve.text import terms
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 DocT = TypeVar("DocT", bound=Hashable)
+# Keys with their scores, best first.
 Ranking = Sequence[tuple[KeyT, float]]
-"""Keys with their scores, best first."""
 Operator = Literal["=", "!=", ">=", "<=", ">", "<", "~"]
 Mask = NDArray[np.bool_]
+# Number of a segment, and of a chunk in it.
 Place = tuple[int, int]
-"""Number of a segment, and of a chunk in it."""
 
+# Candidates that each arm hands to the fusion.
 DEPTH = 100
-"""Candidates that each arm hands to the fusion."""
 RRF_K = 60
 _CONDITION = re.compile(r"([\w.-]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*)", re.DOTALL)
 _ORDER: dict[Operator, Callable[[Any, Any], bool]] = {

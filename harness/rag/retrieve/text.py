@@ -49,8 +49,8 @@ _FUNCTION_WORDS = {
     "vi": "và của là có trong cho không được các một những với này",
 }
 _UKRAINIAN = re.compile("[іїєґ]")
+# Languages that write compound nouns as one word.
 COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "fi", "hu"})
-"""Languages that write compound nouns as one word."""
 
 
 @cache
@@ -85,8 +85,8 @@ def identify_language(text: str) -> str | None:
     return best if most >= enough and most > second else None
 
 
+# Characters after which a sentence without an end is cut at a space.
 LONGEST = 2000
-"""Characters after which a sentence without an end is cut at a space."""
 _SUSPECT = 120
 _WITHOUT_QUOTES = {ord(mark): " " for mark in "\"'`()[]{}\u00ab\u00bb\u2018\u201c\u201d\u201e"}
 _LINE_END = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
@@ -123,14 +123,14 @@ def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, in
 def _sentences(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
     boundaries = require("sentencex", "splitting sentences needs sentencex").get_sentence_boundaries
     for boundary in boundaries(language, text[start:end]):
-        left, right = start + boundary["start_index"], start + boundary["end_index"]
-        plain = text[left:right].translate(_WITHOUT_QUOTES) if right - left > _SUSPECT else ""
-        if plain == text[left:right] or not plain:
-            yield left, right
+        begin, stop = start + boundary["start_index"], start + boundary["end_index"]
+        plain = text[begin:stop].translate(_WITHOUT_QUOTES) if stop - begin > _SUSPECT else ""
+        if plain == text[begin:stop] or not plain:
+            yield begin, stop
             continue
         # A quotation mark or bracket without its partner would hold many sentences together.
         for inner in boundaries(language, plain):
-            yield left + inner["start_index"], left + inner["end_index"]
+            yield begin + inner["start_index"], begin + inner["end_index"]
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -168,13 +168,13 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without the white space at its ends; None if nothing else is in it."""
     part = text[start:end]
-    left = start + len(part) - len(part.lstrip())
-    right = start + len(part.rstrip())
-    return (left, right) if left < right else None
+    first = start + len(part) - len(part.lstrip())
+    last = start + len(part.rstrip())
+    return (first, last) if first < last else None
 
 
+# Name of these rules; an index made with others is refused.
 TOKENISER = "words-1, snowball-english"
-"""Name of these rules; an index made with others is refused."""
 
 _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _RUN = re.compile(

@@ -7,34 +7,29 @@ compare them at the same budget.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.core import BadInput, digest
-from harness.rag.compress import Compressed, compress, open_tokenizer
+from harness.rag.compress import compress, open_tokenizer
 from harness.rag.retrieve import Document, Hit
 from harness.rag.tools.documents import SearchArm, search_documents
 from harness.rag.tools.passages import GAP, Passage, merged, packed, truncated, within
 
 ContextArm = Literal["compress", "retrieve", "both", "truncate"]
-ARMS: dict[str, ContextArm] = {
-    "compress": "compress",
-    "retrieve": "retrieve",
-    "both": "both",
-    "truncate": "truncate",
-}
+ARMS: tuple[ContextArm, ...] = ("compress", "retrieve", "both", "truncate")
+# Tokens of a context where nothing else is asked for.
 BUDGET = 1500
-"""Tokens of a context where nothing else is asked for."""
+# Tokens of a budget from which every marker has an id for `expand`.
 NAMED_FROM = 600
-"""Tokens of a budget from which every marker has an id for `expand`."""
 _DEPTH = 64
+# `both` retrieves so many times the budget, and compresses that.
 _WIDER = 4
-"""`both` retrieves so many times the budget, and compresses that."""
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a stage chose.
+    """The choice of a stage.
 
     Attributes:
         arm: which stage.
@@ -55,7 +50,7 @@ class Gathered:
     @property
     def digest(self) -> str:
         """Identity of the context, for a graph's state."""
-        return digest([self.arm, [list(one[:3]) for one in self.passages], self.text])
+        return digest([self.arm, [list(passage[:3]) for passage in self.passages], self.text])
 
 
 @dataclass(frozen=True)
@@ -97,26 +92,24 @@ class ContextStage:
         if self.arm == "truncate":
             return self._shown(truncated(sources, budget, self._count))
         if self.arm == "compress":
-            return _kept(self.arm, *self._compressed(query, sources, budget))
+            return self._compressed(query, sources, budget)
         if self.arm == "retrieve":
             return self._shown(self._retrieve(query, sources, budget))
         wider = self._retrieve(query, sources, budget * _WIDER)
-        parts = [Document(id=one.name, text=one.text) for one in wider]
-        found, spans = self._compressed(query, parts, budget)
-        return _kept(self.arm, found, [within(one) for one in spans])
+        parts = [Document(id=passage.name, text=passage.text) for passage in wider]
+        gathered = self._compressed(query, parts, budget)
+        return replace(gathered, passages=tuple(map(within, gathered.passages)))
 
     def _retrieve(self, query: str, sources: Sequence[Document], budget: int) -> list[Passage]:
         if self.finder is not None:
             hits = self.finder(query, _DEPTH)
         else:
             hits = search_documents(sources, query, _DEPTH, self.search)
-        found = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in hits]
-        return merged(packed(found, budget, self._count), sources)
+        ranked = [Passage(hit.doc, hit.start, hit.end, hit.text, hit.score) for hit in hits]
+        return merged(packed(ranked, budget, self._count), sources)
 
-    def _compressed(
-        self, query: str, sources: Sequence[Document], budget: int
-    ) -> tuple[Compressed, list[Passage]]:
-        found = compress(
+    def _compressed(self, query: str, sources: Sequence[Document], budget: int) -> Gathered:
+        result = compress(
             list(sources),
             query,
             instruction=self.instruction,
@@ -126,20 +119,19 @@ class ContextStage:
             # What was left out can be asked for, where the budget bears markers that name it.
             markers="full" if budget >= NAMED_FROM else "auto",
         )
-        spans = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in found.spans]
-        return found, spans
+        return Gathered(
+            self.arm,
+            tuple(Passage(s.doc, s.start, s.end, s.text, s.score) for s in result.spans),
+            result.text,
+            result.tokens.output,
+            result.tokens.tokenizer,
+            tuple(result.warnings),
+        )
 
     def _shown(self, passages: Sequence[Passage]) -> Gathered:
-        text = GAP.join(one.shown for one in passages)
+        text = GAP.join(passage.shown for passage in passages)
         name = open_tokenizer(self.tokenizer).name
         return Gathered(self.arm, tuple(passages), text, self._count(text), name)
 
     def _count(self, text: str) -> int:
         return open_tokenizer(self.tokenizer).count(text)
-
-
-def _kept(arm: ContextArm, found: Compressed, passages: Sequence[Passage]) -> Gathered:
-    tokens = found.tokens
-    return Gathered(
-        arm, tuple(passages), found.text, tokens.output, tokens.tokenizer, tuple(found.warnings)
-    )

@@ -14,7 +14,6 @@ from typing import Literal
 from harness.core import BadInput, cache_root, digest
 from harness.corpora import SOURCES, read_sources
 from harness.rag.retrieve import (
-    Arm,
     Document,
     Hit,
     LocalIndex,
@@ -43,19 +42,20 @@ def read_documents(workdir: Path) -> list[Document]:
     Raises:
         BadInput: if there is none, or one cannot be read.
     """
-    found: list[Document] = []
+    documents: list[Document] = []
     for path in sorted(path for path in workdir.rglob("*") if path.is_file()):
         name = path.relative_to(workdir).as_posix()
         if any(part.startswith(".") for part in Path(name).parts):
             continue
         if path.suffix.lower() in _PARSED:
-            named = ((one, one.id.replace(str(path), name)) for one in parse_file(path))
-            found += [replace(one, id=id_, source=id_) for one, id_ in named]
+            for document in parse_file(path):
+                id_ = document.id.replace(str(path), name)
+                documents.append(replace(document, id=id_, source=id_))
         elif path.suffix.lower() in _PLAIN:
-            found += _plain(path, name)
-    if not found:
+            documents += _plain(path, name)
+    if not documents:
         raise BadInput(f"expected documents in the work folder, found none in {str(workdir)!r}")
-    return found
+    return documents
 
 
 def _plain(path: Path, name: str) -> list[Document]:
@@ -68,18 +68,18 @@ def _plain(path: Path, name: str) -> list[Document]:
     if path.name != SOURCES:
         return [Document(id=name, text=sources[0].text, source=name)]
     return [
-        Document(id=one.id, text=one.text, source=one.id,
-                 metadata={"title": one.title} if one.title else {})
-        for one in sources
+        Document(id=source.id, text=source.text, source=source.id,
+                 metadata={"title": source.title} if source.title else {})
+        for source in sources
     ]  # fmt: skip
 
 
 def document_named(documents: Sequence[Document], name: str) -> Document | None:
     """The document of that id or title, in any case."""
-    wanted = name.strip().lower()
+    lowered = name.strip().lower()
     for document in documents:
         title = document.metadata.get("title")
-        if wanted in (document.id.lower(), str(title or document.id).lower()):
+        if lowered in (document.id.lower(), str(title or document.id).lower()):
             return document
     return None
 
@@ -98,14 +98,13 @@ def search_documents(
     Raises:
         BadInput: if the query is empty, or an arm's packages are not installed.
     """
-    chosen: Arm = arm
-    return index_of(documents, arm).search(query, k, options=SearchOptions(arm=chosen))
+    return index_of(documents, arm).search(query, k, options=SearchOptions(arm=arm))
 
 
 def index_of(documents: Sequence[Document], arm: SearchArm) -> LocalIndex:
     """The index over these documents, from memory, from disk, or new."""
     kind = "lexical" if arm == "lexical" else "encoder"
-    key = digest([kind, [[one.id, one.digest] for one in documents]])[:32]
+    key = digest([kind, [[document.id, document.digest] for document in documents]])[:32]
     with _lock:
         if key not in _opened:
             _opened[key] = _on_disk(documents, key, kind)

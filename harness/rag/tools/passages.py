@@ -10,11 +10,13 @@ from typing import NamedTuple
 from harness.rag.retrieve import Document, sentence_spans, words
 from harness.rag.tasks.reading import split_citations
 
+# Stands between passages in a context.
 GAP = "\n[…]\n"
-"""Stands between passages in a context."""
 _LONGEST_TOKEN = 16
+PAGE = 6000  # most characters of a page: about 1,500 tokens
+LONGEST = 200_000  # characters of all documents above which no citation is looked for
+# Tokens of a text.
 Count = Callable[[str], int]
-"""Tokens of a text."""
 
 
 class Passage(NamedTuple):
@@ -26,6 +28,11 @@ class Passage(NamedTuple):
     text: str
     score: float
 
+    @classmethod
+    def of(cls, document: Document, start: int, end: int) -> Passage:
+        """A stretch of a document, without a score."""
+        return cls(document.id, start, end, document.text[start:end], 0.0)
+
     @property
     def name(self) -> str:
         """`doc:start-end`."""
@@ -35,6 +42,10 @@ class Passage(NamedTuple):
     def citation(self) -> str:
         """As it stands in a context and in answers: `[doc:start-end]`."""
         return f"[{self.name}]"
+
+    def covers(self, inner: Passage) -> bool:
+        """Whether the other passage lies inside this one."""
+        return self.doc == inner.doc and self.start <= inner.start and inner.end <= self.end
 
     @property
     def shown(self) -> str:
@@ -51,29 +62,30 @@ def within(passage: Passage) -> Passage:
 
 def packed(ranked: Sequence[Passage], budget: int, count: Count) -> list[Passage]:
     """The best passages that fit a budget, best first; one inside a better one is left out."""
-    kept: list[Passage] = []
-    left = budget + count(GAP)  # there is a gap less than there are passages
+    chosen: list[Passage] = []
+    room = budget + count(GAP)  # there is a gap less than there are passages
     for passage in ranked:
         cost = count(passage.shown) + count(GAP)
-        if cost <= left and not any(_covers(one, passage) for one in kept):
-            kept.append(passage)
-            left -= cost
-    return kept
+        if cost <= room and not any(better.covers(passage) for better in chosen):
+            chosen.append(passage)
+            room -= cost
+    return chosen
 
 
 def merged(passages: Sequence[Passage], sources: Sequence[Document]) -> list[Passage]:
     """The passages in the order of the sources; those that overlap become one."""
-    order = {source.id: at for at, source in enumerate(sources)}
+    order = {source.id: number for number, source in enumerate(sources)}
     texts = {source.id: source.text for source in sources}
-    found: list[Passage] = []
-    for one in sorted(passages, key=lambda one: (order[one.doc], one.start)):
-        last = found[-1] if found else None
-        if last is not None and last.doc == one.doc and one.start <= last.end:
-            end, score = max(last.end, one.end), max(last.score, one.score)
-            found[-1] = Passage(one.doc, last.start, end, texts[one.doc][last.start : end], score)
+    joined: list[Passage] = []
+    for passage in sorted(passages, key=lambda passage: (order[passage.doc], passage.start)):
+        last = joined[-1] if joined else None
+        if last is not None and last.doc == passage.doc and passage.start <= last.end:
+            end, score = max(last.end, passage.end), max(last.score, passage.score)
+            text = texts[last.doc][last.start : end]
+            joined[-1] = Passage(last.doc, last.start, end, text, score)
         else:
-            found.append(one)
-    return found
+            joined.append(passage)
+    return joined
 
 
 def truncated(sources: Sequence[Document], budget: int, count: Count) -> list[Passage]:
@@ -81,30 +93,29 @@ def truncated(sources: Sequence[Document], budget: int, count: Count) -> list[Pa
 
     Everything, where it fits.
     """
-    whole = [Passage(one.id, 0, len(one.text), one.text, 0.0) for one in sources]
-    if sum(count(one.shown) + count(GAP) for one in whole) <= budget:
-        return whole
-    head = _taken(whole, budget // 2, count, from_end=False)
-    known = {one.doc: one.end for one in head}
-    rest = [one._replace(start=known.get(one.doc, 0)) for one in whole]
-    rest = [one._replace(text=one.text[one.start :]) for one in rest if one.start < one.end]
-    return head + _taken(rest[::-1], budget - budget // 2, count, from_end=True)[::-1]
+    full = [Passage.of(source, 0, len(source.text)) for source in sources]
+    if sum(count(passage.shown) + count(GAP) for passage in full) <= budget:
+        return full
+    head = _taken(full, budget // 2, count, from_end=False)
+    ends = {passage.doc: passage.end for passage in head}
+    tails = [Passage.of(source, ends.get(source.id, 0), len(source.text)) for source in sources]
+    tails = [passage for passage in tails if passage.text]
+    return head + _taken(tails[::-1], budget - budget // 2, count, from_end=True)[::-1]
 
 
 def _taken(
     passages: Sequence[Passage], budget: int, count: Count, *, from_end: bool
 ) -> list[Passage]:
-    found: list[Passage] = []
-    left = budget
+    parts: list[Passage] = []
     for passage in passages:
-        part = _fitting(passage, left - count(GAP), count, from_end=from_end)
+        part = _fitting(passage, budget - count(GAP), count, from_end=from_end)
         if not part.text:
             break
-        found.append(part)
-        left -= count(part.shown) + count(GAP)
+        parts.append(part)
+        budget -= count(part.shown) + count(GAP)
         if len(part.text) < len(passage.text):
             break
-    return found
+    return parts
 
 
 def _fitting(passage: Passage, budget: int, count: Count, *, from_end: bool) -> Passage:
@@ -126,14 +137,6 @@ def _fitting(passage: Passage, budget: int, count: Count, *, from_end: bool) -> 
     return part(low)
 
 
-def _covers(one: Passage, other: Passage) -> bool:
-    return one.doc == other.doc and one.start <= other.start and other.end <= one.end
-
-
-PAGE = 6000
-"""Most characters of a page: about 1,500 tokens."""
-
-
 def pages_of(documents: Sequence[Document], size: int = PAGE) -> list[Passage]:
     """All documents in order, cut at the last line end (else space) that fits a page.
 
@@ -143,36 +146,26 @@ def pages_of(documents: Sequence[Document], size: int = PAGE) -> list[Passage]:
         documents: to read.
         size: most characters of a page, 1 or more.
     """
-    found: list[Passage] = []
+    pages: list[Passage] = []
     for document in documents:
         text, start = document.text, 0
         while start < len(text):
-            end = _cut(text, start, size)
-            found.append(Passage(document.id, start, end, text[start:end], 0.0))
+            end = min(start + size, len(text))
+            if end < len(text):
+                marks = (text.rfind(mark, start + size // 2, end) for mark in ("\n", " "))
+                end = next((place + 1 for place in marks if place >= 0), end)
+            pages.append(Passage.of(document, start, end))
             start = end
-    return found
-
-
-def _cut(text: str, start: int, size: int) -> int:
-    end = start + size
-    if end >= len(text):
-        return len(text)
-    for mark in ("\n", " "):
-        place = text.rfind(mark, start + size // 2, end)
-        if place >= 0:
-            return place + 1
-    return end
-
-
-LONGEST = 200_000
-"""Characters of all documents above which no citation is looked for."""
+    return pages
 
 
 def attribute(answer: str, question: str, documents: Sequence[Document]) -> str:
     """The answer with a citation behind it; unchanged if it has one, or no sentence holds it.
 
-    A sentence must hold all words of the answer; among several, the one decides that shares the
-    rarest words with the question.
+    An answer that a model gives without a citation gets one by the words that it shares with a
+    sentence, as in post-hoc attribution (Gao et al. 2023, "RARR"); it is a guess, and scored as
+    one. A sentence must hold all words of the answer; among several, the one decides that shares
+    the rarest words with the question.
 
     Args:
         answer: what the model said.
@@ -180,21 +173,20 @@ def attribute(answer: str, question: str, documents: Sequence[Document]) -> str:
         documents: where the answer may stand.
     """
     plain, cited = split_citations(answer)
-    wanted = Counter(words(plain))
+    needed = Counter(words(plain))
     size = sum(len(document.text) for document in documents)
-    if cited or not wanted or size > LONGEST:
+    if cited or not needed or size > LONGEST:
         return answer
-    asked = set(words(question)) - set(wanted)
-    sentences = [
-        Passage(document.id, start, end, document.text[start:end], 0.0)
-        for document in documents
-        for start, end in sentence_spans(document.text, "en")
-    ]
-    counted = [(one, Counter(words(one.text))) for one in sentences]
-    holding = [(one, count) for one, count in counted if count >= wanted]
+    query_words = set(words(question)) - set(needed)
+    counted: list[tuple[Passage, Counter[str]]] = []
+    for document in documents:
+        for start, end in sentence_spans(document.text, "en"):
+            sentence = Passage.of(document, start, end)
+            counted.append((sentence, Counter(words(sentence.text))))
+    frequency = Counter(word for _, count in counted for word in set(count) & query_words)
+    rarity = {word: math.log(1 + len(counted) / frequency[word]) for word in frequency}
+    holding = [(sentence, count) for sentence, count in counted if count >= needed]
     if not holding:
         return answer
-    frequency = Counter(word for _, count in counted for word in set(count) & asked)
-    rarity = {word: math.log(1 + len(counted) / frequency[word]) for word in frequency}
-    best = max(holding, key=lambda pair: sum(rarity[word] for word in asked & set(pair[1])))
+    best = max(holding, key=lambda pair: sum(rarity[word] for word in query_words & set(pair[1])))
     return f"{answer} {best[0].citation}"

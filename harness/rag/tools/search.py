@@ -21,12 +21,12 @@ from harness.rag.tools.documents import (
 from harness.rag.tools.passages import Passage
 from harness.tools import Arguments, Bench, Tool, ToolArgumentError, text_argument
 
+# Passages that a search shows.
 HITS = 5
-"""Passages that a search shows."""
+# Characters of a document that one `read` shows; whole documents below that.
 PAGE = 4000
-"""Characters of a document that one `read` shows; whole documents below that."""
+# Characters that `expand` shows before and behind a passage.
 AROUND = 600
-"""Characters that `expand` shows before and behind a passage."""
 _PLACE = re.compile(r"\[?(.+?):(\d+)-(\d+)\]?")
 _MARKER = re.compile(r"[0-9a-f]{10}")
 Run = Callable[[Arguments, Bench], Awaitable[str]]
@@ -65,9 +65,12 @@ def search_tool(arm: str = "") -> Tool:
         if not query:
             raise ToolArgumentError("expected a query of at least one word, found an empty one")
         hits = search_documents(documents, query, HITS, chosen)
-        found = [Passage(one.doc, one.start, one.end, one.text, one.score) for one in hits]
-        titles = {one.id: one.metadata.get("title") for one in documents}
-        shown = [_titled(one, titles.get(one.doc)) for one in found]
+        shown: list[str] = []
+        for hit in hits:
+            passage = Passage(hit.doc, hit.start, hit.end, hit.text, hit.score)
+            title = hit.metadata.get("title")
+            titled = isinstance(title, str) and title and title != hit.doc
+            shown.append(f"{passage.citation} {title}\n{hit.text}" if titled else passage.shown)
         return "\n\n".join(shown) or "[Nothing found: try other words]"
 
     return Tool(
@@ -83,36 +86,36 @@ def _read(arguments: Arguments, documents: list[Document]) -> str:
     name = text_argument(arguments, "document")
     document = document_named(documents, name)
     if document is None:
-        known = ", ".join(one.id for one in documents[:20])
+        names = ", ".join(document.id for document in documents[:20])
         more = "" if len(documents) <= 20 else f" and {len(documents) - 20} more"
-        raise ToolArgumentError(f"no document {name!r}; there are {known}{more}")
-    start = arguments.get("start", 0)
-    if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < _least(document):
+        raise ToolArgumentError(f"no document {name!r}; there are {names}{more}")
+    start, last = arguments.get("start", 0), max(0, len(document.text) - 1)
+    if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start <= last:
         raise ToolArgumentError(
-            f"expected a start from 0 to {_least(document) - 1} in {document.id!r}, found {start!r}"
+            f"expected a start from 0 to {last} in {document.id!r}, found {start!r}"
         )
     end = min(len(document.text), start + PAGE)
-    page = Passage(document.id, start, end, document.text[start:end], 0.0)
-    left = len(document.text) - end
-    return page.shown + (f"\n[{left} characters follow: start={end}]" if left else "")
+    following = len(document.text) - end
+    note = f"\n[{following} characters follow: start={end}]" if following else ""
+    return Passage.of(document, start, end).shown + note
 
 
 def _expand(arguments: Arguments, documents: list[Document]) -> str:
-    wanted = text_argument(arguments, "id").strip()
-    if _MARKER.fullmatch(wanted):
+    id_ = text_argument(arguments, "id").strip()
+    if _MARKER.fullmatch(id_):
         try:
-            return expand(wanted)
+            return expand(id_)
         except BadInput as error:
             raise ToolArgumentError(str(error)) from error
-    match = _PLACE.fullmatch(wanted)
+    match = _PLACE.fullmatch(id_)
     document = document_named(documents, match[1]) if match else None
     if match is None or document is None:
         raise ToolArgumentError(
-            f"expected the ID of a marker or a citation document:start-end, found {wanted!r}"
+            f"expected the ID of a marker or a citation document:start-end, found {id_!r}"
         )
     start = max(0, min(int(match[2]), len(document.text)) - AROUND)
     end = min(len(document.text), int(match[3]) + AROUND)
-    return Passage(document.id, start, end, document.text[start:end], 0.0).shown
+    return Passage.of(document, start, end).shown
 
 
 def context_tool(setting: str = "") -> Tool:
@@ -125,7 +128,7 @@ def context_tool(setting: str = "") -> Tool:
         BadInput: for another arm, or a budget that is no number above 0.
     """
     name, _, tokens = (setting or "both").partition(":")
-    arm = ARMS.get(name)
+    arm = next((arm for arm in ARMS if arm == name), None)
     if arm is None or (tokens and not (tokens.isdecimal() and int(tokens))):
         raise BadInput(
             f"expected context:{'|'.join(ARMS)}, with :TOKENS behind it or not, got "
@@ -154,15 +157,6 @@ def _threaded(run: Callable[[Arguments, list[Document]], str]) -> Run:
         return await asyncio.to_thread(work, arguments, bench)
 
     return threaded
-
-
-def _titled(passage: Passage, title: object) -> str:
-    known = title if isinstance(title, str) and title != passage.doc else ""
-    return f"{passage.citation} {known}\n{passage.text}" if known else passage.shown
-
-
-def _least(document: Document) -> int:
-    return max(1, len(document.text))
 
 
 def _parameters(**texts: str) -> dict[str, JsonValue]:

@@ -38,8 +38,8 @@ def train(
     Example: harness check train --data data/ --wordnet dict/ --out classifier.json
     """
     try:
-        from harness.train.verifier.session import train as run
-        from harness.train.verifier.session import write
+        from harness.train.verifier.fit import train as run
+        from harness.train.verifier.fit import write
     except ModuleNotFoundError as error:
         raise BadInput(
             f"training needs {error.name}: pip install 'agent-skill-harness[rag]'"

@@ -1,4 +1,4 @@
-"""Training questions over documents as a critic meets them: among other passages, or in long text.
+"""Questions over documents as a critic meets them, and how well it finds their gold units.
 
 A short passage is stacked with others, once as five documents (as retrieval hands them over) and
 once as one long text of paragraphs; web pages and meetings stand as they are.
@@ -9,30 +9,29 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import Value
 from harness.rag.compress import Critic, Query, Unit
 from harness.train.compressor.examples import Example
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Scores = NDArray[np.float64]
-
-
 T = TypeVar("T")
-SHORT = 20
-"""Sentences below which a passage is stacked."""
+SHORT = 20  # sentences below which a passage is stacked, as what was retrieved is
+# Other passages in a stack, few or many, and how many there are to choose from.
 FEW, MANY, POOL = 4, 40, 300
-"""Other passages in a stack, few or many, and how many there are to choose from."""
+# Questions of each source for the fusion, at most: enough for a fit of thirty coefficients.
 SIZES = {"nq": 250, "nq long": 150, "qed": 200, "wice": 90, "qmsum": 120}
-"""Questions of each source, at most: what a fit of thirty coefficients needs."""
+# Held-out questions of each source, at most; a meeting has 15,000 tokens.
+MOST = {"nq_oracle": 60, "qed": 60, "wice_dev": 30, "qmsum_val": 8}
+BUDGETS = (0.05, 0.10, 0.20)  # shares of the characters of a document
+RECALLS = (0.95, 0.98, 0.99)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question over units.
 
     Attributes:
@@ -48,9 +47,30 @@ class Asked:
     gold: frozenset[int]
 
 
-def asked_of(
+class Measured(Value):
+    """Of one critic over held-out questions.
+
+    Attributes:
+        questions: source -> how many.
+        recall: source -> budget -> share of the questions with a gold unit among what is kept.
+        thresholds: recall -> score that this share of the gold units reaches, in the source where
+            it is hardest; empty where no question is held out.
+    """
+
+    questions: dict[str, int]
+    recall: dict[str, dict[str, float]]
+    thresholds: dict[str, float]
+
+    @property
+    def mean(self) -> float:
+        """Mean recall over sources and budgets: every source counts the same."""
+        values = [value for budgets in self.recall.values() for value in budgets.values()]
+        return sum(values) / len(values) if values else 0.0
+
+
+def stacked_questions(
     examples: Sequence[Example], seed: int = 41, sizes: Mapping[str, int] = SIZES
-) -> list[Asked]:
+) -> list[Question]:
     """Questions over documents, the same ones for the same seed; no negative holds an answer.
 
     Args:
@@ -59,56 +79,92 @@ def asked_of(
         sizes: source -> questions, at most.
     """
     rng = random.Random(seed)
-    found: list[Asked] = []
-    for source, label, others in (
+    questions: list[Question] = []
+    for source, label, count in (
         ("nq_oracle", "nq", FEW),
         ("nq_oracle", "nq long", MANY),
         ("qed", "qed", FEW),
     ):
-        pool = [one for one in examples if one.passage.source == source]
-        short = [one for one in pool if len(one.passage.sentences) < SHORT]
+        short = [
+            example
+            for example in examples
+            if example.passage.source == source and len(example.passage.sentences) < SHORT
+        ]
         drawn = rng.sample(short, min(sizes[label], len(short)))
         # A pool of few passages is encoded once.
         near = rng.sample(short, min(POOL, len(short)))
-        found += [_stacked(label, one, near, others, rng) for one in drawn]
+        questions += [_stacked(label, example, near, count, rng) for example in drawn]
     for source, label in (("wice_dev", "wice"), ("qmsum_val", "qmsum")):
-        own = [one for one in examples if one.passage.source == source]
-        found += _whole(label, own, sizes[label], rng)
-    return found
+        groups: dict[str, list[Example]] = {}
+        for example in examples:
+            if example.passage.source == source:
+                groups.setdefault(example.passage.group, []).append(example)
+        for example in in_turn(groups, rng)[: sizes[label]]:
+            questions.append(_question(label, example, [example], joined=True))
+    return questions
 
 
-def _stacked(
-    label: str, example: Example, pool: Sequence[Example], count: int, rng: random.Random
-) -> Asked:
-    """The passage among `count` others in random order; one document if there are many."""
-    answers = [one.casefold() for one in example.answers if one]
-    order = rng.sample(pool, len(pool))
-    others: list[Example] = []
-    for one in order:
-        text = " ".join(one.passage.sentences).casefold()
-        if one.passage.group != example.passage.group and not any(a in text for a in answers):
-            others.append(one)
-        if len(others) == count:
-            break
-    stack = [example, *others]
-    rng.shuffle(stack)
-    before = sum(len(one.passage.sentences) for one in stack[: stack.index(example)])
-    units = units_of([one.passage.sentences for one in stack], joined=count == MANY)
-    gold = frozenset(before + at for at in example.gold)
-    return Asked(label, example.passage.group, Query("", example.query), tuple(units), gold)
+def held_questions(examples: Sequence[Example], seed: int) -> list[Question]:
+    """At most :data:`MOST` questions of each source, drawn with a seed.
+
+    Args:
+        examples: all; those whose passage is held out are used.
+        seed: of the draw and of the distractors.
+    """
+    rng = random.Random(f"held-{seed}")
+    held_out = [example for example in examples if example.passage.held_out]
+    short = [example for example in held_out if len(example.passage.sentences) < SHORT]
+    questions: list[Question] = []
+    for source in sorted({example.passage.source for example in held_out}):
+        own = [example for example in held_out if example.passage.source == source]
+        for example in rng.sample(own, min(MOST[source], len(own))):
+            stack = [example]
+            if len(example.passage.sentences) < SHORT:
+                group = example.passage.group
+                distractors = [member for member in short if member.passage.group != group]
+                stack += rng.sample(distractors, min(FEW, len(distractors)))
+                rng.shuffle(stack)
+            questions.append(_question(source, example, stack, joined=False))
+    return questions
 
 
-def _whole(label: str, examples: Sequence[Example], count: int, rng: random.Random) -> list[Asked]:
-    """Questions over whole documents, drawn in turn from every document."""
-    groups: dict[str, list[Example]] = {}
-    for one in examples:
-        groups.setdefault(one.passage.group, []).append(one)
-    ordered = in_turn(groups, rng)[:count]
-    return [
-        Asked(label, one.passage.group, Query("", one.query),
-              tuple(units_of([one.passage.sentences], joined=True)), one.gold)
-        for one in ordered
-    ]  # fmt: skip
+def measure(critic: Critic, questions: Sequence[Question]) -> Measured:
+    """Recall at every budget, and thresholds."""
+    hits: dict[str, dict[str, list[float]]] = {}
+    golden: dict[str, list[float]] = {}
+    for question in questions:
+        scores = np.asarray(critic.score(question.query, question.units), dtype=np.float64)
+        golden.setdefault(question.source, []).extend(float(scores[n]) for n in question.gold)
+        lengths = [len(unit.text) for unit in question.units]
+        by_budget = hits.setdefault(question.source, {})
+        for budget in BUDGETS:
+            hit = bool(kept_within(scores, lengths, budget) & question.gold)
+            by_budget.setdefault(f"{budget:.0%}", []).append(float(hit))
+    return Measured(
+        questions={source: len(next(iter(values.values()))) for source, values in hits.items()},
+        recall={
+            source: {budget: round(sum(row) / len(row), 4) for budget, row in values.items()}
+            for source, values in hits.items()
+        },
+        thresholds={
+            str(recall): round(
+                min(float(np.quantile(scores, 1 - recall)) for scores in golden.values()), 4
+            )
+            for recall in RECALLS
+            if golden
+        },
+    )
+
+
+def kept_within(scores: NDArray[np.float64], lengths: Sequence[int], budget: float) -> set[int]:
+    """Places of the best units that fit into `budget` of the length; never none."""
+    room = budget * sum(lengths)
+    chosen: set[int] = set()
+    for place in map(int, np.argsort(-scores, kind="stable")):
+        if lengths[place] <= room or not chosen:
+            chosen.add(place)
+            room -= lengths[place]
+    return chosen
 
 
 def in_turn(groups: Mapping[str, Sequence[T]], rng: random.Random) -> list[T]:
@@ -139,126 +195,27 @@ def units_of(passages: Sequence[Sequence[str]], *, joined: bool) -> list[Unit]:
     return units
 
 
-BUDGETS = (0.05, 0.10, 0.20)
-"""Shares of the characters of a document."""
-RECALLS = (0.95, 0.98, 0.99)
-DISTRACTORS = 4
-MOST = {"nq_oracle": 60, "qed": 60, "wice_dev": 30, "qmsum_val": 8}
-"""Held-out questions of each source, at most; a meeting has 15,000 tokens."""
-
-
-class Measured(Value):
-    """Of one critic over held-out questions.
-
-    Attributes:
-        questions: source -> how many.
-        recall: source -> budget -> share of the questions with a gold unit among what is kept.
-        thresholds: recall -> score that this share of the gold units reaches, in the source where
-            it is hardest; empty where no question is held out.
-    """
-
-    questions: dict[str, int]
-    recall: dict[str, dict[str, float]]
-    thresholds: dict[str, float]
-
-    @property
-    def mean(self) -> float:
-        """Mean recall over sources and budgets: every source counts the same."""
-        values = [value for budgets in self.recall.values() for value in budgets.values()]
-        return sum(values) / len(values) if values else 0.0
-
-
-class Held(Value):
-    """A held-out question over its document, or over passages with its own among them."""
-
-    source: str
-    query: str
-    units: tuple[Unit, ...]
-    gold: frozenset[int]
-
-
-def held_questions(examples: Sequence[Example], seed: int) -> list[Held]:
-    """At most :data:`MOST` questions of each source, drawn with a seed.
-
-    Args:
-        examples: all; those whose passage is held out are used.
-        seed: of the draw and of the distractors.
-    """
-    rng = random.Random(f"held-{seed}")
-    held = [one for one in examples if one.passage.held_out]
-    short = [one for one in held if len(one.passage.sentences) < SHORT]
-    found: list[Held] = []
-    for source in sorted({one.passage.source for one in held}):
-        own = [one for one in held if one.passage.source == source]
-        drawn = rng.sample(own, min(MOST[source], len(own)))
-        found.extend(_held(example, short, rng) for example in drawn)
-    return found
-
-
-def measure(critic: Critic, questions: Sequence[Held]) -> Measured:
-    """Recall at every budget, and thresholds."""
-    import numpy as np
-
-    hits: dict[str, dict[str, list[float]]] = {}
-    golden: dict[str, list[float]] = {}
-    for one in questions:
-        scores = np.asarray(critic.score(Query("", one.query), one.units), dtype=np.float64)
-        golden.setdefault(one.source, []).extend(float(scores[at]) for at in one.gold)
-        for budget in BUDGETS:
-            kept = kept_within(scores, [len(unit.text) for unit in one.units], budget)
-            by_budget = hits.setdefault(one.source, {})
-            by_budget.setdefault(f"{budget:.0%}", []).append(float(bool(kept & one.gold)))
-    return Measured(
-        questions={source: len(next(iter(values.values()))) for source, values in hits.items()},
-        recall={
-            source: {budget: round(sum(found) / len(found), 4) for budget, found in values.items()}
-            for source, values in hits.items()
-        },
-        thresholds=_thresholds(golden),
-    )
-
-
-def kept_within(scores: Scores, lengths: Sequence[int], budget: float) -> set[int]:
-    """Places of the best units that fit into `budget` of the length; never none."""
-    import numpy as np
-
-    left = budget * sum(lengths)
-    kept: set[int] = set()
-    for place in np.argsort(-scores, kind="stable"):
-        at = int(place)
-        if lengths[at] <= left or not kept:
-            kept.add(at)
-            left -= lengths[at]
-    return kept
-
-
-def _thresholds(golden: dict[str, list[float]]) -> dict[str, float]:
-    import numpy as np
-
-    return {
-        str(recall): round(
-            min(float(np.quantile(scores, 1 - recall)) for scores in golden.values()), 4
-        )
-        for recall in RECALLS
-        if golden
-    }
-
-
-def _held(example: Example, short: Sequence[Example], rng: random.Random) -> Held:
+def _stacked(
+    label: str, example: Example, pool: Sequence[Example], count: int, rng: random.Random
+) -> Question:
+    """The passage among `count` others in random order; one document if there are many."""
+    answers = [answer.casefold() for answer in example.answers if answer]
     stack = [example]
-    if len(example.passage.sentences) < SHORT:
-        others = [one for one in short if one.passage.group != example.passage.group]
-        stack += rng.sample(others, min(DISTRACTORS, len(others)))
-        rng.shuffle(stack)
-    units: list[Unit] = []
-    gold: set[int] = set()
-    for number, one in enumerate(stack):
-        place = 0
-        for at, text in enumerate(one.passage.sentences):
-            if one is example and at in one.gold:
-                gold.add(len(units))
-            units.append(Unit(str(number), place, place + len(text), text, "sentence"))
-            place += len(text) + 1
-    return Held(
-        source=example.passage.source, query=example.query, units=tuple(units), gold=frozenset(gold)
-    )
+    for candidate in rng.sample(pool, len(pool)):
+        text = " ".join(candidate.passage.sentences).casefold()
+        same_group = candidate.passage.group == example.passage.group
+        if not same_group and not any(answer in text for answer in answers):
+            stack.append(candidate)
+        if len(stack) > count:
+            break
+    rng.shuffle(stack)
+    return _question(label, example, stack, joined=count == MANY)
+
+
+def _question(source: str, example: Example, stack: Sequence[Example], *, joined: bool) -> Question:
+    """The example's question over the passages of a stack, its own among them."""
+    index = next(number for number, member in enumerate(stack) if member is example)
+    before = sum(len(member.passage.sentences) for member in stack[:index])
+    units = units_of([member.passage.sentences for member in stack], joined=joined)
+    gold = frozenset(before + place for place in example.gold)
+    return Question(source, example.passage.group, Query("", example.query), tuple(units), gold)

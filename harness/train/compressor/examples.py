@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,33 +58,26 @@ def read_examples(folder: Path) -> list[Example]:
     Raises:
         BadInput: if a file is missing or a row cannot be read.
     """
-    found: list[Example] = []
+    examples: list[Example] = []
     for name in FILES:
         path = folder / name
         if not path.is_file():
             raise BadInput(f"expected the training file {name!r} in {str(folder)!r}")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             try:
-                found += _read(path.stem, json.loads(line))
+                examples += _READERS.get(path.stem, _question)(path.stem, json.loads(line))
             except (KeyError, TypeError, ValueError) as error:
                 raise BadInput(f"{path}:{number}: no training row: {error!r}") from error
-    return found
-
-
-def _read(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
-    if source == "wice_dev":
-        yield from _claim(source, row)
-    elif source == "qmsum_val":
-        yield from _meeting(source, row)
-    else:
-        yield from _question(source, row)
+    return examples
 
 
 def _question(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
     """A question over a short passage; gold are the sentences that its spans touch."""
     text: str = row["context"]
     starts: list[int] | None = row.get("sentence_starts")
-    spans = _between(starts, len(text)) if starts else sentence_spans(text)
+    spans = sentence_spans(text)
+    if starts:
+        spans = list(zip(starts, [*starts[1:], len(text)], strict=True))
     gold = _touched(spans, row["spans"])
     if gold:
         passage = Passage(source, row["query"].casefold(), _texts(text, spans))
@@ -92,7 +86,7 @@ def _question(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
 
 def _claim(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
     """A claim over a web page; gold is the union of the sets of supporting sentences."""
-    gold = frozenset(int(one) for group in row["supporting_sentences"] for one in group)
+    gold = frozenset(int(n) for group in row["supporting_sentences"] for n in group)
     if gold:
         sentences = tuple(row["evidence"])
         group = hashlib.sha256("\n".join(sentences).encode()).hexdigest()
@@ -102,25 +96,11 @@ def _claim(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
 def _meeting(source: str, row: Mapping[str, Any]) -> Iterator[Example]:
     """Questions over a meeting; gold are the turns of each question."""
     text: str = row["context"]
-    turns = _lines(text)
+    turns = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
     passage = Passage(source, row["id"], _texts(text, turns))
-    for one in row["queries"]:
-        if gold := _touched(turns, one["spans"]):
-            yield Example(one["query"], passage, gold)
-
-
-def _between(starts: Sequence[int], end: int) -> list[tuple[int, int]]:
-    return list(zip(starts, [*starts[1:], end], strict=True))
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    place = 0
-    for line in text.split("\n"):
-        if line.strip():
-            spans.append((place, place + len(line)))
-        place += len(line) + 1
-    return spans
+    for question in row["queries"]:
+        if gold := _touched(turns, question["spans"]):
+            yield Example(question["query"], passage, gold)
 
 
 def _touched(spans: Sequence[tuple[int, int]], gold: Sequence[Sequence[int]]) -> frozenset[int]:
@@ -133,3 +113,6 @@ def _touched(spans: Sequence[tuple[int, int]], gold: Sequence[Sequence[int]]) ->
 
 def _texts(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     return tuple(text[start:end].strip() for start, end in spans)
+
+
+_READERS = {"wice_dev": _claim, "qmsum_val": _meeting}

@@ -20,8 +20,8 @@ from harness.train.compressor.network import TokenCritic, focal_loss, new_critic
 from harness.train.compressor.session import TrainOptions
 from harness.train.compressor.windows import Window, WindowMaker, batches, collate
 
+# Share of the tokens outside gold that a step leaves out (QwenLong-CPRS section 3).
 MASKED = 0.5
-"""Share of the tokens outside gold that a step leaves out (QwenLong-CPRS section 3)."""
 
 
 def batch_loss(
@@ -53,26 +53,26 @@ def token_loss(windows: Sequence[Window], logits: Tensor, rng: random.Random) ->
 
 def token_targets(window: Window) -> list[tuple[int, int]]:
     """Place and BIOE class of every token in a sentence with a known label."""
-    found: list[tuple[int, int]] = []
+    targets: list[tuple[int, int]] = []
     for column, place in enumerate(window.places):
         if place < 2 or window.labels[place - 2] < 0:
             continue
         gold = window.labels[place - 2] == 1
         begins = window.places[column - 1] != place
         ends = column + 1 == len(window.places) or window.places[column + 1] != place
-        found.append((column, (1 if begins else 3 if ends else 2) if gold else 0))
-    return found
+        targets.append((column, (1 if begins else 3 if ends else 2) if gold else 0))
+    return targets
 
 
 def sentence_loss(windows: Sequence[Window], scores: Tensor) -> Tensor:
     """Focal loss of the sentences' scores taken as logits."""
-    known = [
-        (row, at, label)
+    labelled = [
+        (row, place, label)
         for row, window in enumerate(windows)
-        for at, label in enumerate(window.labels)
+        for place, label in enumerate(window.labels)
         if label >= 0
     ]
-    rows, places, labels = zip(*known, strict=True)
+    rows, places, labels = zip(*labelled, strict=True)
     chosen = scores[list(rows), list(places)]
     return focal_loss(
         torch.stack([torch.zeros_like(chosen), chosen], -1), torch.tensor(labels)
@@ -83,14 +83,14 @@ def list_loss(windows: Sequence[Window], scores: Tensor) -> Tensor:
     """Cross entropy of each gold sentence against all others of its query's windows."""
     groups: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
     for row, window in enumerate(windows):
-        for at, label in enumerate(window.labels):
+        for place, label in enumerate(window.labels):
             if label >= 0:
-                groups.setdefault(window.group, ([], []))[label].append(scores[row, at])
+                groups.setdefault(window.group, ([], []))[label].append(scores[row, place])
     losses: list[Tensor] = []
     for negatives, positives in groups.values():
         if negatives and positives:
-            rest = torch.logsumexp(torch.stack(negatives), 0)
-            losses.append(nn.functional.softplus(rest - torch.stack(positives)).mean())
+            against = torch.logsumexp(torch.stack(negatives), 0)
+            losses.append(nn.functional.softplus(against - torch.stack(positives)).mean())
     return torch.stack(losses).mean() if losses else scores.sum() * 0
 
 
@@ -99,7 +99,7 @@ REPORT_EVERY = 10
 
 
 def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
-    """Train; a run that was stopped goes on behind its checkpoint, to the same weights.
+    """Train; a run that was stopped resumes after its checkpoint, to the same weights.
 
     Returns:
         the critic with the moving average of its weights.
@@ -111,7 +111,7 @@ def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCrit
     generator: Any = torch.random
     generator.manual_seed(options.seed)
     folder = options.encoder or bundled_model()
-    examples = [one for one in read_examples(options.data) if not one.passage.held_out]
+    examples = [e for e in read_examples(options.data) if not e.passage.held_out]
     state = _State(new_critic(folder, frozen=options.frozen), options)
     state.resume()
     recent: list[float] = []
@@ -138,14 +138,14 @@ class _State:
         self.critic, self._options = critic, options
         self._path: Path = options.out / CHECKPOINT
         heads = [p for m in (critic.tokens, critic.state, critic.mix) for p in m.parameters()]
-        body = [one for one in critic.encoder.parameters() if one.requires_grad]
+        body = [weight for weight in critic.encoder.parameters() if weight.requires_grad]
         groups = [
             {"params": body, "rate": options.rate},
             {"params": heads, "rate": options.head_rate},
         ]
         self._optimiser: Any = torch.optim.AdamW(groups, lr=options.rate, weight_decay=0.01)
         self.average: dict[str, Tensor] = {
-            name: one.clone() for name, one in critic.state_dict().items()
+            name: weight.clone() for name, weight in critic.state_dict().items()
         }
         self.steps = self.windows = 0
 
@@ -190,11 +190,11 @@ class _State:
         """Take over a checkpoint, if there is one."""
         if not self._path.exists():
             return
-        found: dict[str, Any] = torch.load(self._path, weights_only=True)
-        self.critic.load_state_dict(found["critic"])
-        self._optimiser.load_state_dict(found["optimiser"])
-        self.average = found["average"]
-        self.steps, self.windows = found["steps"], found["windows"]
+        stored: dict[str, Any] = torch.load(self._path, weights_only=True)
+        self.critic.load_state_dict(stored["critic"])
+        self._optimiser.load_state_dict(stored["optimiser"])
+        self.average = stored["average"]
+        self.steps, self.windows = stored["steps"], stored["windows"]
 
 
 def _stream(examples: Sequence[Any], folder: Path, o: TrainOptions) -> Iterator[list[Window]]:

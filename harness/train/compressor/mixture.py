@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,15 +40,15 @@ def cloze(sentence: str, rng: random.Random) -> tuple[str, str] | None:
     before, after = sentence[: value.start()].split(), sentence[value.end() :].split()
     # The words near the value belong to its clause; the others would give the sentence away.
     near = before[-rng.randint(3, 9) :], after[: rng.randint(2, 8)]
-    kept = [[word for word in half if rng.random() < _chance(word)] for half in near]
-    if sum(word.lower() not in STOPWORDS for half in kept for word in half) < 3:
+    thinned = [[word for word in half if rng.random() < _chance(word)] for half in near]
+    if sum(word.lower() not in STOPWORDS for half in thinned for word in half) < 3:
         return None
     kind = value.lastgroup or "name"
-    asked = rng.choice(_QUESTION_WORDS[kind])
+    question_word = rng.choice(_QUESTION_WORDS[kind])
     if kind == "name" and before and before[-1].lower() in _PREPOSITIONS:
-        asked = "where"
-    parts = [*kept[1], *kept[0]] if rng.random() < 0.4 else [*kept[0], *kept[1]]
-    question = " ".join([asked, *(word.strip('.,;:()[]"') for word in parts)])
+        question_word = "where"
+    parts = [*thinned[1], *thinned[0]] if rng.random() < 0.4 else [*thinned[0], *thinned[1]]
+    question = " ".join([question_word, *(word.strip('.,;:()[]"') for word in parts)])
     return (question.lower() if rng.random() < 0.5 else question) + "?", value.group()
 
 
@@ -84,8 +84,8 @@ _ASK = (
     "{place} {thing} {kind}",
 )
 
+# A query, lines of one kind, and which of them answer.
 Records = tuple[str, list[str], list[int]]
-"""A query, lines of one kind, and which of them answer."""
 
 
 def _value(rng: random.Random) -> str:
@@ -101,30 +101,34 @@ def _value(rng: random.Random) -> str:
 def needle(rng: random.Random) -> Records:
     """A fact among facts; one of them differs from it in a single word."""
     facts = [
-        {"kind": kind, "thing": thing, "place": place, "value": _value(rng)}
-        for kind, thing, place in zip(
+        {"kind": kind, "thing": item, "place": place, "value": _value(rng)}
+        for kind, item, place in zip(
             rng.sample(_KINDS.split(";"), 4), rng.sample(_THINGS, 4), rng.sample(_PLACES, 4),
             strict=True,
         )
     ]  # fmt: skip
-    asked = facts[0]
+    target = facts[0]
     # One distractor differs in a single word: the critic has to read, not to recognise a form.
-    other = {**asked, rng.choice(["kind", "thing", "place"]): "", "value": _value(rng)}
-    other.update({key: facts[1][key] for key, value in other.items() if not value})
-    facts = [asked, other, *facts[2 : rng.randint(2, 4)]]
+    near_miss = {**target, rng.choice(["kind", "thing", "place"]): "", "value": _value(rng)}
+    near_miss.update({key: facts[1][key] for key, value in near_miss.items() if not value})
+    facts = [target, near_miss, *facts[2 : rng.randint(2, 4)]]
     rng.shuffle(facts)
     form = rng.choice(_STATE) if rng.random() < 0.5 else ""
     lines = [(form or rng.choice(_STATE)).format(**fact) for fact in facts]
-    return rng.choice(_ASK).format(**asked), lines, [facts.index(asked)]
+    return rng.choice(_ASK).format(**target), lines, [facts.index(target)]
 
 
 def pairs(rng: random.Random) -> Records:
     """One key of ten."""
     keys = ["".join(rng.choices("abcdef0123456789", k=rng.choice([6, 8, 12]))) for _ in range(10)]
     form = rng.choice(['"{}": "{}"', "{} = {}", "{}: {}", "set {} to {}", "- {} -> {}"])
-    at = rng.randrange(len(keys))
+    place = rng.randrange(len(keys))
     asks = ["What is the value of {}?", "value for key {}", "look up {}", 'Which value has "{}"?']
-    return rng.choice(asks).format(keys[at]), [form.format(k, _value(rng)) for k in keys], [at]
+    return (
+        rng.choice(asks).format(keys[place]),
+        [form.format(k, _value(rng)) for k in keys],
+        [place],
+    )
 
 
 def chain(rng: random.Random) -> Records:
@@ -144,14 +148,14 @@ def chain(rng: random.Random) -> Records:
 def table(rng: random.Random) -> Records:
     """A row by its name, and one column of it."""
     heads = rng.sample(["Price", "Stock", "Weight", "Orders", "Returns", "Staff", "Visits"], 3)
-    names = [f"{place} {thing}" for place, thing in
+    names = [f"{place} {item}" for place, item in
              zip(rng.sample(_PLACES, 9), rng.choices(_THINGS, k=9), strict=True)]  # fmt: skip
     rows = [" | ".join(["Name", *heads])]
     rows += [" | ".join([name, *(str(rng.randint(1, 9999)) for _ in heads)]) for name in names]
-    at = rng.randrange(len(names))
+    place = rng.randrange(len(names))
     head = rng.choice(heads).lower()
     asks = ["How many {1} does {0} have?", "{0} {1}", "What is the {1} of {0}?"]
-    return rng.choice(asks).format(names[at], head), rows, [at + 1]
+    return rng.choice(asks).format(names[place], head), rows, [place + 1]
 
 
 def log(rng: random.Random) -> Records:
@@ -163,26 +167,27 @@ def log(rng: random.Random) -> Records:
     rng.shuffle(events)
     lines = [f"On {day} May the {room} {event}."
              for day, room, event in zip(days, rooms, events, strict=True)]  # fmt: skip
-    at = rng.randrange(6)
-    asks = [f"When was it that the {rooms[at]} {events[at]}?", f"what happened on {days[at]} May",
-            f"{rooms[at]} {events[at].split()[-1]} date"]  # fmt: skip
-    return rng.choice(asks), lines, [at]
+    place = rng.randrange(6)
+    room, event = rooms[place], events[place]
+    asks = [f"When was it that the {room} {event}?", f"what happened on {days[place]} May",
+            f"{room} {event.split()[-1]} date"]  # fmt: skip
+    return rng.choice(asks), lines, [place]
 
 
 MAKERS: tuple[Callable[[random.Random], Records], ...] = (needle, pairs, chain, table, log)
 
 
+# 1: answers the question; 0: does not; -1: holds the answer's words without being marked as gold,
+# left out of the loss.
 Label = Literal[-1, 0, 1]
-"""1: answers the question; 0: does not; -1: holds the answer's words without being marked as gold,
-left out of the loss."""
 
+# Sources of short texts; negatives for the others come from these.
 PASSAGES = ("nq_oracle", "qed")
-"""Sources of short texts; negatives for the others come from these."""
+# Questions over long texts come several times: each time other windows of the text.
 REPEATS = {"wice_dev": 2, "qmsum_val": 3}
-"""Questions over long texts come several times: each time other windows of the text."""
 CLOZE, GENERATED = 1200, 400
+# Characters of a sentence or turn that are read.
 LONGEST = 1200
-"""Characters of a sentence or turn that are read."""
 
 
 @dataclass(frozen=True)
@@ -203,15 +208,15 @@ def mixture(examples: Sequence[Example], seed: int) -> list[Labelled]:
         examples: none of them held out.
         seed: of what is made here.
     """
-    real = [labelled(one) for one in examples]
-    short = [one for one in real if one.source in PASSAGES]
+    real = [labelled(example) for example in examples]
+    short = [row for row in real if row.source in PASSAGES]
     long = [
-        one
+        row
         for source, times in REPEATS.items()
-        for one in [one for one in real if one.source == source] * times
+        for row in [row for row in real if row.source == source] * times
     ]
-    texts = [one.sentences for one in real if one.source != "qmsum_val"]
-    filler = [s for one in real if one.source == "nq_oracle" for s in one.sentences if len(s) < 200]
+    texts = [row.sentences for row in real if row.source != "qmsum_val"]
+    filler = [s for row in real if row.source == "nq_oracle" for s in row.sentences if len(s) < 200]
     return [
         *short, *long, *cloze_questions(texts, CLOZE, seed), *records(filler, GENERATED, seed),
     ]  # fmt: skip
@@ -219,49 +224,53 @@ def mixture(examples: Sequence[Example], seed: int) -> list[Labelled]:
 
 def labelled(example: Example) -> Labelled:
     """The example with a label for every sentence; those of meetings and claims are complete."""
-    sentences = tuple(one[:LONGEST] for one in example.passage.sentences)
-    answers = tuple(one for one in example.answers if one)
-    labels: tuple[Label, ...] = tuple(
-        1 if at in example.gold else -1 if holds(sentence, answers) else 0
-        for at, sentence in enumerate(sentences)
-    )
+    sentences = tuple(text[:LONGEST] for text in example.passage.sentences)
+    answers = tuple(answer for answer in example.answers if answer)
+    labels = _labels(sentences, example.gold, answers)
     return Labelled(example.passage.source, example.query, sentences, labels, answers)
 
 
 def cloze_questions(texts: Sequence[tuple[str, ...]], count: int, seed: int) -> list[Labelled]:
     """Questions made from sentences of the texts; the sentence that was asked about is gold."""
     rng = random.Random(f"cloze-{seed}")
-    made: list[Labelled] = []
+    rows: list[Labelled] = []
     for _ in range(20 * count):
-        if len(made) == count:
+        if len(rows) == count:
             break
         sentences = rng.choice(texts)
         gold = rng.randrange(len(sentences))
-        asked = cloze(sentences[gold], rng)
-        if asked is not None:
-            labels: tuple[Label, ...] = tuple(
-                1 if at == gold else -1 if holds(sentence, asked[1:]) else 0
-                for at, sentence in enumerate(sentences)
-            )
-            made.append(Labelled("cloze", asked[0], sentences, labels, asked[1:]))
-    return made
+        pair = cloze(sentences[gold], rng)
+        if pair is not None:
+            question, *answers = pair
+            labels = _labels(sentences, {gold}, answers)
+            rows.append(Labelled("cloze", question, sentences, labels, tuple(answers)))
+    return rows
+
+
+def _labels(
+    sentences: Sequence[str], gold: Collection[int], answers: Sequence[str]
+) -> tuple[Label, ...]:
+    return tuple(
+        1 if place in gold else -1 if holds(sentence, answers) else 0
+        for place, sentence in enumerate(sentences)
+    )
 
 
 def records(filler: Sequence[str], count: int, seed: int) -> list[Labelled]:
     """Needles, keys, chains, rows and log lines, the kinds in turn, some among filler."""
     rng = random.Random(f"generated-{seed}")
-    made: list[Labelled] = []
+    rows: list[Labelled] = []
     for number in range(count):
         kind = MAKERS[number % len(MAKERS)]
         query, lines, gold = kind(rng)
-        labels: list[Label] = [1 if at in gold else 0 for at in range(len(lines))]
+        labels: list[Label] = [1 if place in gold else 0 for place in range(len(lines))]
         pairs = list(zip(lines, labels, strict=True))
         if kind.__name__ in ("needle", "chain"):
             for _ in range(rng.randint(2, 7)):
                 pairs.insert(rng.randint(0, len(pairs)), (rng.choice(filler), 0))
         sentences, flags = zip(*pairs, strict=True)
-        made.append(Labelled(kind.__name__, query, sentences, flags))
-    return made
+        rows.append(Labelled(kind.__name__, query, sentences, flags))
+    return rows
 
 
 def holds(sentence: str, answers: Sequence[str]) -> bool:

@@ -6,20 +6,17 @@ import tempfile
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
+# Outside, begin, inside, end of an extract; a single token is its own beginning.
 TAGS = ("O", "B", "I", "E")
-"""Outside, begin, inside, end of an extract; a single token is its own beginning."""
+# Weights and bias of the sentence features before training.
 START = ((8.0, 8.0, 0.5, 0.25), -9.0)
-"""Weights and bias of the sentence features before training."""
 
 
 class TokenCritic(nn.Module):
@@ -60,14 +57,14 @@ class TokenCritic(nn.Module):
         """
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
         tags = self.tokens(states)
-        asked = states[:, 1 : 1 + query.shape[1]]
+        question = states[:, 1 : 1 + query.shape[1]]
         sentences = _mean(states, member)
         features = torch.cat(
             [
                 nn.functional.cosine_similarity(
-                    sentences, _mean(asked, query[:, None]), dim=-1
+                    sentences, _mean(question, query[:, None]), dim=-1
                 ).unsqueeze(-1),
-                _late_interaction(states, asked, query, member).unsqueeze(-1),
+                _late_interaction(states, question, query, member).unsqueeze(-1),
                 _keep(tags, member),
             ],
             dim=-1,
@@ -91,16 +88,16 @@ def new_critic(folder: Path, *, frozen: int = 3) -> TokenCritic:
     return TokenCritic(encoder)
 
 
-def focal_loss(logits: Tensor, wanted: Tensor, *, gamma: float = 2.0) -> Tensor:
+def focal_loss(logits: Tensor, target: Tensor, *, gamma: float = 2.0) -> Tensor:
     """-(1 - p_t)^gamma log p_t of every item, with p_t unweighted (Lin et al. 2017).
 
     The released code of QwenLong-CPRS takes p_t from a weighted loss, where it is no probability.
 
     Args:
         logits: shape (items, classes).
-        wanted: class numbers, shape (items,).
+        target: class numbers, shape (items,).
     """
-    log_p = torch.log_softmax(logits, dim=-1).gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
+    log_p = torch.log_softmax(logits, dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
     return -((1 - log_p.exp()) ** gamma) * log_p
 
 
@@ -108,9 +105,9 @@ def _mean(states: Tensor, member: Tensor) -> Tensor:
     return member @ states / member.sum(-1, keepdim=True).clamp(min=1)
 
 
-def _late_interaction(states: Tensor, asked: Tensor, query: Tensor, member: Tensor) -> Tensor:
+def _late_interaction(states: Tensor, question: Tensor, query: Tensor, member: Tensor) -> Tensor:
     """Mean over the question's tokens of the cosine with the sentence's nearest token."""
-    likeness = _unit(asked) @ _unit(states).transpose(1, 2)
+    likeness = _unit(question) @ _unit(states).transpose(1, 2)
     best = (likeness[:, None] + 4 * (member[:, :, None] - 1)).amax(-1)
     return (best * query[:, None]).sum(-1) / query[:, None].sum(-1).clamp(min=1)
 
@@ -130,8 +127,8 @@ def _keep(tags: Tensor, member: Tensor) -> Tensor:
 OPSET = 17
 INPUTS = ("input_ids", "attention_mask", "query", "member")
 OUTPUTS = ("tags", "sentences")
+# Numbers of a matrix from which it is stored in 8 bits.
 LEAST = 4096
-"""Numbers of a matrix from which it is stored in 8 bits."""
 
 
 def export_onnx(critic: TokenCritic, path: Path, *, quantised: bool = True) -> None:
@@ -149,26 +146,26 @@ def export_onnx(critic: TokenCritic, path: Path, *, quantised: bool = True) -> N
     axes |= {"tags": {0: "batch", 1: "tokens"}, "sentences": {0: "batch", 1: "sentences"}}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / "critic.onnx"
+        full = Path(folder) / "critic.onnx"
         with warnings.catch_warnings():
             # The tracer warns of every branch that the encoder takes by shape; the tests compare
             # the traced critic with the other at shapes that it was not traced at.
             warnings.simplefilter("ignore")
             onnx: Any = torch.onnx
             onnx.export(
-                critic, sample, str(whole), input_names=list(INPUTS), output_names=list(OUTPUTS),
+                critic, sample, str(full), input_names=list(INPUTS), output_names=list(OUTPUTS),
                 dynamic_axes=axes, opset_version=OPSET, dynamo=False,
             )  # fmt: skip
         if quantised:
-            in_8_bits(whole, path)
+            in_8_bits(full, path)
         else:
-            path.write_bytes(whole.read_bytes())
+            path.write_bytes(full.read_bytes())
 
 
-def in_8_bits(whole: Path, path: Path) -> None:
-    """Store the large matrices of the model `whole` as 8-bit numbers and scales, in `path`."""
+def in_8_bits(full: Path, path: Path) -> None:
+    """Store the large matrices of the model `full` as 8-bit numbers and scales, in `path`."""
     onnx: Any = import_module("onnx")
-    model: Any = onnx.load(str(whole))
+    model: Any = onnx.load(str(full))
     graph = model.graph
     rows = {node.input[0] for node in graph.node if node.op_type == "Gather"}
     stored: list[Any] = []
@@ -182,8 +179,8 @@ def in_8_bits(whole: Path, path: Path) -> None:
         numbers, scales = rounded(values, axis)
         names = [f"{tensor.name}_8bit", f"{tensor.name}_scale"]
         stored += [
-            onnx.numpy_helper.from_array(one, name)
-            for one, name in zip((numbers, scales), names, strict=True)
+            onnx.numpy_helper.from_array(array, name)
+            for array, name in zip((numbers, scales), names, strict=True)
         ]
         restore.append(onnx.helper.make_node("DequantizeLinear", names, [tensor.name], axis=axis))
     nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in graph.node]
@@ -196,8 +193,6 @@ def in_8_bits(whole: Path, path: Path) -> None:
 
 def rounded(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Numbers from -127 to 127, and one scale for each place along `axis`."""
-    import numpy as np
-
     largest = np.abs(values).max(axis=1 - axis, keepdims=True)
     scales = np.where(largest > 0, largest / 127, 1.0).astype(np.float32)
     return np.round(values / scales).astype(np.int8), scales.reshape(-1)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Value, digest_file, write_atomic
-from harness.rag.compress.bm25 import LexicalCritic
 from harness.rag.compress.critics.fused import FUSION
 from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
 from harness.rag.compress.critics.token import TokenCritic
+from harness.rag.compress.query import LexicalCritic
 from harness.rag.retrieve import EncoderKind, bundled_model, open_encoder
 from harness.train.compressor.evaluation import Measured, held_questions, measure
 from harness.train.compressor.examples import FILES, read_examples
-from harness.train.compressor.fusion import joined, read_facts
+from harness.train.compressor.fusion import joined
 
 
 class TrainOptions(Value):
@@ -60,7 +61,7 @@ MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
 
 
 class Manifest(Value):
-    """What weights were made from; a run goes on only with the same.
+    """The ingredients of weights; a run is resumed only with the same.
 
     Attributes:
         options: all but the folders, `fused_with`, `threads` and `save_s`.
@@ -78,10 +79,10 @@ class Manifest(Value):
 
 
 class Report(Value):
-    """What a training gave.
+    """The result of a training.
 
     Attributes:
-        manifest: what it was made from.
+        manifest: of the run.
         weights: SHA-256 and bytes of `critic.onnx`.
         critic: the trained critic on held-out groups.
         lexical: BM25 on the same.
@@ -101,7 +102,7 @@ def train(
     Args:
         options: of the run.
         tell: takes a line of progress.
-        resume: go on with the run in `options.out`.
+        resume: continue the run in `options.out`.
 
     Raises:
         BadInput: if data are missing or malformed, `out` holds a run and `resume` is not set, or
@@ -137,7 +138,10 @@ def measured(options: TrainOptions, manifest: Manifest, tell: Callable[[str], No
     write_atomic(folder / REPORT, report.model_dump_json(indent=1) + "\n")
     tell("fitting the fusion on held-out groups")
     facts = joined(
-        read_facts(SHIPPED), TokenCritic(folder), open_encoder(options.fused_with), examples
+        json.loads((SHIPPED / FUSION).read_text("utf-8")),
+        TokenCritic(folder),
+        open_encoder(options.fused_with),
+        examples,
     )
     write_atomic(folder / FUSION, json.dumps(facts, indent=1) + "\n")
     return report
@@ -149,14 +153,14 @@ def manifest_of(options: TrainOptions) -> Manifest:
     Raises:
         BadInput: if a training file is missing or malformed.
     """
-    used = [one for one in read_examples(options.data) if not one.passage.held_out]
-    sources = [one.passage.source for one in used]
+    examples = read_examples(options.data)
+    sources = Counter(e.passage.source for e in examples if not e.passage.held_out)
     apart = {"data", "out", "encoder", "fused_with", "threads", "save_s"}
     return Manifest(
         options=options.model_dump(mode="json", exclude=apart),
         data={name: digest_file(options.data / name) for name in FILES},
         encoder=digest_file(_encoder(options) / "model.safetensors"),
-        examples={name: sources.count(name) for name in sorted(set(sources))},
+        examples=dict(sorted(sources.items())),
         windows=options.windows,
     )
 

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from harness.train.compressor.mixture import PASSAGES, Label, Labelled, holds
 
+# Least and most tokens of the sentences of a training window.
 LENGTHS = (60, 120)
-"""Least and most tokens of the sentences of a training window."""
 SENTENCE_TOKENS = 80
 QUERY_TOKENS = 32
+# Passages by BM25 that a lexical-hard negative is drawn from.
 HARD_POOL = 12
-"""Passages by BM25 that a lexical-hard negative is drawn from."""
 _DOCUMENT = 25  # sentences from which a text holds its own hard negatives
 
 Encoded = tuple[list[int], Label]
@@ -52,35 +52,35 @@ class WindowMaker:
 
     def __init__(self, examples: Sequence[Labelled], tokenizer: Any, seed: int) -> None:
         self.examples, self._seed = examples, seed
-        self._cls, self._sep = (tokenizer.token_to_id(one) for one in ("[CLS]", "[SEP]"))
+        self._cls, self._sep = (tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]"))
         self._texts: dict[str, list[int]] = {}
         self._tokenise(tokenizer)
         self._passages = [e for e in examples if e.source in PASSAGES]
         self._hard = self._hard_negatives()
 
-    def windows(self, at: int, epoch: int) -> list[Window]:
-        """Windows of the example at place `at`: one positive, one hard negative, half a random."""
-        rng = random.Random(f"{self._seed}-{epoch}-{at}")
-        example = self.examples[at]
+    def windows(self, number: int, epoch: int) -> list[Window]:
+        """Windows of the example `number`: one positive, one hard negative, half a random."""
+        rng = random.Random(f"{self._seed}-{epoch}-{number}")
+        example = self.examples[number]
         room = rng.randint(*LENGTHS)
         gold = rng.choice([i for i, label in enumerate(example.labels) if label == 1])
         chosen = self._around(example, gold, room, rng)
-        drafts = [chosen, self._negative(at, gold, room, rng)]
+        drafts = [chosen, self._negative(number, gold, room, rng)]
         if rng.random() < 0.5:
             drafts.append(self._other(example, rng.choice(self._passages), room))
         spare = room - sum(len(ids) for ids, _ in chosen)
         if spare > 25:
             fill = self._other(example, rng.choice(self._passages), spare)
             chosen[:] = [*fill, *chosen] if rng.random() < 0.5 else [*chosen, *fill]
-        return [self._window(at, example.query, one) for one in drafts if one]
+        return [self._window(number, example.query, draft) for draft in drafts if draft]
 
-    def _window(self, at: int, query: str, sentences: Sequence[Encoded]) -> Window:
+    def _window(self, number: int, query: str, sentences: Sequence[Encoded]) -> Window:
         head = self._texts[query][:QUERY_TOKENS]
         ids, places = [self._cls, *head, self._sep], [0, *[1] * len(head), 0]
         for place, (tokens, _) in enumerate(sentences):
             ids += tokens
             places += [place + 2] * len(tokens)
-        return Window(at, [*ids, self._sep], [*places, 0], [label for _, label in sentences])
+        return Window(number, [*ids, self._sep], [*places, 0], [label for _, label in sentences])
 
     def _around(self, example: Labelled, gold: int, room: int, rng: random.Random) -> list[Encoded]:
         """Consecutive sentences with `gold` among them, at a random place."""
@@ -101,8 +101,8 @@ class WindowMaker:
             if self._ids(example.sentences[i])
         ]
 
-    def _negative(self, at: int, gold: int, room: int, rng: random.Random) -> list[Encoded]:
-        example = self.examples[at]
+    def _negative(self, number: int, gold: int, room: int, rng: random.Random) -> list[Encoded]:
+        example = self.examples[number]
         if len(example.sentences) >= _DOCUMENT:
             query = set(self._texts[example.query])
             far = [
@@ -111,19 +111,19 @@ class WindowMaker:
             far = rng.sample(far, min(60, len(far)))
             best = max(far, key=lambda i: len(query & set(self._ids(example.sentences[i]))))
             return self._around(example, best, room, rng)
-        return self._other(example, rng.choice(self._hard[at] or self._passages), room)
+        return self._other(example, rng.choice(self._hard[number] or self._passages), room)
 
     def _other(self, example: Labelled, passage: Labelled, room: int) -> list[Encoded]:
         """Sentences of another text; one with the answer in it is no sure negative."""
-        found: list[Encoded] = []
+        encoded: list[Encoded] = []
         for sentence in passage.sentences:
             ids = self._ids(sentence)
             room -= len(ids)
-            if room < 0 and found:
+            if room < 0 and encoded:
                 break
             if ids:
-                found.append((ids, -1 if holds(sentence, example.answers) else 0))
-        return found
+                encoded.append((ids, -1 if holds(sentence, example.answers) else 0))
+        return encoded
 
     def _ids(self, sentence: str) -> list[int]:
         return self._texts[sentence][:SENTENCE_TOKENS]
@@ -134,7 +134,7 @@ class WindowMaker:
         for start in range(0, len(ordered), 4096):
             part = ordered[start : start + 4096]
             encoded = tokenizer.encode_batch_fast(part, add_special_tokens=False)
-            self._texts.update(zip(part, (one.ids for one in encoded), strict=True))
+            self._texts.update(zip(part, (row.ids for row in encoded), strict=True))
 
     def _hard_negatives(self) -> list[list[Labelled]]:
         """Per example the passages that share most with its query, other texts and titles only."""
@@ -145,13 +145,13 @@ class WindowMaker:
             show_progress=False,
         )
         queries = [[str(i) for i in self._texts[e.query]] or ["0"] for e in self.examples]
-        found, _ = index.retrieve(queries, k=HARD_POOL, show_progress=False)
+        places, _ = index.retrieve(queries, k=HARD_POOL, show_progress=False)
         return [
             [
                 self._passages[int(i)] for i in row
                 if not (set(self._passages[int(i)].sentences) & set(e.sentences))
             ]
-            for e, row in zip(self.examples, found, strict=True)
+            for e, row in zip(self.examples, places, strict=True)
         ]  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def batches(
     order = list(range(count))
     rng.shuffle(order)
     for start in range(0, count, 256):
-        groups = [maker.windows(at, epoch) for at in order[start : start + 256]]
+        groups = [maker.windows(number, epoch) for number in order[start : start + 256]]
         groups.sort(key=lambda group: max(len(window.ids) for window in group))
         packed = list(_packed(groups, tokens))
         rng.shuffle(packed)
@@ -194,13 +194,13 @@ def collate(windows: Sequence[Window]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What :class:`TokenCritic` takes: ids, mask, tokens of the question and of each sentence."""
     length = max(len(window.ids) for window in windows)
     most = max(len(window.labels) for window in windows)
-    asked = max(window.places.count(1) for window in windows)
+    longest = max(window.places.count(1) for window in windows)
     ids, mask, places = (torch.zeros((len(windows), length), dtype=torch.long) for _ in range(3))
     for row, window in enumerate(windows):
         size = len(window.ids)
         ids[row, :size] = torch.tensor(window.ids)
         mask[row, :size] = 1
         places[row, :size] = torch.tensor(window.places)
-    query = (places[:, 1 : 1 + asked] == 1).float()
+    query = (places[:, 1 : 1 + longest] == 1).float()
     numbers = torch.arange(2, 2 + most)
     return ids, mask, query, (places[:, None] == numbers[None, :, None]).float()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class Labelled:
         name: the set.
         claim: one or several sentences.
         document: what it is checked against.
-        supported: what people said.
+        supported: as people judged.
         supporting: for WiCE, alternative sets of supporting sentences (offsets in the document).
     """
 
@@ -53,15 +53,15 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 def evaluation_sets(data: Path) -> dict[str, list[Labelled]]:
     """SummEdits, QAGS (both halves), WiCE and FaithBench from the folder of data sets."""
-    found: dict[str, list[Labelled]] = {}
-    for one in (
+    sets: dict[str, list[Labelled]] = {}
+    for claim in (
         *_summedits(data / "dev/summedits.jsonl"),
         *_qags(data / "dev/qags.jsonl"),
         *wice(data / "compression/dev/wice.jsonl", "wice"),
         *_faithbench(data / "dev/faithbench.jsonl"),
     ):
-        found.setdefault(one.name, []).append(one)
-    return found
+        sets.setdefault(claim.name, []).append(claim)
+    return sets
 
 
 def _summedits(path: Path) -> Iterator[Labelled]:
@@ -72,22 +72,22 @@ def _summedits(path: Path) -> Iterator[Labelled]:
 def _qags(path: Path) -> Iterator[Labelled]:
     """One claim per summary sentence; the majority of three workers decides."""
     for row in rows_of(path):
-        for one in row["summary_sentences"]:
-            yes = sum(reply["response"] == "yes" for reply in one["responses"])
-            supported = 2 * yes > len(one["responses"])
-            yield Labelled(f"qags_{row['dataset']}", one["sentence"], row["article"], supported)
+        for part in row["summary_sentences"]:
+            yes = sum(reply["response"] == "yes" for reply in part["responses"])
+            supported = 2 * yes > len(part["responses"])
+            yield Labelled(f"qags_{row['dataset']}", part["sentence"], row["article"], supported)
 
 
 def wice(path: Path, name: str) -> Iterator[Labelled]:
     """Fully supported against the rest; the evidence sentences stand one a line."""
     for row in rows_of(path):
         spans: list[tuple[int, int]] = []
-        at = 0
+        start = 0
         for sentence in row["evidence"]:
-            spans.append((at, at + len(sentence)))
-            at += len(sentence) + 1
+            spans.append((start, start + len(sentence)))
+            start += len(sentence) + 1
         groups: list[list[int]] = row["supporting_sentences"]
-        supporting = tuple(tuple(spans[one] for one in group) for group in groups)
+        supporting = tuple(tuple(spans[number] for number in group) for group in groups)
         document = "\n".join(row["evidence"])
         yield Labelled(name, row["claim"], document, row["label"] == "supported", supporting)
 
@@ -95,7 +95,9 @@ def wice(path: Path, name: str) -> Iterator[Labelled]:
 def _faithbench(path: Path) -> Iterator[Labelled]:
     """Unsupported if any annotator marked an unwanted hallucination (the worst label counts)."""
     for row in rows_of(path):
-        unwanted = any("Unwanted" in label for one in row["annotations"] for label in one["label"])
+        unwanted = any(
+            "Unwanted" in label for mark in row["annotations"] for label in mark["label"]
+        )
         yield Labelled("faithbench", row["summary"], row["source"], not unwanted)
 
 
@@ -127,36 +129,27 @@ def featured(claims: Sequence[Labelled], cache: Path | None = None) -> list[Feat
         cache: folder to keep them in; None keeps nothing.
     """
     file = cache / f"features-{code_digest()}.jsonl" if cache else None
-    known = _kept(file) if file else {}
-    missing = [one for one in claims if _key(one) not in known]
-    missing.sort(key=lambda one: one.document)
-    for first in range(0, len(missing), _AT_ONCE):
-        part = missing[first : first + _AT_ONCE]
-        made = dict(zip(map(_key, part), _compute(part), strict=True))
-        known |= made
+    rows: dict[str, tuple[dict[str, float], Spans]] = {}
+    if file and file.exists():
+        *lines, torn = file.read_text().split("\n")
+        if torn:  # the unfinished last line of a stopped run is taken off
+            file.write_text("".join(f"{line}\n" for line in lines))
+        rows = {key: (features, spans) for key, features, spans in map(json.loads, lines)}
+    missing = [claim for claim in claims if _key(claim) not in rows]
+    missing.sort(key=lambda claim: claim.document)
+    for start in range(0, len(missing), _AT_ONCE):
+        part = missing[start : start + _AT_ONCE]
+        computed = dict(zip(map(_key, part), _compute(part), strict=True))
+        rows |= computed
         if file:
-            _keep(file, made)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("a") as stream:
+                stream.writelines(json.dumps([key, *row]) + "\n" for key, row in computed.items())
     return [
-        Featured(one, found, [(a, b) for a, b in spans])
-        for one in claims
-        for found, spans in [known[_key(one)]]
+        Featured(claim, features, [(start, end) for start, end in spans])
+        for claim in claims
+        for features, spans in [rows[_key(claim)]]
     ]
-
-
-def _kept(file: Path) -> dict[str, tuple[dict[str, float], Spans]]:
-    """Features by key; the unfinished last line of a stopped run is taken off."""
-    if not file.exists():
-        return {}
-    *lines, rest = file.read_text().split("\n")
-    if rest:
-        file.write_text("".join(f"{line}\n" for line in lines))
-    return {key: (found, spans) for key, found, spans in map(json.loads, lines)}
-
-
-def _keep(file: Path, made: Mapping[str, tuple[dict[str, float], Spans]]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as kept:
-        kept.writelines(json.dumps([key, *found]) + "\n" for key, found in made.items())
 
 
 def _key(claim: Labelled) -> str:
@@ -164,22 +157,21 @@ def _key(claim: Labelled) -> str:
 
 
 def _compute(claims: Sequence[Labelled]) -> list[tuple[dict[str, float], Spans]]:
-    documents = dict.fromkeys(one.document for one in claims)
+    documents = dict.fromkeys(claim.document for claim in claims)
     sources = {text: Source(text) for text in documents if text.strip()}
-    sentences = [[one.claim[a:b] for a, b in sentence_spans(one.claim)] for one in claims]
+    sentences = [
+        [claim.claim[start:end] for start, end in sentence_spans(claim.claim)] for claim in claims
+    ]
     fill(
-        (sources[one.document], sources[one.document].candidates(read(text)))
-        for one, own in zip(claims, sentences, strict=True)
+        (sources[claim.document], sources[claim.document].candidates(read(text)))
+        for claim, own in zip(claims, sentences, strict=True)
         for text in own
     )
-    encoded = iter(encode_states([text for own in sentences for text in own]))
-    found: list[tuple[dict[str, float], Spans]] = []
-    for one, own in zip(claims, sentences, strict=True):
-        source = sources[one.document]
-        pairs = [features(text, next(encoded), source) for text in own]
-        found.append((pooled([each for each, _ in pairs]), _spans(source, pairs[0][1])))
-    return found
-
-
-def _spans(source: Source, places: Sequence[int]) -> Spans:
-    return [(source.sentences[at].start, source.sentences[at].end) for at in places]
+    states = iter(encode_states([text for own in sentences for text in own]))
+    rows: list[tuple[dict[str, float], Spans]] = []
+    for claim, own in zip(claims, sentences, strict=True):
+        source = sources[claim.document]
+        pairs = [features(text, next(states), source) for text in own]
+        spans = [(source.sentences[n].start, source.sentences[n].end) for n in pairs[0][1]]
+        rows.append((pooled([row for row, _ in pairs]), spans))
+    return rows

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.core import BadInput
-from tests.rag.compress.training_data import tiny_data, tiny_encoder
+from tests.train.training_data import tiny_data, tiny_encoder
 
 
 def test_the_first_word_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,10 @@ from harness.core import BadInput
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.features import NAMES, Scores, blocks_of, features
 from harness.rag.compress.critics.fused import FUSION, READS, FusedCritic, worth_reading
-from harness.train.compressor.evaluation import FEW, asked_of, units_of
+from harness.train.compressor.evaluation import FEW, stacked_questions, units_of
 from harness.train.compressor.examples import Example, Passage
-from harness.train.compressor.fusion import Case, coefficients, fit, recall_at
+from harness.train.compressor.fusion import Case, coefficients, recall_at
+from lab.training.base_fusion import fit
 
 PAGES = (
     ("The harbour opened in 1911.", "It has two piers.", "Ferries leave every hour."),
@@ -147,7 +148,7 @@ def example(number: int, answer: str = "x") -> Example:
 
 def test_stacks_hold_the_answer_once_and_say_where() -> None:
     examples = [example(at, answer=f"value{at % 3}") for at in range(30)]
-    for one in asked_of(examples):
+    for one in stacked_questions(examples):
         number = one.query.text.rsplit(" ", 1)[-1]
         texts = [unit.text for unit in one.units]
         (gold,) = one.gold
@@ -155,7 +156,7 @@ def test_stacks_hold_the_answer_once_and_say_where() -> None:
         assert sum(f"value{int(number) % 3}." in text for text in texts) == 1
         if one.source == "nq":
             assert len({unit.doc for unit in one.units}) == FEW + 1
-    assert asked_of(examples) == asked_of(examples)
+    assert stacked_questions(examples) == stacked_questions(examples)
 
 
 def weights_folder(folder: Path, names: tuple[str, ...] = NAMES) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.core import BadInput
 from harness.rag.compress import Choice, Compressed, Style, compress, open_tokenizer, segment
 from harness.rag.compress.markers import visible
-from harness.rag.compress.prose import atoms
+from harness.rag.compress.segment import atoms
 from harness.rag.retrieve import Document
 
 _MIXED = (

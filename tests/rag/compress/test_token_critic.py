@@ -12,7 +12,7 @@ import pytest
 from harness.core import BadInput
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import OVERLAP, TOKENS, TokenCritic, windows_of
-from tests.rag.compress.training_data import TOWNS, tiny_encoder
+from tests.train.training_data import TOWNS, tiny_encoder
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")

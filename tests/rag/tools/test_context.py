@@ -71,7 +71,7 @@ def test_the_same_again_has_the_same_digest(readings: list[Reading]) -> None:
 
 def test_everything_stays_where_it_fits() -> None:
     documents = [Document(id="a", text="One fact."), Document(id="b", text="Another fact.")]
-    for arm in ARMS.values():
+    for arm in ARMS:
         found = _stage(arm).gather("fact", documents, 500)
         assert "One fact." in found.text
         assert "Another fact." in found.text

@@ -2,7 +2,7 @@
 
 Stems are the key of everything lexical here. Which words mean the same, the opposite or the more
 general thing is looked up in a packaged table of stems, made from WordNet 3.1 by
-`harness.train.verifier.lexicon`; its licence lies beside it.
+`lab.training.lexicon`; its licence lies beside it.
 """
 
 from __future__ import annotations

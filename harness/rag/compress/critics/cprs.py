@@ -19,8 +19,8 @@ from harness.rag.compress.types import Query, Unit
 from harness.rag.packages import require
 
 CAUSAL_LAYERS = 21
+# Tokens of a window with instruction and query in it, and tokens that two windows share.
 WINDOW, OVERLAP = 8192, 512
-"""Tokens of a window with instruction and query in it, and tokens that two windows share."""
 OUTSIDE = 2
 _BOTH_WAYS = "both_ways"
 

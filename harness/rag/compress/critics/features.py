@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.rag.compress.bm25 import bm25, query_terms
+from harness.rag.compress.query import bm25, query_terms
 from harness.rag.compress.types import Unit
 from harness.rag.retrieve import words
 
@@ -19,19 +19,19 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
+# Units of a block at most, where no blank line ends it.
 BLOCK_UNITS = 12
-"""Units of a block at most, where no blank line ends it."""
+# Deviations from which the square of the agreement grows no more. A fit on some hundred units
+# would else speak against a needle, which among thousands of like sentences is 70 out.
 SATURATED = 4.0
-"""Deviations from which the square of the agreement grows no more. A fit on some hundred units
-would else speak against a needle, which among thousands of like sentences is 70 out."""
+# Letters that words of one family share.
 STEM = 5
-"""Letters that words of one family share."""
+# Words, question words not counted, from which a question is long: it tells its words apart.
 LONG_QUESTION = 10
-"""Words, question words not counted, from which a question is long: it tells its words apart."""
+# Neighbours on each side that averages are taken over.
 NEAR, WIDE, FAR, FARTHER, FARTHEST = 1, 7, 20, 30, 45
-"""Neighbours on each side that averages are taken over."""
+# Turns on each side over which what a talk says is evened out: answers are stretches of it.
 STRETCH = 10
-"""Turns on each side over which what a talk says is evened out: answers are stretches of it."""
 _SCORES = ("critic", "embedding", "lexical")
 _PLAIN = (
     *_SCORES,

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput
-from harness.rag.compress.bm25 import bm25, query_terms
 from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.rag.compress.query import bm25, query_terms
 from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import Encoder, EncoderKind, open_encoder, words
 
 Vector = NDArray[np.float64]
 FUSION = "fusion.json"
+# Characters that the token critic reads of a call, at most: a second on one core. Of longer
+# inputs it reads what BM25 and the encoder together score best.
 READS = 8_000
-"""Characters that the token critic reads of a call, at most: a second on one core. Of longer inputs
-it reads what BM25 and the encoder together score best."""
 
 
 class EmbeddingCritic:
@@ -147,7 +147,7 @@ def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int
     lexical = np.asarray(bm25(query_terms(query), [words(text) for text in texts]))
     room, chosen = READS, list[int]()
     order = np.argsort(-(standard(cosines) + standard(lexical)), kind="stable")
-    for place in order.tolist():
+    for place in map(int, order):
         if len(texts[place]) <= room or not chosen:
             chosen.append(place)
             room -= len(texts[place])

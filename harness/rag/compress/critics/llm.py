@@ -33,8 +33,8 @@ class ModelCritic:
         self._model = open_model(model) if isinstance(model, str) else model
         self._window, self._overlap = window, overlap
         self.name = f"llm ({self._model.spec})"
+        # Windows without a readable reply, since the critic was made.
         self.unread = 0
-        """Windows without a readable reply, since the critic was made."""
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
         """Scores from 0 to 3.

@@ -20,10 +20,10 @@ from harness.core import BadInput
 from harness.rag.compress.types import Query, Unit
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
+# Word pieces of a question, of an input, and of a unit that two windows share, at most: headings,
+# speakers and short sentences, which what follows may need. Longer ones added a seventh to the
+# time and found nothing more (docs/concepts/compression.md).
 QUERY_TOKENS, TOKENS, OVERLAP = 48, 224, 16
-"""Word pieces of a question, of an input, and of a unit that two windows share, at most: headings,
-speakers and short sentences, which what follows may need. Longer ones added a seventh to the time
-and found nothing more (docs/concepts/compression.md)."""
 BATCH = 16
 
 

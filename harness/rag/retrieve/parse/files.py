@@ -19,8 +19,8 @@ from harness.rag.retrieve.parse.pdf import parse_pdf
 
 FileKind = Literal["pdf", "docx", "pptx", "xlsx", "html", "markdown", "csv", "jsonl", "text"]
 
+# A file above this size is refused unless the limit is raised.
 MAX_BYTES = 200_000_000
-"""A file above this size is refused unless the limit is raised."""
 _BY_FOLDER: dict[str, FileKind] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
 _BY_NAME: dict[str, FileKind] = {
     ".html": "html",

@@ -12,8 +12,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput
 from harness.rag.packages import require
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.parse.builder import TextBuilder
+from harness.rag.retrieve.document import Document, TextBuilder
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 

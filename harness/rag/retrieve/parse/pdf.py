@@ -12,8 +12,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput
 from harness.rag.packages import require
-from harness.rag.retrieve.document import Document, Heading
-from harness.rag.retrieve.parse.builder import TextBuilder
+from harness.rag.retrieve.document import Document, Heading, TextBuilder
 
 _HYPHEN = re.compile("[\u0002\ufffe](?:\r?\n)?")  # how pdfium marks a word broken at a line end
 _BLANK = re.compile(r"[ \t]+(?=\n|$)")

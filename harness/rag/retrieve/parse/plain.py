@@ -13,8 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput
 from harness.rag.packages import require
-from harness.rag.retrieve.document import Document, Heading
-from harness.rag.retrieve.parse.builder import TextBuilder
+from harness.rag.retrieve.document import Document, Heading, TextBuilder
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")

@@ -34,6 +34,7 @@ from harness.tasks import (
     setting,
 )
 
+# Metric -> form; none where sentences are wanted.
 FORMS = {
     "em": "Reply with the answer alone, as short as it can be.",
     "choice": "Reply with the letter of the right choice alone.",
@@ -44,7 +45,6 @@ FORMS = {
     "numbers": "Reply with the number alone.",
     "classes": "Reply with the name of the class alone.",
 }
-"""Metric -> form; none where sentences are wanted."""
 
 
 def with_form(question: str, metric: str) -> str:
@@ -99,9 +99,9 @@ def chosen_letters(answer: str, choices: Mapping[str, str]) -> str:
         return _known(re.sub(r"\band\b", "", stated[-1], flags=re.IGNORECASE).upper(), choices)
     if match := _OPENING.match(text):
         return _known(match[1] or match[2], choices)
-    said = official_normal(text)
+    normal = official_normal(text)
     same = [
-        letter for letter, choice in choices.items() if said and official_normal(choice) == said
+        letter for letter, choice in choices.items() if normal and official_normal(choice) == normal
     ]
     return same[0] if len(same) == 1 else ""
 
@@ -167,10 +167,10 @@ def judge(task: Task, reply: str | None) -> Score:
     judged = JUDGES[metric](task, accepted, answer)
     if gold:
         facts = cited_support(cited, gold)
-        both = joint(best_overlap(answer, accepted, closed=_closed(task)), judged.ok, facts)
+        joint_scores = joint(best_overlap(answer, accepted, closed=_closed(task)), judged.ok, facts)
         judged.detail.update(
             citations=len(cited), support_f1=facts.f1, support_em=facts.em,
-            support_recall=facts.recall, joint_em=both[0], joint_f1=both[1],
+            support_recall=facts.recall, joint_em=joint_scores[0], joint_f1=joint_scores[1],
         )  # fmt: skip
     return scored(judged, metric, accepted, answer)
 
@@ -200,8 +200,8 @@ def _exam(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def _boolean(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    said = yes_or_no(answer)
-    return all_or_nothing(said is not None and said == yes_or_no(accepted[0]))
+    stated = yes_or_no(answer)
+    return all_or_nothing(stated is not None and stated == yes_or_no(accepted[0]))
 
 
 def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:

@@ -40,8 +40,8 @@ def official_normal(text: str) -> str:
 
 def exact_match(prediction: str, answers: Sequence[str]) -> bool:
     """Whether the prediction is one of the accepted answers, normalised."""
-    said = official_normal(prediction)
-    return any(said == official_normal(answer) for answer in answers)
+    normal = official_normal(prediction)
+    return any(normal == official_normal(answer) for answer in answers)
 
 
 def overlap(prediction: str, answer: str, *, closed: bool = False) -> Overlap:
@@ -52,10 +52,10 @@ def overlap(prediction: str, answer: str, *, closed: bool = False) -> Overlap:
         answer: what is right.
         closed: the HotpotQA rule: yes, no and noanswer must be equal to count.
     """
-    said, right = official_normal(prediction), official_normal(answer)
-    if closed and said != right and CLOSED & {said, right}:
+    normal, right = official_normal(prediction), official_normal(answer)
+    if closed and normal != right and CLOSED & {normal, right}:
         return Overlap(0.0, 0.0, 0.0)
-    words, right_words = said.split(), right.split()
+    words, right_words = normal.split(), right.split()
     if not words or not right_words:
         same = 0.0 if closed else float(words == right_words)
         return Overlap(same, same, same)
@@ -121,8 +121,8 @@ def yes_or_no(reply: str) -> bool | None:
 
 def match_numbers(reply: str, answer: str) -> float:
     """Share of the numbers in the reply that are the answer's (LongBench, count and retrieval)."""
-    right, said = re.findall(r"\d+", answer), re.findall(r"\d+", reply)
-    return said.count(right[0]) / len(said) if said and right else 0.0
+    right, numbers = re.findall(r"\d+", answer), re.findall(r"\d+", reply)
+    return numbers.count(right[0]) / len(numbers) if numbers and right else 0.0
 
 
 def match_classes(reply: str, answer: str, classes: Sequence[str]) -> float:

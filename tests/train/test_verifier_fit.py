@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.stats import auc
-from harness.train.verifier.fit import calibrated, calibration_error, middle_threshold
+from lab.training.calibration import calibrated, calibration_error, middle_threshold
 
 
 def test_middle_threshold_lies_between_the_medians() -> None:

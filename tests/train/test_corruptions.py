@@ -8,7 +8,6 @@ import pytest
 
 from harness.train.verifier.corruptions import (
     Context,
-    Replacements,
     Rule,
     change_number,
     exchange,
@@ -20,6 +19,7 @@ from harness.train.verifier.corruptions import (
     truncate,
 )
 from harness.train.verifier.features import is_tuning
+from harness.train.verifier.wordnet import Replacements
 
 SENTENCE = (
     "In March 1912 Arlen Mills, a company of weavers, was sold to Bexley Council after many "

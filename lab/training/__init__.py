@@ -1,0 +1,1 @@
+"""How the weights that ship were made, as far as `harness train` commands do not make them."""
