@@ -38,23 +38,19 @@ def junit(suites: Mapping[str, Iterable[JUnitCase]]) -> str:
     for name, cases in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
         for case in cases:
-            _add(suite, name, case)
+            shown = ElementTree.SubElement(
+                suite, "testcase", classname=_clean(name), name=_clean(case.name)
+            )
+            if case.seconds is not None:
+                shown.set("time", f"{case.seconds:.3f}")
+            if case.kind is not None:
+                verdict = ElementTree.SubElement(shown, case.kind, message=_clean(case.message))
+                if case.type:
+                    verdict.set("type", case.type)
+                verdict.text = _clean(case.text)
         counts = {"tests": "testcase", "failures": "failure", "errors": "error"}
         suite.attrib.update({key: str(len(list(suite.iter(tag)))) for key, tag in counts.items()})
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
-
-
-def _add(suite: ElementTree.Element, name: str, case: JUnitCase) -> None:
-    shown = ElementTree.SubElement(
-        suite, "testcase", classname=_clean(name), name=_clean(case.name)
-    )
-    if case.seconds is not None:
-        shown.set("time", f"{case.seconds:.3f}")
-    if case.kind is not None:
-        verdict = ElementTree.SubElement(shown, case.kind, message=_clean(case.message))
-        if case.type:
-            verdict.set("type", case.type)
-        verdict.text = _clean(case.text)
 
 
 def _clean(text: str) -> str:

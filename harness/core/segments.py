@@ -32,8 +32,11 @@ class SegmentWriter:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        end = _intact_length(path)
-        size = path.stat().st_size if path.exists() else 0
+        end = size = 0
+        if path.exists():
+            size = path.stat().st_size
+            with path.open("rb") as handle:
+                end = sum(_HEADER.size + len(payload) for payload in _frames(handle, path))
         self.dropped_bytes = size - end
         # Unbuffered: a buffer would try again to write what did not fit on the disk.
         self._handle = path.open("r+b" if path.exists() else "w+b", buffering=0)
@@ -138,13 +141,3 @@ def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
                 return
             raise BadInput(f"{str(path)!r} is damaged at byte {handle.tell() - length}")
         yield payload
-
-
-def _intact_length(path: Path) -> int:
-    if not path.exists():
-        return 0
-    end = 0
-    with path.open("rb") as handle:
-        for payload in _frames(handle, path):
-            end += _HEADER.size + len(payload)
-    return end

@@ -127,7 +127,16 @@ def gather(
         home = Path(environment.get("HOME") or Path.home())
         redactor = Redactor(thorough=True, home=home)
         tasks, rebuilt = _tasks(settings, reads, redactor, progress)
-        gate, no_gate = _hold_out(settings, rebuilt, out / SUITE)
+        gate: list[Made] = []  # the half of the tasks that the gate runs
+        no_gate = ""
+        if settings.gate == "none":
+            no_gate = "no gate was asked for"
+        elif len(rebuilt) < LEAST_TASKS:
+            no_gate = f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
+        else:
+            ordered = sorted(rebuilt, key=lambda made: digest([settings.seed, made.task.id]))
+            gate = ordered[: len(ordered) // 2]
+            _write_suite(out / SUITE, "gate", "gate", gate)
         held_out = {task.task.id for task in gate}
         gathered = write_sessions(reads, held_out, out, redactor, settings.gathering)
         marked = tuple(
@@ -204,20 +213,6 @@ def _tasks(
     if rebuilt:
         _write_suite(folder, "suite", "tasks", list(rebuilt.values()))
     return rows, list(rebuilt.values())
-
-
-def _hold_out(
-    settings: LearnSettings, rebuilt: Sequence[Made], folder: Path
-) -> tuple[list[Made], str]:
-    """The half of the tasks that the gate runs, or why there is no gate."""
-    if settings.gate == "none":
-        return [], "no gate was asked for"
-    if len(rebuilt) < LEAST_TASKS:
-        return [], f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
-    ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.task.id]))
-    chosen = ordered[: len(ordered) // 2]
-    _write_suite(folder, "gate", "gate", chosen)
-    return chosen, ""
 
 
 def _write_suite(folder: Path, name: str, tasks: str, rebuilt: Sequence[Made]) -> None:

@@ -38,9 +38,17 @@ def session_files(
         BadInput: if a path does not exist, or no client has left a log.
     """
     folders = client_folders(client, environment)
-    if paths:
-        logs = list(dict.fromkeys(_logs_in(paths)))
-    else:
+    logs: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise BadInput(f"expected a log or a folder of logs, found nothing at {str(path)!r}")
+        if path.is_file():
+            logs.append(path)
+        elif (path / "trajectories.seg").is_file():
+            logs.append(path / "trajectories.seg")
+        else:
+            logs += [f for f in path.rglob("*") if f.suffix in _LOGS and _is_log(f)]
+    if not paths:
         logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
         if not logs:
             searched = ", ".join(map(str, folders))
@@ -65,18 +73,6 @@ def client_folders(client: Client, environment: Mapping[str, str]) -> list[Path]
 def _is_log(file: Path) -> bool:
     """Whether a file is a session's own: a helper's log is read with the session that called it."""
     return not file.name.startswith("agent-") and file.is_file()
-
-
-def _logs_in(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if not path.exists():
-            raise BadInput(f"expected a log or a folder of logs, found nothing at {str(path)!r}")
-        if path.is_file():
-            yield path
-        elif (path / "trajectories.seg").is_file():
-            yield path / "trajectories.seg"
-        else:
-            yield from (f for f in path.rglob("*") if f.suffix in _LOGS and _is_log(f))
 
 
 def fault(path: Path) -> Skipped | None:

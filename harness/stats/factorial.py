@@ -60,16 +60,13 @@ def _built(order: int) -> Ints | None:
     if order % 4:
         return None
     if all((order - 1) % divisor for divisor in range(2, int((order - 1) ** 0.5) + 1)):
-        return _paley(order - 1)
+        prime = order - 1
+        squares = {value * value % prime for value in range(1, prime)}
+        character = np.array([0] + [1 if value in squares else -1 for value in range(1, prime)])
+        index = np.arange(prime)
+        jacobsthal = character[(index[:, None] - index[None, :]) % prime]
+        skew = np.zeros((order, order), dtype=np.int64)
+        skew[0, 1:], skew[1:, 0], skew[1:, 1:] = 1, -1, jacobsthal
+        return skew + np.eye(order, dtype=np.int64)
     half = _built(order // 2)
     return None if half is None else np.kron(np.array([[1, 1], [1, -1]]), half)
-
-
-def _paley(prime: int) -> Ints:
-    squares = {value * value % prime for value in range(1, prime)}
-    character = np.array([0] + [1 if value in squares else -1 for value in range(1, prime)])
-    index = np.arange(prime)
-    jacobsthal = character[(index[:, None] - index[None, :]) % prime]
-    skew = np.zeros((prime + 1, prime + 1), dtype=np.int64)
-    skew[0, 1:], skew[1:, 0], skew[1:, 1:] = 1, -1, jacobsthal
-    return skew + np.eye(prime + 1, dtype=np.int64)

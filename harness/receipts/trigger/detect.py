@@ -126,17 +126,11 @@ def _calls(value: Any) -> Iterator[Call]:
     item = cast("dict[str, Any]", value)
     if item.get("type") in _CALL_TYPES:
         arguments: Any = next((item[key] for key in _INPUTS if key in item), None)
-        if not (isinstance(arguments, str) and _is_json(arguments)):
+        try:
+            json.loads(arguments)
+        except (ValueError, TypeError):  # no JSON text: a command line, or the arguments themselves
             arguments = json.dumps(arguments)
         yield Call(str(item.get("name") or item.get("tool") or item["type"]), arguments)
         return
     for inner in item.values():
         yield from _calls(inner)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

@@ -104,7 +104,20 @@ def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> t
     """
     queries: dict[str, Query] = {}
     for where, row in _rows(path):
-        query = _query(row, where, tested)
+        values = dict(row)
+        if "should_trigger" in values:
+            if len(tested) != 1:
+                raise BadInput(
+                    f"{where}: should_trigger says of which skill only where one is tested"
+                )
+            should = values.pop("should_trigger")
+            values["expect" if should is True else "wrong"] = tested[0]
+        elif "expect" not in values:
+            raise BadInput(f"{where}: expected expect: NAME or expect: null, got {sorted(values)}")
+        try:
+            query = Query.model_validate(values)
+        except ValidationError as error:
+            raise BadInput(f"{where}: {first_fault(error, 'query')}") from error
         for name in (query.expect, query.wrong):
             if name is not None and name not in library:
                 raise BadInput(
@@ -141,21 +154,6 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
             raise BadInput(f"{where}: expected {{query, expect}}, got {row!r:.60}")
         checked.append((where, cast("dict[str, Any]", row)))
     return checked
-
-
-def _query(row: dict[str, Any], where: str, tested: Sequence[str]) -> Query:
-    values = dict(row)
-    if "should_trigger" in values:
-        if len(tested) != 1:
-            raise BadInput(f"{where}: should_trigger says of which skill only where one is tested")
-        should = values.pop("should_trigger")
-        values["expect" if should is True else "wrong"] = tested[0]
-    elif "expect" not in values:
-        raise BadInput(f"{where}: expected expect: NAME or expect: null, got {sorted(values)}")
-    try:
-        return Query.model_validate(values)
-    except ValidationError as error:
-        raise BadInput(f"{where}: {first_fault(error, 'query')}") from error
 
 
 def draft_controls(names: Sequence[str]) -> tuple[Query, ...]:
