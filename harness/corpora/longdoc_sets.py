@@ -52,7 +52,7 @@ def _reading(
     )
 
 
-def _narrativeqa(path: Path) -> Iterator[Reading]:
+def narrativeqa(path: Path) -> Iterator[Reading]:
     """NarrativeQA (Kocisky et al. 2018): its folder with qaps.csv, or one row a question.
 
     Of the folder, whole stories (`tmp/<id>.content`) are read where they were downloaded, else
@@ -85,7 +85,7 @@ def _narrativeqa(path: Path) -> Iterator[Reading]:
     return read_each(rows_of(path / "qaps.csv"), read, "NarrativeQA")
 
 
-def _leval(row: Row) -> Iterator[Reading]:
+def leval(row: Row) -> Iterator[Reading]:
     """L-Eval (An et al. 2023), one file of it: several questions a document.
 
     Questions with options are judged by their letters, of which coursera has several; others by
@@ -111,7 +111,7 @@ def _leval(row: Row) -> Iterator[Reading]:
             yield _reading(name, question, [answer], metric, text, meta=meta)
 
 
-def _qmsum(row: Row) -> Iterator[Reading]:
+def qmsum(row: Row) -> Iterator[Reading]:
     """QMSum (Zhong et al. 2021): questions about meetings; the relevant turns are the evidence."""
     turns = [f"{turn['speaker']}: {turn['content']}" for turn in row["meeting_transcripts"]]
     starts = list(accumulate((len(turn) + 1 for turn in turns), initial=0))
@@ -130,7 +130,7 @@ def _qmsum(row: Row) -> Iterator[Reading]:
             )  # fmt: skip
 
 
-def _quality(row: Row) -> Iterator[Reading]:
+def quality(row: Row) -> Iterator[Reading]:
     """QuALITY (Pang et al. 2022): four options; the test set, which has no labels, is refused."""
     for query in row["questions"]:
         choices = dict(zip("ABCDEFGH", query["options"], strict=False))
@@ -152,7 +152,7 @@ def _narrative(row: Row) -> Iterator[Reading]:
     yield _reading(name, question, answers, "rouge", text, meta={"stratum": "narrativeqa"})
 
 
-def _longbench(path: Path, row: Row) -> Iterator[Reading]:
+def longbench(path: Path, row: Row) -> Iterator[Reading]:
     """LongBench v1 (Bai et al. 2023), English tasks of questions, summaries, counts and classes.
 
     Chinese tasks need a word segmenter and code tasks an edit distance that we do not bring.
@@ -170,7 +170,7 @@ def _longbench(path: Path, row: Row) -> Iterator[Reading]:
     )  # fmt: skip
 
 
-def _longbench_v2(row: Row) -> Iterator[Reading]:
+def longbench_v2(row: Row) -> Iterator[Reading]:
     """LongBench v2 (Bai et al. 2024): four choices."""
     choices = row.get("choices") or {letter: row[f"choice_{letter}"] for letter in "ABCD"}
     meta = {key: row[key] for key in ("domain", "difficulty", "length") if key in row}
@@ -180,7 +180,7 @@ def _longbench_v2(row: Row) -> Iterator[Reading]:
     )  # fmt: skip
 
 
-def _infinitebench(path: Path) -> Iterator[Reading]:
+def infinitebench(path: Path) -> Iterator[Reading]:
     """InfiniteBench (Zhang et al. 2024), one file of it; its name says which task it is."""
     if path.stem not in _INFINITE:
         raise BadInput(
@@ -206,11 +206,11 @@ def _infinite(task: str, row: Row) -> Iterator[Reading]:
 
 
 LONGDOC_LOADERS: dict[str, Loader[Reading]] = {
-    "leval": by_record(_leval, "L-Eval"),
-    "qmsum": by_record(_qmsum, "QMSum"),
-    "quality": by_record(_quality, "QuALITY (with gold_label)"),
-    "narrativeqa": _narrativeqa,
-    "longbench": lambda path: by_record(partial(_longbench, path), "LongBench")(path),
-    "longbench2": by_record(_longbench_v2, "LongBench v2"),
-    "infinitebench": _infinitebench,
+    "leval": by_record(leval, "L-Eval"),
+    "qmsum": by_record(qmsum, "QMSum"),
+    "quality": by_record(quality, "QuALITY (with gold_label)"),
+    "narrativeqa": narrativeqa,
+    "longbench": lambda path: by_record(partial(longbench, path), "LongBench")(path),
+    "longbench2": by_record(longbench_v2, "LongBench v2"),
+    "infinitebench": infinitebench,
 }

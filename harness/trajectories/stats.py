@@ -78,11 +78,11 @@ def tokens_of(trajectory: Trajectory) -> tuple[int, int] | None:
     final = trajectory.final_metrics
     if final and (final.total_prompt_tokens, final.total_completion_tokens) != (None, None):
         return final.total_prompt_tokens or 0, final.total_completion_tokens or 0
-    found = [step.metrics for step in trajectory.steps if step.metrics]
-    counted = [m for m in found if (m.prompt_tokens, m.completion_tokens) != (None, None)]
+    metrics = [step.metrics for step in trajectory.steps if step.metrics]
+    counted = [m for m in metrics if (m.prompt_tokens, m.completion_tokens) != (None, None)]
     if not counted:
         return None
     return (
-        sum(metrics.prompt_tokens or 0 for metrics in counted),
-        sum(metrics.completion_tokens or 0 for metrics in counted),
+        sum(row.prompt_tokens or 0 for row in counted),
+        sum(row.completion_tokens or 0 for row in counted),
     )

@@ -65,9 +65,9 @@ class TrajectoryStore:
             BadInput: if there is none of that id.
         """
         if trajectory_id not in self._index:
-            known = ", ".join(list(self._index)[:5])
+            first = ", ".join(list(self._index)[:5])
             raise BadInput(
-                f"no trajectory {trajectory_id!r} in {str(self.path)!r} ({len(self)} there: {known}"
+                f"no trajectory {trajectory_id!r} in {str(self.path)!r} ({len(self)} there: {first}"
                 f"{', ...' if len(self) > 5 else ''})"
             )
         return Trajectory.model_validate(read_at(self._segment, self._index[trajectory_id]))
@@ -102,7 +102,8 @@ class TrajectoryStore:
         self._guard = only_writer(self.path)
         self._writer = SegmentWriter(self._segment)
         lines = "".join(
-            json.dumps({"id": name, "offset": at}) + "\n" for name, at in self._index.items()
+            json.dumps({"id": name, "offset": offset}) + "\n"
+            for name, offset in self._index.items()
         )
         self._index_file.write_text(lines, "utf-8")
         return self._writer
@@ -132,4 +133,4 @@ class TrajectoryStore:
 
     def _scan(self) -> dict[str, int]:
         placed = read_placed(self._segment)
-        return {str(record.get("trajectory_id", "")): at for at, record in placed}
+        return {str(record.get("trajectory_id", "")): offset for offset, record in placed}

@@ -204,17 +204,17 @@ def export_trajectories(
 def _write_logs(
     trajectories: Iterable[Trajectory], out: Path, log_format: LogFormat | None
 ) -> tuple[int, int]:
-    taken: set[str] = set()
+    names: set[str] = set()
     sidecars = 0
     for trajectory in trajectories:
         form = log_format or log_format_of(trajectory)
-        file = out / _distinct(_log_name(trajectory, form), taken)
+        file = out / _distinct(_log_name(trajectory, form), names)
         write_atomic(file, render(trajectory, form))
         beside = sidecar(to_log(trajectory, form)) if form == "md" else None
         if beside is not None:
             _write_json(file.with_name(file.name + SIDECAR_SUFFIX), beside, indent=1)
             sidecars += 1
-    return len(taken), sidecars
+    return len(names), sidecars
 
 
 def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
@@ -230,11 +230,11 @@ def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
 
 
 def _write_atif(trajectories: Iterable[Trajectory], out: Path) -> int:
-    taken: set[str] = set()
+    names: set[str] = set()
     for trajectory in trajectories:
-        name = _distinct(f"{_plain(trajectory.trajectory_id)}.json", taken)
+        name = _distinct(f"{_plain(trajectory.trajectory_id)}.json", names)
         _write_json(out / name, dump(trajectory), indent=2)
-    return len(taken)
+    return len(names)
 
 
 def _write_json(file: Path, document: Any, indent: int) -> None:
@@ -265,11 +265,11 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._@#-]+", "_", name).lstrip(".") or "trajectory"
 
 
-def _distinct(name: str, taken: set[str]) -> str:
+def _distinct(name: str, names: set[str]) -> str:
     stem, dot, suffix = name.rpartition(".")
     number, free = 1, name
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{stem}#{number}{dot}{suffix}"
-    taken.add(free)
+    names.add(free)
     return free

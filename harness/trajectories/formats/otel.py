@@ -64,21 +64,21 @@ def _take(traces: dict[str, Trace], span: dict[str, Any]) -> None:
     instructions = unpacked(facts.get("system_instructions"))
     if isinstance(instructions, list):
         instructions = {"role": "system", "parts": listing(instructions)}  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-    given = messages_of(facts.get("input.messages"), "user")
+    question = messages_of(facts.get("input.messages"), "user")
     answered = messages_of(facts.get("output.messages"), "assistant")
     tokens = [facts.get("usage.input_tokens"), facts.get("usage.output_tokens")]
     prompt, completion = map(count, tokens)
     metrics = Metrics(prompt_tokens=prompt, completion_tokens=completion)
     call = ModelCall(
         start=start,
-        given=[*messages_of(instructions, "system"), *given],
+        given=[*messages_of(instructions, "system"), *question],
         answered=answered,
         model=string(facts.get("response.model")) or string(facts.get("request.model")),
         metrics=None if tokens == [None, None] else metrics,
     )
     if operation == "invoke_agent":
         trace.agents += [call] if answered else []
-    elif given or answered:
+    elif question or answered:
         trace.calls.append(call)
 
 
