@@ -145,10 +145,10 @@ async def correct(state: State, runtime: Context) -> Update:
 async def finish(state: State, runtime: Context) -> Update:
     """End, or say once that the output file is missing."""
     context = runtime.context
-    wanted = context.output_file
-    if wanted and not state.get("reminded") and not (context.bench.workdir / wanted).is_file():
-        context.tell({"type": "reminder", "text": wanted})
-        text = f"[System check] The file `{wanted}` does not exist yet. Write it, then finish."
+    output = context.output_file
+    if output and not state.get("reminded") and not (context.bench.workdir / output).is_file():
+        context.tell({"type": "reminder", "text": output})
+        text = f"[System check] The file `{output}` does not exist yet. Write it, then finish."
         return {
             "messages": [{"role": "user", "content": text}],
             "reminded": True,

@@ -29,12 +29,11 @@ from harness.core import BadInput, Edit, Patch, Usage
 from harness.evals import ItemRecord
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
 from harness.evolve.analysts.single import teaches, write_patch
-from harness.evolve.analysts.transcript import outcome_of, task_id
-from harness.evolve.evolution import detached
-from harness.evolve.formats.records import read_any_records
+from harness.evolve.evolution import check_skill, detached
+from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import sequential_gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
-from harness.evolve.merge.skill_layout import assemble
+from harness.evolve.merge.skill_layout import assemble, safe_edits
 from harness.evolve.selection import CANDIDATES, Members, try_sets
 from harness.evolve.types import (
     Collected,
@@ -45,14 +44,7 @@ from harness.evolve.types import (
     Patches,
     Reading,
 )
-from harness.skills import (
-    admit_scripts,
-    apply_patch,
-    lint_text,
-    scripts_of,
-    validate,
-    write_skill,
-)
+from harness.skills import apply_patch, write_skill
 from harness.trajectories import open_trajectories
 
 # Analysts per superstep: many more than run at one time, few enough for small checkpoints.
@@ -180,19 +172,7 @@ def collect(state: State, runtime: Context) -> Update:
         collected = Collected()
         patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
     elif options.patches is not None:
-        outcomes = {
-            task_id(trajectory): (trajectory.trajectory_id, outcome_of(trajectory))
-            for trajectory in evolution.store.load(runs)
-        }
-        recorded = read_any_records(
-            options.patches, outcomes, keep_unmatched=options.keep_unmatched
-        )
-        kinds = ("error", "success") if options.signal == "combined" else (options.signal,)
-        collected = Collected(
-            records=tuple(record for record in recorded.records if record.kind in kinds),
-            losses=recorded.losses,
-            recorded=recorded.model_copy(update={"records": ()}),
-        )
+        collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]
     else:
         readings = [evolution.store.get(key, Reading) for _, key in sorted(state["readings"])]
@@ -275,19 +255,12 @@ async def translate(state: State, runtime: Context) -> Update:
     instructions or hidden text."""
     evolution = runtime.context
     patch = evolution.merged(state).patch
-    safe: list[Edit] = []
-    unsafe: list[Discarded] = []
-    for edit in patch.edits:
-        warnings = [message for _, message in lint_text(edit.content)]
-        if warnings:
-            unsafe.append(Discarded.of(edit, warnings[0]))
-        else:
-            safe.append(edit)
-    edits, used = tuple(safe), Usage()
+    edits, unsafe = safe_edits(patch.edits)
+    used = Usage()
     if evolution.merger is not None and not evolution.options.exemplar:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    draft = Draft(patch=patch, discarded=tuple(unsafe))
+    draft = Draft(patch=patch, discarded=unsafe)
     return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 
@@ -353,16 +326,7 @@ def verify(state: State, runtime: Context) -> Update:
     """
     evolution = runtime.context
     skill = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch).skill
-    problems = validate(skill)
-    if errors := [problem for problem in problems if problem.level == "error"]:
-        raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
-    if scripts := scripts_of(skill):
-        if evolution.execute is None:
-            raise BadInput(f"{scripts[0]!r} is a script, and there is no sandbox to try it in")
-        tried = admit_scripts(skill, evolution.execute)
-        if errors := [problem for problem in tried if problem.level == "error"]:
-            raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
-        problems = [*problems, *tried]
+    problems = check_skill(skill, evolution.execute)
     write_skill(skill, evolution.skill_dir)
     return {"problems": [str(problem) for problem in problems]}
 
@@ -391,7 +355,7 @@ async def gate_skill(state: State, runtime: Context) -> Update:
             evolution.gate_tasks,
             plan,
             margin=evolution.options.margin,
-            tell=lambda done, total, look: evolution.tell("gate", look.verdict, done, total),
+            tell=lambda count, total, look: evolution.tell("gate", look.verdict, count, total),
         )
     spent = [used.model_dump(mode="json")]
     return {"gate": verdict.model_dump(mode="json"), "spent": spent}

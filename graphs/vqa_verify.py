@@ -68,8 +68,8 @@ async def solve(state: State, runtime: Context) -> Update:
     seed = context.sampling.seed or 0
     solutions: list[dict[str, Any]] = []
     for number in range(count):
-        other = {"temperature": warm, "seed": seed + number}
-        sampling = context.sampling.model_copy(update=other if number else {})
+        varied = {"temperature": warm, "seed": seed + number}
+        sampling = context.sampling.model_copy(update=varied if number else {})
         text, _ = await ask(context, prompt, packed, turns=turns + number, sampling=sampling)
         if (solution := read_solution(text)) is not None:
             solutions.append(solution.model_dump(mode="json"))
@@ -149,9 +149,9 @@ def build() -> Any:
     graph.add_node("choose", choose)
     graph.add_edge(START, "perceive")
     graph.add_edge("perceive", "plan")
-    there = {"look": "look", "reason": "solve", "tool": "tool"}
-    graph.add_conditional_edges("plan", _vqa.after_plan, there)
-    graph.add_conditional_edges("look", _vqa.after_look, there)
+    targets = {"look": "look", "reason": "solve", "tool": "tool"}
+    graph.add_conditional_edges("plan", _vqa.after_plan, targets)
+    graph.add_conditional_edges("look", _vqa.after_look, targets)
     graph.add_edge("tool", "look")
     graph.add_conditional_edges("solve", after_solve, ["extract", "reason"])
     graph.add_conditional_edges(

@@ -23,7 +23,16 @@ from harness.evolve.merge.skill_layout import GUIDE
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import Collected, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
-from harness.skills import Execute, Skill, load_skill, new_skill, validate
+from harness.skills import (
+    Execute,
+    Problem,
+    Skill,
+    admit_scripts,
+    load_skill,
+    new_skill,
+    scripts_of,
+    validate,
+)
 from harness.stats import SequentialPlan
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
@@ -111,16 +120,16 @@ class Evolution:
     _contrast: Contrast | None = None
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
-    def tell(self, stage: str, message: str = "", done: int = 0, total: int = 0) -> None:
+    def tell(self, stage: str, message: str = "", count: int = 0, total: int = 0) -> None:
         """Report progress."""
-        self.progress(Event(stage=stage, message=message, done=done, total=total))
+        self.progress(Event(stage=stage, message=message, done=count, total=total))
 
     def count_reading(self) -> None:
         """Report that one more analyst has finished; the first one leaves time for imports."""
         if not self.done:
             threading.Thread(target=warm, name="imports", daemon=True).start()
         self.done += 1
-        self.tell("analysts", done=self.done, total=max(self.done, self.total))
+        self.tell("analysts", count=self.done, total=max(self.done, self.total))
 
     def runs(self, state: State) -> Runs:
         """The trajectories that the state names."""
@@ -203,6 +212,25 @@ def seed_skill(options: EvolveOptions) -> Skill:
     return new_skill(name, description, body)
 
 
+def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
+    """Warnings of the validator, and of running the skill's scripts in the sandbox.
+
+    Raises:
+        BadInput: if the skill has an error, or a script cannot be run, or there is no sandbox.
+    """
+    problems = validate(skill)
+    if errors := [problem for problem in problems if problem.level == "error"]:
+        raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
+    scripts = scripts_of(skill)
+    if scripts and execute is None:
+        raise BadInput(f"{scripts[0]!r} is a script, and there is no sandbox to try it in")
+    if scripts and execute is not None:
+        problems = [*problems, *admit_scripts(skill, execute)]
+        if errors := [problem for problem in problems if problem.level == "error"]:
+            raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
+    return problems
+
+
 async def evolve(
     options: EvolveOptions,
     *,
@@ -271,7 +299,7 @@ async def evolve(
             evaluate=evaluate,
             execute=execute,
             gate_tasks=gate_tasks,
-            simulated=any(asked is not None and asked.simulated for asked in (model, merger)),
+            simulated=any(client is not None and client.simulated for client in (model, merger)),
             progress=progress,
         )
         if evolution.plan is not None:
@@ -283,15 +311,15 @@ async def evolve(
                 "inputs": dict(inputs or {}),
                 "paths": [str(options.trajectories), str(options.patches)],
                 "seed": seed.digest,
-                "models": [asked.spec if asked else None for asked in (model, merger)],
+                "models": [client.spec if client else None for client in (model, merger)],
             }
         )
         try:
-            done = finished(evolution, await _run_graph(evolution, identity))
-            baselines = await compare(done) if compare is not None else ()
-            users = await transfer(done) if transfer is not None else ()
-            result = result_of(done, time.monotonic() - started, baselines, users)
-            write_all(done, result)
+            evolved = finished(evolution, await _run_graph(evolution, identity))
+            baselines = await compare(evolved) if compare is not None else ()
+            users = await transfer(evolved) if transfer is not None else ()
+            result = result_of(evolved, time.monotonic() - started, baselines, users)
+            write_all(evolved, result)
             return result
         finally:
             evolution.store.close()

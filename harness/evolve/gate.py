@@ -32,7 +32,7 @@ async def sequential_gate(
     *,
     seed: int = 41,
     margin: float = 0.0,
-    tell: Tell = lambda done, total, decision: None,
+    tell: Tell = lambda count, total, decision: None,
 ) -> GateResult:
     """Run both conditions batch by batch until the plan can decide, and no longer.
 

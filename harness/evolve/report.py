@@ -119,53 +119,57 @@ def check_out(out: Path) -> None:
 
 
 def result_of(
-    done: Finished,
+    evolved: Finished,
     seconds: float,
     baselines: Sequence[BaseModel] = (),
     transfer: Sequence[BaseModel] = (),
 ) -> EvolveResult:
     """The summary of a finished evolution, with rows of baselines and users if any were run."""
-    skill = done.applied.skill
-    rules = Counter(edit.support for edit in done.merge.patch.edits)
+    skill = evolved.applied.skill
+    rules = Counter(edit.support for edit in evolved.merge.patch.edits)
     users = tuple(row.model_dump(mode="json", by_alias=True) for row in transfer)
-    simulated = any(run.simulated for run in done.runs.runs)
+    simulated = any(run.simulated for run in evolved.runs.runs)
     return EvolveResult(
-        skill=str(done.evolution.skill_dir),
-        accepted={"accepted": True, "refused": False}.get(done.gate.verdict),
-        edits=sum(edit.changed for edit in done.applied.applied),
-        discarded=len(done.discarded),
-        gate=done.gate,
-        calls=done.usage.calls,
-        tokens=done.usage.tokens,
-        cost_usd=done.usage.cost_usd,
+        skill=str(evolved.evolution.skill_dir),
+        accepted={"accepted": True, "refused": False}.get(evolved.gate.verdict),
+        edits=sum(edit.changed for edit in evolved.applied.applied),
+        discarded=len(evolved.discarded),
+        gate=evolved.gate,
+        calls=evolved.usage.calls,
+        tokens=evolved.usage.tokens,
+        cost_usd=evolved.usage.cost_usd,
         seconds=seconds,
-        records=len(done.collected.records),
-        losses=len(done.losses),
-        conflicts=len(done.merge.conflicts),
-        method=done.merge.method,
+        records=len(evolved.collected.records),
+        losses=len(evolved.losses),
+        conflicts=len(evolved.merge.conflicts),
+        method=evolved.merge.method,
         lines=skill.text.count("\n"),
         skill_tokens=count_tokens(skill.text),
         support={str(support): count for support, count in sorted(rules.items())},
-        simulated=done.evolution.simulated or simulated or any(row["simulated"] for row in users),
-        problems=done.problems,
+        simulated=evolved.evolution.simulated
+        or simulated
+        or any(row["simulated"] for row in users),
+        problems=evolved.problems,
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
         transfer=users,
     )
 
 
-def write_all(done: Finished, result: EvolveResult) -> None:
+def write_all(evolved: Finished, result: EvolveResult) -> None:
     """Write everything but the skill; `evolve.json` last, so that it marks a whole result."""
-    evolution, records = done.evolution, done.collected.records
-    out, skill = evolution.options.out, done.applied.skill
+    evolution, records = evolved.evolution, evolved.collected.records
+    out, skill = evolution.options.out, evolved.applied.skill
     (out / RESULT).unlink(missing_ok=True)
     # The intermediates under the names of the official code, which reads them back.
-    write_official_patches(OfficialPatches(levels=done.levels, final=done.final), out / "patches")
+    write_official_patches(
+        OfficialPatches(levels=evolved.levels, final=evolved.final), out / "patches"
+    )
     earlier = None  # a seed that no evolution wrote has no provenance of its own
     if evolution.options.skill is not None:
         with suppress(BadInput):
             earlier = read_provenance(evolution.options.skill)
-    provenance = provenance_of(done.applied, evolution.seed, earlier).model_copy(
-        update={"gate": "none" if done.gate.verdict == "not gated" else done.gate.verdict}
+    provenance = provenance_of(evolved.applied, evolution.seed, earlier).model_copy(
+        update={"gate": "none" if evolved.gate.verdict == "not gated" else evolved.gate.verdict}
     )
     write_provenance(provenance, evolution.skill_dir)
     record_version(
@@ -176,7 +180,7 @@ def write_all(done: Finished, result: EvolveResult) -> None:
         parent_provenance=earlier,
     )
     # The analysts' records, each quote with the step of the trajectory that holds it.
-    runs = {run.id: run for run in done.runs.runs}
+    runs = {run.id: run for run in evolved.runs.runs}
     rows: list[dict[str, Any]] = []
     for record in records:
         row = record.model_dump(mode="json")
@@ -185,7 +189,7 @@ def write_all(done: Finished, result: EvolveResult) -> None:
             (trajectory,) = evolution.store.load([run])
             row["evidence_steps"] = [step_of(quote, trajectory) for quote in record.evidence]
         rows.append(row)
-    recorded = done.collected.recorded
+    recorded = evolved.collected.recorded
     details = {
         "options": evolution.options.fingerprint(),
         "seed": evolution.seed.digest,
@@ -198,11 +202,11 @@ def write_all(done: Finished, result: EvolveResult) -> None:
             "trimmed": recorded.trimmed if recorded else 0,
             "unmatched": recorded.unmatched if recorded else (),
         },
-        "selection": done.selection.model_dump(mode="json") if done.selection else None,
-        "losses": [loss.model_dump(mode="json") for loss in done.losses],
-        "reasoning": done.merge.patch.reasoning,
+        "selection": evolved.selection.model_dump(mode="json") if evolved.selection else None,
+        "losses": [loss.model_dump(mode="json") for loss in evolved.losses],
+        "reasoning": evolved.merge.patch.reasoning,
     }
-    edits = [edit.edit for edit in done.applied.applied if edit.changed]
+    edits = [edit.edit for edit in evolved.applied.applied if edit.changed]
     page = render_page(
         TEMPLATE,
         result=result.model_copy(update={"skill": skill.name}),
@@ -215,19 +219,19 @@ def write_all(done: Finished, result: EvolveResult) -> None:
             if skill.file_text(file) is not None
             for line in explain_file(provenance, skill, file)
         ],
-        discarded=done.discarded,
-        conflicts=done.merge.conflicts,
+        discarded=evolved.discarded,
+        conflicts=evolved.merge.conflicts,
         review=review_form(review_rows(edits, rows), skill.digest),
-        losses=done.losses,
+        losses=evolved.losses,
         unmatched=recorded.unmatched if recorded else (),
-        selection=done.selection,
+        selection=evolved.selection,
         histogram=[(int(support), count) for support, count in result.support.items()],
     )
     documents: dict[str, Any] = {
         "records.json": rows,
         "provenance.json": provenance.model_dump(mode="json"),
-        "discarded.json": [row.model_dump(mode="json") for row in done.discarded],
-        "conflicts.json": [row.model_dump(mode="json") for row in done.merge.conflicts],
+        "discarded.json": [row.model_dump(mode="json") for row in evolved.discarded],
+        "conflicts.json": [row.model_dump(mode="json") for row in evolved.merge.conflicts],
         "report.json": details,
         RESULT: result.model_dump(mode="json"),
     }

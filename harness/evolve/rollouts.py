@@ -93,7 +93,7 @@ class SuiteRuns:
     ) -> list[ItemRecord]:
         """Run a suite in `folder`, by the model `user` if it is another than the evolution's."""
         budget, spent = self.budget, self.budget.spent
-        left = {
+        remaining = {
             "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
             "budget_tokens": None
             if budget.tokens is None
@@ -103,7 +103,7 @@ class SuiteRuns:
         shared = {name: getattr(self.settings, name) for name in SHARED}
         if user is not None:
             shared["models"] = (user,)
-        chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **left})
+        chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
         await Evaluator(chosen, suite).run(
             folder, skill, lambda label, tally: self.progress(tally_event(label, tally))
         )

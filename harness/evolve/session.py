@@ -210,9 +210,9 @@ def _comparison(
     tasks = runs.gated.tasks[: settings.limit]
     suite = runs.gated.model_copy(update={"tasks": tasks})
 
-    async def compare(done: Finished) -> list[BaselineRow]:
-        evolved = await runs.baseline("evolved", done.evolution.skill_dir, suite)
-        ground = Ground(done=done, model=model, seed=settings.seed)
+    async def compare(evolved: Finished) -> list[BaselineRow]:
+        evolved = await runs.baseline("evolved", evolved.evolution.skill_dir, suite)
+        ground = Ground(done=evolved, model=model, seed=settings.seed)
         return await run_baselines(
             settings.baselines, ground, suite=suite, evaluate=runs.baseline, evolved=evolved
         )
@@ -264,7 +264,7 @@ def _transfer(settings: EvolveSettings, runs: SuiteRuns) -> Afterwards | None:
     for line in plan.lines():
         tell(line)
 
-    async def transfer(done: Finished) -> list[TransferRow]:
-        return await run_transfer(plan, done, runs.transfer, tell)
+    async def transfer(evolved: Finished) -> list[TransferRow]:
+        return await run_transfer(plan, evolved, runs.transfer, tell)
 
     return transfer

@@ -174,7 +174,7 @@ class Remedy(Value):
         fields = cast("dict[str, Any]", data)
         words: Any = fields.get("words", {})
         return fields | {
-            name: tuple(expanded(str(one), words) for one in fields[name])
+            name: tuple(expanded(str(pattern), words) for pattern in fields[name])
             for name in _PATTERNS
             if isinstance(fields.get(name), list | tuple)
         }
@@ -214,13 +214,13 @@ def _said(
         return False
     if any(_compiled(pattern).search(text) for pattern in unless):
         return False
-    wanted, kept = _forces(do, read), _forces(undo, read)
-    if kept & {"asked", "allowed"} or _forces(against, read) & {"asked", "allowed"}:
+    curing, avoidable = _forces(do, read), _forces(undo, read)
+    if avoidable & {"asked", "allowed"} or _forces(against, read) & {"asked", "allowed"}:
         return False
-    if "asked" in wanted:
+    if "asked" in curing:
         return True
-    avoided = "forbidden" in kept or "forbidden" in _forces(shun, read)
-    return avoided and "forbidden" not in wanted
+    avoided = "forbidden" in avoidable or "forbidden" in _forces(shun, read)
+    return avoided and "forbidden" not in curing
 
 
 def _forces(patterns: tuple[str, ...], read: tuple[Sentence, ...]) -> set[Force]:

@@ -33,8 +33,8 @@ class Table:
 
 def content_words(text: str) -> set[str]:
     """Lower-case words without function words, plural marks cut off."""
-    found = (word.lower() for word in _WORD.findall(text))
-    return {word.rstrip("s") or word for word in found if word not in _STOP}
+    lowered = (word.lower() for word in _WORD.findall(text))
+    return {word.rstrip("s") or word for word in lowered if word not in _STOP}
 
 
 def look_up(question: str, material: str) -> str:
@@ -74,26 +74,30 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def _from_table(question: str, table: Table) -> str | None:
-    asked = question.lower()
+    lowered = question.lower()
     words = content_words(question)
-    chosen = [row for row in table.rows if _mentions(asked, row)]
-    if re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", asked):
+    chosen = [row for row in table.rows if _mentions(lowered, row)]
+    if re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", lowered):
         return str(len(chosen or table.rows))
-    if re.search(r"\btotal\b|\bsum\b|\baltogether\b|\baverage\b", asked):
-        return _sum(table, chosen or list(table.rows), words, "average" in asked)
-    extreme = re.search(r"\b(largest|highest|most|greatest|smallest|lowest|least|latest)\b", asked)
+    if re.search(r"\btotal\b|\bsum\b|\baltogether\b|\baverage\b", lowered):
+        return _sum(table, chosen or list(table.rows), words, "average" in lowered)
+    extreme = re.search(
+        r"\b(largest|highest|most|greatest|smallest|lowest|least|latest)\b", lowered
+    )
     if extreme:
-        return _extreme(table, asked, extreme[1] in ("smallest", "lowest", "least"))
+        return _extreme(table, lowered, extreme[1] in ("smallest", "lowest", "least"))
     if not chosen:
         return None
     row = chosen[0]
-    rest = {index for index, cell in enumerate(row) if not re.search(_whole(cell.lower()), asked)}
-    scores = {index: len(content_words(table.header[index]) & words) for index in rest}
+    candidates = {
+        index for index, cell in enumerate(row) if not re.search(_whole(cell.lower()), lowered)
+    }
+    scores = {index: len(content_words(table.header[index]) & words) for index in candidates}
     return row[max(scores, key=lambda index: scores[index])] if scores else None
 
 
-def _mentions(asked: str, row: tuple[str, ...]) -> bool:
-    return any(len(cell) > 1 and re.search(_whole(cell.lower()), asked) for cell in row)
+def _mentions(question: str, row: tuple[str, ...]) -> bool:
+    return any(len(cell) > 1 and re.search(_whole(cell.lower()), question) for cell in row)
 
 
 def _whole(text: str) -> str:
@@ -101,8 +105,8 @@ def _whole(text: str) -> str:
 
 
 def _number(cell: str) -> float | None:
-    found = _NUMBER.search(cell)
-    return float(found[0].replace(",", "").rstrip("%")) if found else None
+    match = _NUMBER.search(cell)
+    return float(match[0].replace(",", "").rstrip("%")) if match else None
 
 
 def _numeric_column(table: Table, words: set[str]) -> int | None:
@@ -131,15 +135,15 @@ def _sum(table: Table, rows: list[tuple[str, ...]], words: set[str], average: bo
     return f"{round(total / len(rows) if average else total, 2):g}"
 
 
-def _extreme(table: Table, asked: str, smallest: bool) -> str | None:
-    by = _numeric_column(table, content_words(asked))
+def _extreme(table: Table, question: str, smallest: bool) -> str | None:
+    by = _numeric_column(table, content_words(question))
     if by is None:
         return None
     sign = -1 if smallest else 1
     row = max(table.rows, key=lambda row: sign * (_number(row[by]) or 0.0))
-    others = [index for index in range(len(table.header)) if index != by]
-    named = {index: asked.find(table.header[index].lower()) for index in others}
-    first = min(others, key=lambda index: (named[index] < 0, named[index], index))
+    columns = [index for index in range(len(table.header)) if index != by]
+    named = {index: question.find(table.header[index].lower()) for index in columns}
+    first = min(columns, key=lambda index: (named[index] < 0, named[index], index))
     return row[first]
 
 
@@ -148,8 +152,10 @@ def _from_passage(question: str, passage: str) -> str:
     sentences = re.split(r"(?<=[.!?])\s+|\n+", passage)
 
     def spans(sentence: str) -> list[str]:
-        found = [span for pattern in _patterns(question) for span in pattern.findall(sentence)]
-        return [span for span in found if content_words(span) and not content_words(span) <= words]
+        matches = [span for pattern in _patterns(question) for span in pattern.findall(sentence)]
+        return [
+            span for span in matches if content_words(span) and not content_words(span) <= words
+        ]
 
     def fit(sentence: str) -> float:
         return len(content_words(sentence) & words) + (0.5 if spans(sentence) else 0.0)
@@ -158,14 +164,14 @@ def _from_passage(question: str, passage: str) -> str:
     if fresh := spans(best):
         return max(fresh, key=len) if _patterns(question) == (_NAME,) else fresh[0]
     matches = [m for m in _WORD.finditer(best) if content_words(m[0]) & words]
-    rest = best[matches[-1].end() :] if matches else best
-    return rest.strip(" .,;:!?") or best.strip(" .")
+    ending = best[matches[-1].end() :] if matches else best
+    return ending.strip(" .,;:!?") or best.strip(" .")
 
 
 def _patterns(question: str) -> tuple[re.Pattern[str], ...]:
-    asked = question.lower()
-    if re.search(r"\bhow (many|much|long|far|old)\b|percent|what number", asked):
+    lowered = question.lower()
+    if re.search(r"\bhow (many|much|long|far|old)\b|percent|what number", lowered):
         return (_NUMBER,)
-    if re.search(r"\bwhen\b|\b(which|what) (day|date|month|year)\b|day of the week", asked):
+    if re.search(r"\bwhen\b|\b(which|what) (day|date|month|year)\b|day of the week", lowered):
         return (_DATE, _NUMBER)
     return (_NAME,)

@@ -79,9 +79,9 @@ class Order:
 def read_task(text: str) -> tuple[str, str, tuple[Order, ...]] | None:
     """(kind of question, what it asks about, orders) of a task; None if it is no order task."""
     for kind, pattern in _QUESTIONS:
-        if HEADER in text and (found := pattern.search(text)):
+        if HEADER in text and (match := pattern.search(text)):
             rows: list[tuple[str, ...]] = _ROW.findall(text)
-            return kind, found[1], tuple(_order(row) for row in rows)
+            return kind, match[1], tuple(_order(row) for row in rows)
     return None
 
 
@@ -90,10 +90,10 @@ def _order(row: tuple[str, ...]) -> Order:
     return Order(row[1], row[2], int(row[3]), float(row[4]), row[5], day)
 
 
-def answer(kind: str, asked: str, orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def answer(kind: str, name: str, orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     """(reasoning, answer) to a question, wrong in the ways of `slips`; right without any."""
-    by_customer = [one for one in orders if one.customer == asked]
-    by_item = [one for one in orders if one.item == asked]
+    by_customer = [order for order in orders if order.customer == name]
+    by_item = [order for order in orders if order.item == name]
     if kind == "total":
         return _total(by_customer, slips)
     if kind == "weight":
@@ -108,77 +108,77 @@ def answer(kind: str, asked: str, orders: Sequence[Order], slips: set[Slip]) -> 
 
 
 def _kept(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, list[Order]]:
-    said = "I keep what was not called off. "
-    kept = [one for one in orders if one.state != "cancelled"]
+    reasoning = "I keep what was not called off. "
+    rows = [order for order in orders if order.state != "cancelled"]
     if "cancelled" in slips:
-        said, kept = "I take each row whatever became of it. ", list(orders)
+        reasoning, rows = "I take each row whatever became of it. ", list(orders)
     if "small" in slips:
-        said += "I pass over the light rows. "
-        kept = [one for one in kept if one.grams >= 500]
-    return said, kept
+        reasoning += "I pass over the light rows. "
+        rows = [order for order in rows if order.grams >= 500]
+    return reasoning, rows
 
 
 def _total(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
-    said, kept = _kept(orders, slips)
+    reasoning, rows = _kept(orders, slips)
     back = 1 if "refund" in slips else -1
-    said += (
+    reasoning += (
         "Money that went back is added like the rest. " if back == 1 else "Money back is minus. "
     )
-    amount = sum(one.price * (back if one.state == "refunded" else 1) for one in kept)
+    amount = sum(order.price * (back if order.state == "refunded" else 1) for order in rows)
     if "rounding" in slips:
-        return said + "I write the sum with all its digits.", f"{amount:.4f}"
-    return said + "Two digits are enough.", f"{amount:.2f}"
+        return reasoning + "I write the sum with all its digits.", f"{amount:.4f}"
+    return reasoning + "Two digits are enough.", f"{amount:.2f}"
 
 
 def _weight(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
-    said, kept = _kept(orders, slips)
-    grams = sum(one.grams for one in kept)
+    reasoning, rows = _kept(orders, slips)
+    grams = sum(order.grams for order in rows)
     if "kilograms" in slips:
-        return said + "The column holds g, so I answer in g.", f"{grams} g"
-    return said + "I divide by a thousand.", f"{grams / 1000:.3f} kg"
+        return reasoning + "The column holds g, so I answer in g.", f"{grams} g"
+    return reasoning + "I divide by a thousand.", f"{grams / 1000:.3f} kg"
 
 
 def _customers(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
-    names = [one.customer for one in orders]
-    said = ""
+    names = [order.customer for order in orders]
+    reasoning = ""
     if "duplicates" in slips:
-        said += "I write down a buyer at every row. "
+        reasoning += "I write down a buyer at every row. "
     else:
         names = list(dict.fromkeys(names))
     if "order" in slips:
-        said += "I go through the table from the top. "
+        reasoning += "I go through the table from the top. "
     else:
         names = sorted(names)
     if "capitals" in slips:
-        said += "I copy the spelling of the table. "
+        reasoning += "I copy the spelling of the table. "
     else:
         names = [name.upper() for name in names]
     mark = ", " if "separator" in slips else "; "
-    said += "I put commas between them." if mark == ", " else ""
-    return said or "I list them as usual.", mark.join(names) or "NONE"
+    reasoning += "I put commas between them." if mark == ", " else ""
+    return reasoning or "I list them as usual.", mark.join(names) or "NONE"
 
 
 def _first(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     if not orders:
         return "There is no row.", "none"
-    said, one = "I compare the days. ", min(orders, key=lambda order: order.day)
+    reasoning, first = "I compare the days. ", min(orders, key=lambda order: order.day)
     if "firstdate" in slips:
-        said, one = "The topmost row counts for me. ", orders[0]
+        reasoning, first = "The topmost row counts for me. ", orders[0]
     if "isodate" in slips:
-        return said + "The day is written out in words.", f"{one.day.day} {one.day:%B %Y}"
-    return said + "Year comes first.", one.day.isoformat()
+        return reasoning + "The day is written out in words.", f"{first.day.day} {first.day:%B %Y}"
+    return reasoning + "Year comes first.", first.day.isoformat()
 
 
 def _count(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
-    said, kept = _kept(orders, slips)
-    if not kept and "zero" in slips:
-        return said + "Nothing is left, so 0 it is.", "0"
-    return said + "I counted.", str(len(kept)) if kept else "none"
+    reasoning, rows = _kept(orders, slips)
+    if not rows and "zero" in slips:
+        return reasoning + "Nothing is left, so 0 it is.", "0"
+    return reasoning + "I counted.", str(len(rows)) if rows else "none"
 
 
 def _share(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
-    said, kept = _kept(orders, slips)
-    part = sum(one.state == "paid" for one in kept) / len(kept) if kept else 0.0
+    reasoning, rows = _kept(orders, slips)
+    part = sum(order.state == "paid" for order in rows) / len(rows) if rows else 0.0
     if "percent" in slips:
-        return said + "I leave the quotient as it is.", f"{part:.2f}"
-    return said + "Times a hundred.", f"{100 * part:.0f}%"
+        return reasoning + "I leave the quotient as it is.", f"{part:.2f}"
+    return reasoning + "Times a hundred.", f"{100 * part:.0f}%"

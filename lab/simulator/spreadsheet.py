@@ -222,18 +222,18 @@ def _target(task: str) -> tuple[str, str]:
 
 
 def _named_sheet(task: str) -> str:
-    found = re.search(
+    match = re.search(
         r"(?:sheet|worksheet|tab)\s+(?:named |called )?['\"“]?([\w-]+)['\"”]?"
         r"|['\"“]([\w -]+)['\"”]\s+(?:sheet|worksheet|tab)",
         task,
         re.IGNORECASE,
     )
-    return (found[1] or found[2] or "") if found else ""
+    return (match[1] or match[2] or "") if match else ""
 
 
 def _operation(task: str) -> str:
-    asked = task.lower()
-    return next(name for name, pattern in _OPERATIONS if re.search(pattern, asked))
+    lowered = task.lower()
+    return next(name for name, pattern in _OPERATIONS if re.search(pattern, lowered))
 
 
 def ledger_script(task: str, source: str, output: str, defects: set[Defect]) -> str | None:

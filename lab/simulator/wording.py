@@ -160,7 +160,7 @@ class Sentence:
             return "none"
         if any(first <= start < last for first, last in self.asides):
             return "none"
-        begin = max((found.end() for found in _CLAUSE.finditer(text, 0, start)), default=0)
+        begin = max((clause.end() for clause in _CLAUSE.finditer(text, 0, start)), default=0)
         if header := _HEADER.match(text):
             begin = 0 if begin <= header.end() else begin
         before = _NO_NEGATION.sub("", text[begin:start])
@@ -176,22 +176,26 @@ class Sentence:
 
     def _rejected(self, end: int) -> int:
         """1 if what follows an action says that it is wrong or not wanted, else 0."""
-        rest = self.text[end:]
-        ends = [found.start() for found in (_CLAUSE.search(rest), _BLOCKS.search(rest)) if found]
-        found = _AFTER.search(rest)
-        return int(found is not None and found.start() <= min(ends, default=len(rest)))
+        following = self.text[end:]
+        ends = [
+            mark.start() for mark in (_CLAUSE.search(following), _BLOCKS.search(following)) if mark
+        ]
+        rejection = _AFTER.search(following)
+        return int(rejection is not None and rejection.start() <= min(ends, default=len(following)))
 
 
 def _count(pattern: re.Pattern[str], before: str, reach: int) -> int:
     """Negations in the text whose reach covers its end."""
-    return sum(len(before[found.end() :].split()) <= reach for found in pattern.finditer(before))
+    return sum(
+        len(before[negation.end() :].split()) <= reach for negation in pattern.finditer(before)
+    )
 
 
 def plain(line: str) -> str:
     """The line in lower case without Markdown, contractions or quoted punctuation."""
     text = line.replace("\u2019", "'").replace("\u2018", "'")
-    text = _CODE.sub(lambda found: found[0].replace(";", " semicolon "), text)
-    text = _QUOTED.sub(lambda found: f" {_NAMES[found[1]]} ", _MARKER.sub("", text)).lower()
+    text = _CODE.sub(lambda match: match[0].replace(";", " semicolon "), text)
+    text = _QUOTED.sub(lambda match: f" {_NAMES[match[1]]} ", _MARKER.sub("", text)).lower()
     for pattern, new in _REWRITES:
         text = pattern.sub(new, text)
     return text.strip()
@@ -206,11 +210,11 @@ def sentences(line: str) -> tuple[Sentence, ...]:
 
 def _sentence(text: str) -> Sentence:
     asides: list[tuple[int, int]] = []
-    for found in _ASIDE.finditer(text):
+    for aside in _ASIDE.finditer(text):
         # Without a comma nobody knows where a leading condition ends.
-        if found.start() == 0 and found.end() >= len(text):
+        if aside.start() == 0 and aside.end() >= len(text):
             continue
-        if _ASKED.search(text[: found.start()]):
+        if _ASKED.search(text[: aside.start()]):
             continue
-        asides.append(found.span())
+        asides.append(aside.span())
     return Sentence(text, tuple(asides), bool(_TELLS.search(text)) and not _DIRECTS.search(text))

@@ -15,7 +15,7 @@ from harness.cli.evolve import evolve as command
 from harness.core import BadInput, Patch, digest_tree
 from harness.evals import ItemRecord
 from harness.evolve import Event, EvolveOptions, EvolveResult, evolve
-from harness.skills import explain_place, load_skill, validate
+from harness.skills import explain_place, load_skill, new_skill, validate, write_skill
 from tests.evolve.conftest import items, record_row, trajectory, write_rows, write_trajectories
 
 VERIFY = ("Check the file", "Reload the saved workbook and verify that the changes persisted.")
@@ -204,3 +204,15 @@ def test_the_command_prints_one_json_document(inputs: dict[str, Path], tmp_path:
     assert not (tmp_path / "out").exists()
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert json.loads(done.stdout)["gate"]["verdict"] == "not gated"
+
+
+def test_a_skill_that_could_never_be_valid_is_refused_before_the_first_call(
+    inputs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Its name differed from its folder, and that was found out after 271 paid calls."""
+    folder = tmp_path / "other-name"
+    write_skill(new_skill("sheets", "Rules for sheets."), tmp_path / "sheets")
+    (tmp_path / "sheets").rename(folder)
+    with pytest.raises(BadInput, match="other-name"):
+        run(inputs, tmp_path / "out", create=None, skill=folder)
+    assert not (tmp_path / "out").exists()

@@ -123,9 +123,9 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
     What is kept of the others is chosen for the task, the answer and signs of errors, verbatim;
     a mark stands for what is left out.
     """
-    whole = transcript(trajectory)
-    if len(whole) <= limit:
-        return whole
+    full = transcript(trajectory)
+    if len(full) <= limit:
+        return full
     parts: list[tuple[int, str, bool]] = []  # step, text, whether it is the agent's own
     first_shown: dict[str, int] = {}
     for step in trajectory.steps:

@@ -206,8 +206,8 @@ async def run_baselines(
             out = ground.done.evolution.options.out
             folder = out / "baselines" / baseline.name / baseline.skill.name
             write_skill(baseline.skill, folder)
-        asked = baseline.memories(chosen) if baseline.memories else chosen
-        items = await evaluate(name, folder, asked)
+        given_suite = baseline.memories(chosen) if baseline.memories else chosen
+        items = await evaluate(name, folder, given_suite)
         passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
         pairs = compare_paired(items, evolved)
         rows.append(

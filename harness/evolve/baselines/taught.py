@@ -77,8 +77,8 @@ def with_memories(
     reminded: list[Task] = []
     for task, row in zip(tasks, similarities.round(6).tolist(), strict=True):
         ranked = sorted(range(len(records)), key=lambda n: (-row[n], n))
-        others = [records[n] for n in ranked if records[n].task_id != task.id]
-        items = [item for record in others[:nearest] for item in record.items]
+        foreign = [records[n] for n in ranked if records[n].task_id != task.id]
+        items = [item for record in foreign[:nearest] for item in record.items]
         prompt = f"{task.prompt}\n\n{render('memory_block', items=items)}" if items else task.prompt
         reminded.append(task.model_copy(update={"prompt": prompt}))
     return tuple(reminded)
@@ -90,8 +90,8 @@ async def random_half(ground: Ground) -> Baseline:
     Raises:
         Unreachable, LimitReached: from the merger.
     """
-    done = ground.done
-    patches = done.levels[0]
+    evolved = ground.done
+    patches = evolved.levels[0]
     count = (len(patches) + 1) // 2
     chosen = sorted(random.Random(ground.seed).sample(range(len(patches)), count))
     result, steps, used = await merged_skill(ground, [patches[number] for number in chosen])
@@ -99,7 +99,7 @@ async def random_half(ground: Ground) -> Baseline:
         name="random-half",
         skill=result.skill,
         usage=used,
-        shared_tokens=done.collected.usage.tokens * count // max(1, len(patches)),
+        shared_tokens=evolved.collected.usage.tokens * count // max(1, len(patches)),
         losses=(
             *(loss.reason for step in steps for loss in step.losses),
             *(reason for _, reason in result.withheld),
@@ -116,12 +116,12 @@ async def merged_skill(
     Raises:
         Unreachable, LimitReached: from the merger.
     """
-    done, store = ground.done, ArtifactStore()
-    options = done.evolution.options.model_copy(update={"select": "all"})
-    again = replace(done.evolution, options=options, store=store, progress=ignore_event)
+    evolved, store = ground.done, ArtifactStore()
+    options = evolved.evolution.options.model_copy(update={"select": "all"})
+    again = replace(evolved.evolution, options=options, store=store, progress=ignore_event)
     start = {
-        "runs": store.put(done.runs),
-        "collected": store.put(done.collected),
+        "runs": store.put(evolved.runs),
+        "collected": store.put(evolved.collected),
         "levels": [store.put(Patches(patches=tuple(patches)))],
     }
     graph: Any = assets.load_object("graphs/trace2skill.py:build_merge", assets.root())()

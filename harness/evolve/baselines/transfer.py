@@ -168,7 +168,7 @@ def held_out(suite: LoadedSuite, taught: Mapping[str, str], limit: int | None) -
 
 
 async def run_transfer(
-    plan: TransferPlan, done: Finished, evaluate: EvaluateUser, tell: Callable[[str], None]
+    plan: TransferPlan, evolved: Finished, evaluate: EvaluateUser, tell: Callable[[str], None]
 ) -> list[TransferRow]:
     """Run every comparison of the plan, and judge them together.
 
@@ -181,10 +181,10 @@ async def run_transfer(
     Raises:
         Unreachable, LimitReached: from a user's model; finished attempts are kept.
     """
-    evolution, planned = done.evolution, plan
+    evolution, planned = evolved.evolution, plan
     # Tasks of the evolution's trajectories are known only now.
     ids = {task.id for suite in plan.suites for task in suite.tasks}
-    runs = [run for run in done.runs.runs if run.task_id in ids]
+    runs = [run for run in evolved.runs.runs if run.task_id in ids]
     trajectories = evolution.store.load(runs)
     prompts = {r.task_id: task_prompt(t) for r, t in zip(runs, trajectories, strict=True)}
     plan = plan.untaught(prompts)
@@ -194,7 +194,7 @@ async def run_transfer(
         tell(f"{dropped} tasks taught this skill and are left out; the plan is now:")
         for line in plan.lines():
             tell(line)
-    if not any(edit.changed for edit in done.applied.applied):
+    if not any(edit.changed for edit in evolved.applied.applied):
         tell("nothing was learned: the skill is its seed, and nothing is run")
         return judged(plan, [([], []) for _ in plan.comparisons], "nothing was learned")
 

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.core import BadInput, Value, first_fault, read_json, read_rows, write_atomic
+from harness.core import (
+    BadInput,
+    Trajectory,
+    Value,
+    first_fault,
+    read_json,
+    read_rows,
+    write_atomic,
+)
 from harness.evolve.analysts.json_reply import parse_object
 from harness.evolve.analysts.records import lost, record_of
+from harness.evolve.analysts.transcript import outcome_of, task_id
 from harness.evolve.formats.patches import read_official_patches
-from harness.evolve.types import MAX_ITEMS, AnalystRecord, Loss, MemoryItem, RecordedPatches
+from harness.evolve.settings import EvolveOptions
+from harness.evolve.types import (
+    MAX_ITEMS,
+    AnalystRecord,
+    Collected,
+    Loss,
+    MemoryItem,
+    RecordedPatches,
+)
 
 _NAMES = {"error": "parsed_error_records.json", "success": "parsed_success_records.json"}
 
@@ -244,6 +261,23 @@ def read_recorded(
         losses=tuple(losses),
         unmatched=tuple(unmatched),
         trimmed=sum(len(row.data.get("memory_items") or ()) > MAX_ITEMS for row in used),
+    )
+
+
+def read_collected(options: EvolveOptions, trajectories: Iterable[Trajectory]) -> Collected:
+    """The records of `options.patches` of the kinds that teach.
+
+    Raises:
+        BadInput: if the file is of no known form.
+    """
+    assert options.patches is not None, "recorded records come from a file"
+    tasks = {task_id(run): (run.trajectory_id, outcome_of(run)) for run in trajectories}
+    recorded = read_any_records(options.patches, tasks, keep_unmatched=options.keep_unmatched)
+    kinds = ("error", "success") if options.signal == "combined" else (options.signal,)
+    return Collected(
+        records=tuple(record for record in recorded.records if record.kind in kinds),
+        losses=recorded.losses,
+        recorded=recorded.model_copy(update={"records": ()}),
     )
 
 

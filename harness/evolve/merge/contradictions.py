@@ -77,9 +77,9 @@ def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
         pair for group in places.values() for pair in combinations(sorted(group), 2)
     }:
         about = _disagreement(distinct[first], distinct[second])
-        left, right = lessons_of[distinct[first]], lessons_of[distinct[second]]
-        if about and len({lessons[index].sources for index in (*left, *right)}) > 1:
-            pairs.append(Contradiction(one=tuple(left), two=tuple(right), about=about))
+        first_lessons, right = lessons_of[distinct[first]], lessons_of[distinct[second]]
+        if about and len({lessons[index].sources for index in (*first_lessons, *right)}) > 1:
+            pairs.append(Contradiction(one=tuple(first_lessons), two=tuple(right), about=about))
     return sorted(pairs, key=lambda pair: (pair.one, pair.two))
 
 

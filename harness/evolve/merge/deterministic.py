@@ -135,24 +135,28 @@ def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[in
     """Indices of lessons to withhold, and the contradictions that they are part of."""
     sides: dict[str, tuple[set[int], set[int]]] = {}
     for pair in contradictions(lessons):
-        left, right = sides.setdefault(pair.about, (set(), set()))
-        swapped = right & set(pair.one) or left & set(pair.two)
-        left |= set(pair.two if swapped else pair.one)
+        first_side, right = sides.setdefault(pair.about, (set(), set()))
+        swapped = right & set(pair.one) or first_side & set(pair.two)
+        first_side |= set(pair.two if swapped else pair.one)
         right |= set(pair.one if swapped else pair.two)
     withheld: set[int] = set()
     conflicts: list[Conflict] = []
-    for about, (left, right) in sides.items():
-        weights = [support(_sources(lessons[i] for i in side), tasks) for side in (left, right)]
-        strong, weak = (left, right) if weights[0] >= STRONGER * weights[1] else (right, left)
+    for about, (first_side, right) in sides.items():
+        weights = [
+            support(_sources(lessons[i] for i in side), tasks) for side in (first_side, right)
+        ]
+        strong, weak = (
+            (first_side, right) if weights[0] >= STRONGER * weights[1] else (right, first_side)
+        )
         settled = max(weights) >= STRONGER * min(weights)
-        losers = weak if settled else left | right
+        losers = weak if settled else first_side | right
         withheld |= losers
         conflicts.append(
             Conflict(
                 kept=lessons[min(strong)].wording if settled else "",
                 withheld=tuple(lessons[i].wording for i in sorted(losers)),
                 about=about,
-                sources=_sources(lessons[i] for i in {*left, *right}),
+                sources=_sources(lessons[i] for i in {*first_side, *right}),
             )
         )
     return withheld, conflicts

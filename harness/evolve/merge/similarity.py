@@ -141,7 +141,7 @@ def similar_groups(texts: Sequence[str], by: Measure) -> list[list[int]]:
 
 
 def _grouped(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
-    chunks = [range(at, min(at + CHUNK, len(texts))) for at in range(0, len(texts), CHUNK)]
+    chunks = [range(start, min(start + CHUNK, len(texts))) for start in range(0, len(texts), CHUNK)]
     groups = [
         [chunk[i] for i in group]
         for chunk in chunks

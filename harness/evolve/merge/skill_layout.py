@@ -18,7 +18,7 @@ from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words
 from harness.evolve.types import Discarded
-from harness.skills import Skill, sections
+from harness.skills import Skill, lint_text, sections
 
 PHASES: dict[str, str] = {
     "Look before you change": "inspect explore discover examine discovery inspection existence"
@@ -58,6 +58,14 @@ REFERENCE_INTRO = (
     "section that fits when a rule in SKILL.md is not enough."
 )
 LINK = f"- [{REFERENCE}]({REFERENCE}): further rules, by the same themes, learned from fewer tasks."
+
+
+def safe_edits(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """Edits without secrets, machine paths, injected instructions or hidden text, and the rest."""
+    warnings = [next((message for _, message in lint_text(edit.content)), None) for edit in edits]
+    pairs = list(zip(edits, warnings, strict=True))
+    unsafe = tuple(Discarded.of(edit, warning) for edit, warning in pairs if warning is not None)
+    return tuple(edit for edit, warning in pairs if warning is None), unsafe
 
 
 def assemble(
@@ -132,14 +140,16 @@ def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, st
     # How the skill is read is no place for a rule.
     places = {heading: text for heading, text in own.items() if heading != GUIDE}
     headings = file_under([lesson for lesson, _ in rules], places)
-    wanted = order([heading for heading in headings if heading not in own])
+    new_headings = order([heading for heading in headings if heading not in own])
     present = list(own)
     edits: list[Edit] = []
     for (lesson, edit), heading in zip(rules, headings, strict=True):
         after = ""
         if heading not in present:
-            earlier = [name for name in wanted[: wanted.index(heading)] if name in present]
-            seeds = [name for name in present if name not in wanted]
+            earlier = [
+                name for name in new_headings[: new_headings.index(heading)] if name in present
+            ]
+            seeds = [name for name in present if name not in new_headings]
             after = next(iter(earlier[-1:] or seeds[-1:]), "")
             present.append(heading)
         edits.append(

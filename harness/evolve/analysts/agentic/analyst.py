@@ -156,8 +156,8 @@ async def analyse_failure(
         return None, [lost(name, str(error))], place.usage
     if proof.holds:
         return record.model_copy(update={"proof": proof}), losses, place.usage
-    made = sum(run.kind != "clean" for run in proof.runs)
-    reason = f"only {made} perturbed input(s) can be made of this task, two are needed"
+    perturbed = sum(run.kind != "clean" for run in proof.runs)
+    reason = f"only {perturbed} perturbed input(s) can be made of this task, two are needed"
     if failed := next((run for run in proof.runs if not run.passed), None):
         reason = f"the fix failed on the input {failed.input!r}: {failed.detail}"
     return None, [*losses, lost(name, f"unproven: {reason}")], place.usage

@@ -50,9 +50,9 @@ def text_trials(clean: Trial, seed: int) -> tuple[list[Trial], list[Trial]]:
             continue  # no text: it stays as it is
     if not clean.task.files:
         # The part of the prompt that says what to do; its words keep their meaning.
-        asked: list[str] = _QUESTION.findall(question)
+        questions: list[str] = _QUESTION.findall(question)
         lines = [line for line in question.splitlines() if line.strip()]
-        question = "\n".join(asked or [*lines[:1], *lines[-1:]])
+        question = "\n".join(questions or [*lines[:1], *lines[-1:]])
     names, numbers = words(texts.values()), _numbers(texts.values())
     fixed_names, fixed_numbers = words([question]), _numbers([question])
 

@@ -230,5 +230,5 @@ class WorkbookPerturber:
         with tempfile.TemporaryDirectory(prefix="perturbed-") as name:
             path = Path(name, "in.xlsx")
             path.write_bytes(data)
-            made = recalculate([path], Path(name, "out"), sandbox=self._sandbox)
-            return made[path].read_bytes() if path in made else None
+            recomputed = recalculate([path], Path(name, "out"), sandbox=self._sandbox)
+            return recomputed[path].read_bytes() if path in recomputed else None

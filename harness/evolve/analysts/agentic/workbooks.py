@@ -245,8 +245,8 @@ def _table(sheet: Any) -> list[list[Any]]:
     merged = any(area.max_row > head for area in sheet.merged_cells.ranges)
     formulas = any(cell.data_type in ("f", "e") for row in rows for cell in row)
     keys = [_key(row[0].value) for row in rows]
-    whole = "" not in keys and len(set(keys)) == len(keys) >= _FEWEST_ROWS
-    return rows if whole and not merged and not formulas else []
+    complete = "" not in keys and len(set(keys)) == len(keys) >= _FEWEST_ROWS
+    return rows if complete and not merged and not formulas else []
 
 
 def _shuffle(rows: list[list[Any]], rng: random.Random) -> None:
