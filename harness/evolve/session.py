@@ -210,9 +210,9 @@ def _comparison(
     tasks = runs.gated.tasks[: settings.limit]
     suite = runs.gated.model_copy(update={"tasks": tasks})
 
-    async def compare(evolved: Finished) -> list[BaselineRow]:
-        evolved = await runs.baseline("evolved", evolved.evolution.skill_dir, suite)
-        ground = Ground(done=evolved, model=model, seed=settings.seed)
+    async def compare(finished: Finished) -> list[BaselineRow]:
+        evolved = await runs.baseline("evolved", finished.evolution.skill_dir, suite)
+        ground = Ground(done=finished, model=model, seed=settings.seed)
         return await run_baselines(
             settings.baselines, ground, suite=suite, evaluate=runs.baseline, evolved=evolved
         )

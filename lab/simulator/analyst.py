@@ -141,9 +141,10 @@ def _patches(text: str) -> list[dict[str, Any]]:
     position = text.find("{")
     while position >= 0:
         try:
-            value, end = decoder.raw_decode(text, position)
+            decoded: tuple[dict[str, Any], int] = decoder.raw_decode(text, position)
         except ValueError:
-            value, end = {}, position + 1
+            decoded = {}, position + 1
+        value, end = decoded
         patches += [value] if value.get("edits") else []
         position = text.find("{", end)
     return patches

@@ -9,6 +9,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+from harness.skills import new_skill, write_skill
 from harness.trajectories import open_trajectories
 
 # Without the skill, two thirds of its answers are full sentences, and wrong for every scorer.
@@ -58,6 +59,24 @@ def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
     again = run_evolution(settings)
     assert again.gate == result.gate
     assert {path: path.read_bytes() for path in written} == written
+
+
+def test_baselines_are_run_beside_the_skill(settings: EvolveSettings) -> None:
+    result = run_evolution(settings.model_copy(update={"baselines": ("none", "seed")}))
+    assert [row["name"] for row in result.baselines] == ["none", "seed"]
+    assert [row["tasks"] for row in result.baselines] == [12, 12]
+
+
+def test_a_skill_in_a_folder_of_another_name_is_refused_before_the_first_attempt(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    write_skill(new_skill("plus-one", "Adds one."), tmp_path / "plus-one")
+    folder = (tmp_path / "plus-one").rename(tmp_path / "other")
+    deepening = settings.model_copy(update={"create": None, "skill": folder})
+    for begin in (plan_evolution, run_evolution):
+        with pytest.raises(BadInput, match="is not a valid skill"):
+            begin(deepening)
+    assert not settings.out.exists()
 
 
 def test_the_plan_says_what_can_be_detected(settings: EvolveSettings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from harness.core import BadInput, plugins
@@ -16,9 +18,11 @@ from tests.evolve.test_extract import filler, trajectory
 @pytest.fixture(autouse=True)
 def without(monkeypatch: pytest.MonkeyPatch) -> None:
     installed, absent = plugins.plugins, ("compressors", "encoders", "verifiers")
-    monkeypatch.setattr(
-        plugins, "plugins", lambda group: {} if group in absent else installed(group)
-    )
+
+    def present(group: str) -> dict[str, EntryPoint]:
+        return {} if group in absent else installed(group)
+
+    monkeypatch.setattr(plugins, "plugins", present)
 
 
 def test_a_long_transcript_keeps_head_and_tail_of_what_was_shown() -> None:
