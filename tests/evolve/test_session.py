@@ -62,9 +62,8 @@ def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
 
 
 def test_baselines_are_run_beside_the_skill(settings: EvolveSettings) -> None:
-    result = run_evolution(settings.model_copy(update={"baselines": ("none", "seed")}))
-    assert [row["name"] for row in result.baselines] == ["none", "seed"]
-    assert [row["tasks"] for row in result.baselines] == [12, 12]
+    few = settings.model_copy(update={"baselines": ("none",), "limit": 2})
+    assert [(row["name"], row["tasks"]) for row in run_evolution(few).baselines] == [("none", 2)]
 
 
 def test_a_skill_in_a_folder_of_another_name_is_refused_before_the_first_attempt(
