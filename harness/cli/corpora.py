@@ -61,9 +61,9 @@ def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool)
     """
     from harness.corpora import generate as generate_corpus
 
-    made = generate_corpus(name, out, split, limit)
-    lines = [f"{made.files[part]}: {count} tasks" for part, count in made.tasks.items()]
-    emit(made, as_json, "\n".join(lines))
+    corpus = generate_corpus(name, out, split, limit)
+    lines = [f"{corpus.files[part]}: {count} tasks" for part, count in corpus.tasks.items()]
+    emit(corpus, as_json, "\n".join(lines))
 
 
 @corpora.command()

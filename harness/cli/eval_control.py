@@ -33,11 +33,11 @@ def list_attempts(run: Path, as_json: bool) -> None:
     from harness.evals.control import read_status
 
     status = read_status(run)
-    done = status.passed + status.failed + status.invalid
+    finished = status.passed + status.failed + status.invalid
     state = "paused" if status.paused else "running"
     lines = [
         f"{state}, at most {status.concurrency} attempts at a time (process {status.pid})",
-        f"{done} of {status.total} done: passed {status.passed}  failed {status.failed}  "
+        f"{finished} of {status.total} done: passed {status.passed}  failed {status.failed}  "
         f"invalid {status.invalid}; {status.waiting} waiting",
         f"{status.tokens:,} tokens, cost {dollars(status.cost_usd)}",
         *(f"  {seconds:8.1f} s  {name}" for name, seconds in status.running.items()),

@@ -107,13 +107,13 @@ def resumable(run: Path) -> Generator[None]:
     try:
         yield
     except (LimitReached, KeyboardInterrupt) as error:
-        words, kept = iter(sys.argv[1:]), list[str]()
+        words, typed = iter(sys.argv[1:]), list[str]()
         for word in words:
             if word in ("--out", "--resume"):
                 next(words, None)
             elif not word.startswith(("--out=", "--resume=")):
-                kept.append(word)
-        command = shlex.join(["harness", *kept, "--resume", str(run)])
+                typed.append(word)
+        command = shlex.join(["harness", *typed, "--resume", str(run)])
         click.echo(f"what is finished is kept; go on with:\n  {command}", err=True)
         if isinstance(error, KeyboardInterrupt):
             raise click.Abort from error

@@ -78,7 +78,7 @@ def compare(runs: tuple[Path, ...], margin: float | None, as_json: bool) -> None
 
     if len(runs) < 2:
         raise click.UsageError(f"expected two or more runs, got {len(runs)}")
-    results = [compare_runs(runs[0], other) for other in runs[1:]]
+    results = [compare_runs(runs[0], run) for run in runs[1:]]
     rows = [result.model_dump(mode="json") for result in results]
     emit(rows, as_json, "\n\n".join(_comparison_text(result) for result in results))
     for result in results:

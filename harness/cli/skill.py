@@ -163,12 +163,12 @@ def rollback_skill(folder: Path, to: str | None, as_json: bool) -> None:
     """
     from harness.skills import rollback
 
-    done = rollback(folder, to)
+    change = rollback(folder, to)
     text = (
-        f"{done.diff}{folder} is version {done.after[:12]} now\n"
-        f"undo with: harness skill rollback {folder} --to {done.before[:12]}"
+        f"{change.diff}{folder} is version {change.after[:12]} now\n"
+        f"undo with: harness skill rollback {folder} --to {change.before[:12]}"
     )
-    emit(done, as_json, text)
+    emit(change, as_json, text)
 
 
 skill.add_command(export_skill)

@@ -95,7 +95,7 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
     """Ask for each edit that is not judged yet; `all` approves the rest."""
     from harness.skills import Decision
 
-    made: list[Decision] = []
+    answers: list[Decision] = []
     pending = [row for row in rows if not row.verdict]
     for position, row in enumerate(pending):
         click.echo(f"\n{_row(row)}\n")
@@ -105,14 +105,14 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
         if answer == "quit":
             break
         if answer == "all":
-            made += [Decision(id=row.id, verdict="approved") for row in pending[position:]]
+            answers += [Decision(id=row.id, verdict="approved") for row in pending[position:]]
             break
         if answer == "y":
-            made.append(Decision(id=row.id, verdict="approved"))
+            answers.append(Decision(id=row.id, verdict="approved"))
         elif answer == "n":
             reason = click.prompt("why (may be empty)", default="", show_default=False)
-            made.append(Decision(id=row.id, verdict="rejected", reason=reason))
-    return made
+            answers.append(Decision(id=row.id, verdict="rejected", reason=reason))
+    return answers
 
 
 def _show(review: Review, rows: list[ReviewRow], applied: Reviewed | None, as_json: bool) -> None:

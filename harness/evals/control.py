@@ -228,11 +228,11 @@ def _carry_out(command: Command, pool: Pool, knobs: Knobs) -> Answer:
         limits = _named({"usd": budget.usd, "tokens": budget.tokens, "calls": budget.calls})
         return Answer(done=True, message=f"budget of the run: {limits}; spent {spent}")
     if action == "cancel":
-        done, text, states = pool.cancel(name), "cancelled", "waiting or under way"
+        carried_out, text, states = pool.cancel(name), "cancelled", "waiting or under way"
     else:
-        done, text, states = pool.requeue(name), "requeued", "under way or invalid"
-    message = f"{name}: {text}" if done else f"no attempt {name!r} is {states}"
-    return Answer(done=done, message=message)
+        carried_out, text, states = pool.requeue(name), "requeued", "under way or invalid"
+    message = f"{name}: {text}" if carried_out else f"no attempt {name!r} is {states}"
+    return Answer(done=carried_out, message=message)
 
 
 def _named(limits: dict[str, float | None]) -> str:

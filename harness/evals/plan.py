@@ -199,10 +199,10 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
 
 def _agent_code(spec: str, root: Path) -> str:
     """Digest of the file that an agent's spec names, looked for where it may be."""
-    kind, _, rest = spec.partition(":")
-    if kind == "graph" and ":" not in rest:
+    kind, _, reference = spec.partition(":")
+    if kind == "graph" and ":" not in reference:
         return digest_tree(assets.root() / "graphs")  # a graph may obtain others
-    name = rest.rpartition(":")[0]
+    name = reference.rpartition(":")[0]
     digests = (_content(base / name) for base in (Path.cwd(), root)) if name else ()
     return next(filter(None, digests), "")
 

@@ -252,9 +252,9 @@ def item_of(text: str, canonical: str = "") -> Item:
 def same_denotation(gold: Sequence[Item], answer: Sequence[Item]) -> bool:
     """Whether an answer denotes what the gold items denote."""
     expected = {item.value: item for item in gold}.values()
-    given = {item.value: item for item in answer}.values()
-    return len(expected) == len(given) and all(
-        any(item.matches(candidate) for candidate in given) for item in expected
+    answered = {item.value: item for item in answer}.values()
+    return len(expected) == len(answered) and all(
+        any(item.matches(candidate) for candidate in answered) for item in expected
     )
 
 

@@ -119,6 +119,6 @@ def get_tools(names: Sequence[str]) -> tuple[Tool, ...]:
         elif base in plugins("tools"):
             tools.append(load("tools", base)(base, setting))
         else:
-            known = ", ".join([*TOOLS, *plugins("tools")])
-            raise BadInput(f"no tool {name!r}: expected one of {known}")
+            names_of_tools = ", ".join([*TOOLS, *plugins("tools")])
+            raise BadInput(f"no tool {name!r}: expected one of {names_of_tools}")
     return tuple(tools)

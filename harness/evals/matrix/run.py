@@ -46,7 +46,7 @@ class MatrixRun:
     ) -> None:
         """Run every cell, or resume those that are not finished.
 
-        A cell whose endpoint does not answer is left, and the next one begins.
+        A cell whose endpoint does not answer is skipped, and the next one begins.
 
         Raises:
             BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
@@ -131,9 +131,9 @@ class MatrixRun:
         beside = self._base / name
         return beside if beside.exists() else Path(name)
 
-    def _settings_of(self, cell: Cell, left: Spend | None = None) -> EvalSettings:
+    def _settings_of(self, cell: Cell, remaining: Spend | None = None) -> EvalSettings:
         matrix, settings, model = self.matrix, self._settings, self.matrix.models[cell.model]
-        left = left or Spend()
+        remaining = remaining or Spend()
         return EvalSettings(
             suite=self._reference(cell),
             skill=self._skill(cell),
@@ -145,9 +145,9 @@ class MatrixRun:
             models=(model.spec,),
             base_url=model.base_url,
             concurrency=settings.concurrency,
-            budget_usd=None if settings.budget_usd is None else left.usd,
-            budget_tokens=None if settings.budget_tokens is None else left.tokens,
-            budget_calls=None if settings.budget_calls is None else left.calls,
+            budget_usd=None if settings.budget_usd is None else remaining.usd,
+            budget_tokens=None if settings.budget_tokens is None else remaining.tokens,
+            budget_calls=None if settings.budget_calls is None else remaining.calls,
         )
 
     def _left(self, cell: Cell, spent: Spend) -> EvalSettings:
@@ -161,14 +161,14 @@ class MatrixRun:
             LimitReached: if they have left nothing.
         """
         settings = self._settings
-        left = Spend(
+        remaining = Spend(
             settings.budget_usd or 0.0, settings.budget_tokens or 0, settings.budget_calls or 0
         )
-        left = left - spent
+        remaining = remaining - spent
         for name, limit in self._limits.items():
-            if getattr(left, name) <= 0:
+            if getattr(remaining, name) <= 0:
                 raise LimitReached(f"the matrix has used its budget of {limit:g} {name}")
-        return self._settings_of(cell, left)
+        return self._settings_of(cell, remaining)
 
 
 def spent_in(run: Path) -> Spend:
