@@ -12,6 +12,8 @@ from harness.models import HOST, Refused, bind
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from harness.models import Backend
+
 
 def served_app(spec: str) -> Starlette:
     """The app behind a model spec that this machine can serve.
@@ -38,7 +40,7 @@ def serve(
     spec: str,
     port: int,
     ready: Callable[[str], None],
-    around: Callable[[Starlette], Starlette] | None = None,
+    around: Callable[[Backend], Starlette] | None = None,
 ) -> None:
     """Serve a model until SIGINT or SIGTERM.
 
@@ -46,7 +48,7 @@ def serve(
         spec: `local/<name>`.
         port: TCP port on 127.0.0.1; 0 takes a free one.
         ready: called once with the base URL, when the weights are loaded and requests are taken.
-        around: puts an app in front of the model's.
+        around: the application in front of the model, in place of its own.
 
     Raises:
         KeyboardInterrupt: when SIGINT has ended it.
@@ -54,11 +56,9 @@ def serve(
     """
     import uvicorn
 
-    from harness.engines.embedded import shared_engine
+    from harness.engines.embedded import backend, shared_engine
 
-    application = served_app(spec)
-    if around is not None:
-        application = around(application)
+    application = around(backend(_name(spec))) if around is not None else served_app(spec)
     with bind(port) as listener:
         name = spec.partition("/")[2]
         if "/" not in name:  # a vision model's folder loads with its first request

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from harness.core import BadInput, LimitReached
 from harness.core.redaction import Redactor
+from harness.models import application
 from harness.record.exchange import Exchange, read_request
 from harness.record.forward import Forward
 from harness.record.library import Library
@@ -20,7 +20,6 @@ from harness.record.replies import refusal, replayed
 from harness.record.wires import wire_of
 
 LOCAL_NAMES = ("127.0.0.1", "localhost")
-_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
 class Proxy:
@@ -58,7 +57,7 @@ class Proxy:
 
     def app(self) -> Starlette:
         """The ASGI application."""
-        return Starlette(routes=[Route("/{path:path}", self._serve, methods=_METHODS)])
+        return application(self._serve)
 
     async def _serve(self, request: Request) -> Response:
         problem = self._stranger(request)

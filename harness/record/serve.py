@@ -8,7 +8,7 @@ import os
 from starlette.applications import Starlette
 
 from harness.core.redaction import Redactor
-from harness.models import Budget
+from harness.models import Backend, Budget
 from harness.rag.compress import Store
 from harness.record.context import Compressions, Context, Settings
 from harness.record.library import Library
@@ -23,14 +23,14 @@ from harness.trajectories.lenient import listing, mapping, string
 _BASE = "http://in-process/v1"
 
 
-def shortening(app: Starlette, settings: Settings, store: Store | None = None) -> Starlette:
-    """An app that shortens large tool outputs and asks `app`.
+def shortening(backend: Backend, settings: Settings, store: Store | None = None) -> Starlette:
+    """An app that shortens large tool outputs and asks `backend`.
 
     The embedded engine takes no tools, so that `expand` is not offered; calls and results of a
     conversation reach it as text.
 
     Args:
-        app: of the model.
+        backend: of the model.
         settings: of the compression.
         store: where what is left out is kept; default the user's cache folder.
 
@@ -38,7 +38,7 @@ def shortening(app: Starlette, settings: Settings, store: Store | None = None) -
         BadInput: if the critic cannot be opened.
     """
     secrets = Redactor(environment=os.environ)
-    upstream = Upstream(_BASE, _BASE.removesuffix("/v1"), app=app, adapt=as_text)
+    upstream = Upstream(_BASE, _BASE.removesuffix("/v1"), backend=backend, adapt=as_text)
     context = Context(Compressions(settings, store or Store()), secrets, expandable=False)
     purse = Purse(Budget(), upstream)
     line = Line(upstream, upstream.client(), None, purse, secrets, "serve", context)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from harness.core import BadInput
-from harness.models import OPENAI_URL, ModelSpec, parse_spec, resolve, served
-from harness.record.inprocess import InProcess
-from harness.record.translate import Translating
+from harness.models import OPENAI_URL, Backend, ModelSpec, parse_spec, resolve
+from harness.record.translate import ChatTransport
 from harness.record.wires import Body
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -30,7 +28,7 @@ class Upstream:
         anthropic: URL in front of `/v1`, for Anthropic's.
         spec: the model that answers whatever model is asked for, if one was named.
         key: sent in place of the client's; None passes the client's through.
-        app: answers in this process in place of the URLs.
+        backend: answers in this process in place of the URLs.
         adapt: puts a request into a form that the upstream takes.
         translate: whether it speaks chat completions only, so that the other formats are
             translated for it.
@@ -40,7 +38,7 @@ class Upstream:
     anthropic: str
     spec: ModelSpec | None = None
     key: str | None = field(default=None, repr=False)
-    app: Any = None
+    backend: Backend | None = None
     adapt: Callable[[Body], Body] | None = None
     translate: bool = False
 
@@ -66,17 +64,19 @@ class Upstream:
     def client(self) -> httpx.AsyncClient:
         """A client; the proxy follows no redirect and repeats nothing by itself."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        transport = None if self.app is None else InProcess(self.app)
-        if self.translate:
+        transport = None
+        if self.backend is not None:
+            transport = ChatTransport(self.backend)
+        elif self.translate:
             # A transport of one's own switches off the proxies that the environment names.
             direct = httpx.AsyncHTTPTransport(limits=limits, proxy=_proxy(self.openai))
-            transport = Translating(transport or direct)
+            transport = ChatTransport(None, direct)
         return httpx.AsyncClient(timeout=_SECONDS, limits=limits, transport=transport)
 
     @property
     def official(self) -> bool:
         """Whether prices of the provider's own endpoint hold."""
-        return self.app is None and self.openai == OPENAI_URL
+        return self.backend is None and self.openai == OPENAI_URL
 
 
 def find_upstream(
@@ -108,9 +108,8 @@ def find_upstream(
         raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
     spec = parse_spec(named)
     endpoint = resolve(spec, None)
-    app = served(endpoint.backend, endpoint.model) if endpoint.backend else None
-    urls, chat_only = _both(endpoint.urls[0]), translate or app is not None
-    return Upstream(*urls, spec, endpoint.key, app, translate=chat_only)
+    urls, chat_only = _both(endpoint.urls[0]), translate or endpoint.backend is not None
+    return Upstream(*urls, spec, endpoint.key, endpoint.backend, translate=chat_only)
 
 
 def _proxy(url: str) -> str | None:

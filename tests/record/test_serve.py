@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import httpx
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
-from harness.models import serving
+from harness.models import Body, serving
 from harness.rag.compress import Store
 from harness.record import Settings, shortening
-from harness.record.inprocess import InProcess
+from harness.record.translate import ChatTransport
 from tests.record.provider import Json
 from tests.record.test_context import OUTPUT, QUESTION, SECRET_PLACE
 
@@ -30,13 +27,12 @@ TALK: list[Json] = [
 def test_results_reach_a_model_without_tools_as_short_text(tmp_path: Path) -> None:
     seen: list[Json] = []
 
-    async def answer(request: Request) -> Response:
-        seen.append(await request.json())
-        return JSONResponse({"choices": [{"message": {"content": "7:45"}}]})
+    async def answer(body: Body) -> Body:
+        seen.append(body)
+        return {"choices": [{"message": {"content": "7:45"}}]}
 
     async def work() -> Json:
-        model = Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])
-        app = shortening(model, Settings(200, "lexical"), Store(tmp_path))
+        app = shortening(answer, Settings(200, "lexical"), Store(tmp_path))
         async with serving(app) as url, httpx.AsyncClient(timeout=30) as client:
             body = {"model": "m", "messages": TALK}
             got = await client.post(f"{url}/v1/chat/completions", json=body)
@@ -57,27 +53,30 @@ def test_results_reach_a_model_without_tools_as_short_text(tmp_path: Path) -> No
     assert "tools" not in body
 
 
-def test_a_stream_of_an_app_in_process_comes_piece_by_piece() -> None:
+def test_a_stream_of_a_back_end_comes_piece_by_piece() -> None:
     step = asyncio.Event()
 
-    async def stream(request: Request) -> Response:
-        async def pieces():  # starlette takes any async iterator
-            yield b"data: 1\n\n"
+    async def answer(body: Body) -> AsyncIterator[Body]:
+        async def chunks() -> AsyncGenerator[Body]:
+            yield {"number": 1}
             await step.wait()
-            yield b"data: 2\n\n"
+            yield {"number": 2}
 
-        return StreamingResponse(pieces(), media_type="text/event-stream")
+        return chunks()
 
     async def work() -> list[bytes]:
-        app = Starlette(routes=[Route("/", stream)])
-        transport, found = InProcess(app), list[bytes]()
+        received: list[bytes] = []
         async with (
-            httpx.AsyncClient(transport=transport, base_url="http://app") as client,
-            client.stream("GET", "/") as response,
+            httpx.AsyncClient(transport=ChatTransport(answer), base_url="http://here") as client,
+            client.stream("POST", "/v1/chat/completions", json={"stream": True}) as response,
         ):
             async for piece in response.aiter_bytes():
-                found.append(piece)
+                received.append(piece)
                 step.set()  # the second piece is not made before the first is here
-        return found
+        return received
 
-    assert asyncio.run(asyncio.wait_for(work(), 10)) == [b"data: 1\n\n", b"data: 2\n\n"]
+    assert asyncio.run(asyncio.wait_for(work(), 10)) == [
+        b'data: {"number": 1}\n\n',
+        b'data: {"number": 2}\n\n',
+        b"data: [DONE]\n\n",
+    ]

@@ -15,7 +15,7 @@ from harness.core import BadInput
 from harness.models import Budget
 from harness.record import Plan, find_upstream
 from harness.record.sse import objects
-from harness.record.translate import Translating
+from harness.record.translate import ChatTransport
 from harness.record.wires import wire_of
 from harness.trajectories import open_trajectories
 from tests.record import clients
@@ -63,7 +63,7 @@ def posted(path: str, body: Json, script: Any) -> tuple[httpx.Response, list[See
     with provide(script) as provider:
 
         async def work() -> httpx.Response:
-            transport = Translating(httpx.AsyncHTTPTransport())
+            transport = ChatTransport(None, httpx.AsyncHTTPTransport())
             async with httpx.AsyncClient(transport=transport, base_url=provider.url) as client:
                 return await client.post(path, json=body)
 

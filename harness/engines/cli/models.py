@@ -174,7 +174,7 @@ def serve(
     from harness.record import parse_settings, shortening
 
     settings = parse_settings(context, critic)
-    serve_embedded(model, port, ready, lambda app: shortening(app, settings))
+    serve_embedded(model, port, ready, lambda backend: shortening(backend, settings))
 
 
 def _serve_vllm(

@@ -1,1 +1,1 @@
-from .transport import Translating as Translating
+from .transport import ChatTransport as ChatTransport

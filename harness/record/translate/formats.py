@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from types import ModuleType
 from typing import Any
 
+import httpx
+
 from harness.models import Body, Refused
 from harness.record.translate import items, messages, responses
 from harness.record.translate.chat import Untranslatable, error_of
@@ -40,7 +42,8 @@ class Translated:
         """The chunks of a completion as events of this format, each as soon as it has come.
 
         Raises:
-            Refused: if the stream says so, or ends before its `finish_reason`.
+            Refused: if the stream says so.
+            httpx.RemoteProtocolError: if it ends before its `finish_reason`.
         """
         made, begun = self._answer(body), False
         async for chunk in chunks:
@@ -55,7 +58,7 @@ class Translated:
             for event in made.feed(chunk):
                 yield event
         if not begun or made.head.finish is None:
-            raise Refused(502, "the chat stream ended before its finish_reason")
+            raise httpx.RemoteProtocolError("the chat stream ended before its finish_reason")
         for event in made.end():
             yield event
 

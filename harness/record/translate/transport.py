@@ -1,32 +1,36 @@
-"""A transport in front of another one, whose server speaks chat completions only."""
+"""An HTTP transport whose far end speaks chat completions only: a back end here, or a server."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from types import ModuleType
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
 
-from harness.record.sse import Splitter, data_of, event_of, is_stream
-from harness.record.translate import items, messages, responses
-from harness.record.translate.chat import PATH, Untranslatable, error_of
-from harness.record.wires import Body
+from harness.models import Answer, Backend, Body, Format, Refused, respond
+from harness.models.responding import CHAT
+from harness.record.sse import Splitter, data_of, is_stream
+from harness.record.translate.chat import PATH, error_of
+from harness.record.translate.formats import MESSAGES, RESPONSES
 from harness.trajectories.lenient import mapping
 
-_FORMATS = {"/messages": messages, "/responses": responses}
-Answer = messages.Answer | items.Answer
+_FORMATS: dict[str, Format] = {"/messages": MESSAGES, "/responses": RESPONSES, PATH: CHAT}
+_KEPT = ("x-request-id", "retry-after", "retry-after-ms", "x-should-retry")
 
 
-class Translating(httpx.AsyncBaseTransport):
-    """Sends messages and responses as chat completions; everything else as it is.
+class ChatTransport(httpx.AsyncBaseTransport):
+    """Answers requests of all formats by what speaks chat completions only.
 
     Args:
+        backend: in this process; None where `inner` reaches a server, to which requests that need
+            no translation go as they are.
         inner: reaches the server.
     """
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
+    def __init__(
+        self, backend: Backend | None, inner: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self._backend, self._inner = backend, inner
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Translate there and back.
@@ -34,41 +38,62 @@ class Translating(httpx.AsyncBaseTransport):
         Raises:
             httpx.HTTPError: as the transport that is behind it.
         """
-        path = request.url.path
-        tail = next((end for end in _FORMATS if path.endswith(end)), None)
-        if tail is None or request.method != "POST":
-            return await self._inner.handle_async_request(request)
-        form = _FORMATS[tail]
-        try:
-            body = mapping(json.loads(await request.aread()))
-            asked: Body = form.request(body)
-        except (Untranslatable, ValueError, KeyError) as error:
-            reason = f"the upstream speaks chat completions only, which cannot say this: {error}"
-            return _json(400, form.error(reason, 400))
-        content = json.dumps(asked, ensure_ascii=False).encode()
-        dropped = ("content-length", "anthropic-version", "anthropic-beta")
-        headers = {name: one for name, one in request.headers.items() if name not in dropped}
-        sent = httpx.Request(
-            "POST",
-            request.url.copy_with(path=path.removesuffix(tail) + PATH, query=None),
-            headers=headers,
-            content=content,
-            extensions=request.extensions,
-        )
-        made = items.Answer(body) if form is responses else messages.Answer(body)
-        return await _answered(await self._inner.handle_async_request(sent), made, form)
+        path, inner = request.url.path, self._inner
+        tail = next((tail for tail in _FORMATS if path.endswith(tail)), None)
+        if request.method != "POST":
+            tail = None
+        if inner is not None and tail in (None, PATH):
+            return await inner.handle_async_request(request)
+        if tail is None:
+            missing = Answer.of_json(CHAT.error(f"nothing answers at {path}", 404), 404)
+            return httpx.Response(404, headers=missing.headers, stream=_Pieces(missing))
+
+        async def ask(body: Body) -> Body | AsyncIterator[Body]:
+            assert inner is not None
+            return await _over_http(inner, request, path.removesuffix(tail) + PATH, body)
+
+        backend = self._backend or ask
+        answer = await respond(_FORMATS[tail], await request.aread(), backend)
+        return httpx.Response(answer.status, headers=answer.headers, stream=_Pieces(answer))
 
     async def aclose(self) -> None:
         """Close the other transport."""
-        await self._inner.aclose()
+        if self._inner is not None:
+            await self._inner.aclose()
 
 
-async def _answered(response: httpx.Response, made: Answer, form: ModuleType) -> httpx.Response:
-    kept = ("x-request-id", "retry-after", "retry-after-ms", "x-should-retry")
-    headers = {name: response.headers[name] for name in kept if name in response.headers}
+class _Pieces(httpx.AsyncByteStream):
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._answer.pieces
+
+    async def aclose(self) -> None:
+        await self._answer.pieces.aclose()
+
+
+async def _over_http(
+    inner: httpx.AsyncBaseTransport, request: httpx.Request, path: str, body: Body
+) -> Body | AsyncIterator[Body]:
+    """A chat request with the headers of `request`, answered by a server.
+
+    Raises:
+        Refused: if it answers with an error, or no chat completion.
+        httpx.HTTPError: if it does not answer.
+    """
+    dropped = ("content-length", "anthropic-version", "anthropic-beta")
+    response = await inner.handle_async_request(
+        httpx.Request(
+            "POST",
+            request.url.copy_with(path=path, query=None),
+            headers={name: text for name, text in request.headers.items() if name not in dropped},
+            content=json.dumps(body, ensure_ascii=False).encode(),
+            extensions=request.extensions,
+        )
+    )
     if response.status_code < 400 and is_stream(response.headers.get("content-type", "")):
-        headers["content-type"] = "text/event-stream; charset=utf-8"
-        return httpx.Response(200, headers=headers, stream=_Events(response, made, form))
+        return _chunks(response)
     try:
         content = b"".join([piece async for piece in response.aiter_bytes()])
     finally:
@@ -78,48 +103,20 @@ async def _answered(response: httpx.Response, made: Answer, form: ModuleType) ->
     except ValueError:
         answer = {}
     if response.status_code >= 400:
-        said = error_of(answer) or content.decode("utf-8", "replace")[:500]
-        return _json(response.status_code, form.error(said, response.status_code), headers)
+        reason = error_of(answer) or content.decode("utf-8", "replace")[:500]
+        kept = {name: response.headers[name] for name in _KEPT if name in response.headers}
+        raise Refused(response.status_code, reason, headers=kept)
     if not answer.get("choices"):
-        said = f"expected a chat completion, the upstream said {content[:200]!r}"
-        return _json(502, form.error(said, 502))
-    made.feed(answer)
-    return _json(200, made.whole(), headers)
+        raise Refused(502, f"expected a chat completion, the upstream said {content[:200]!r}")
+    return answer
 
 
-def _json(status: int, value: Body, headers: dict[str, str] | None = None) -> httpx.Response:
-    return httpx.Response(status, headers=headers, json=value)
-
-
-class _Events(httpx.AsyncByteStream):
-    """The events of a chat stream in the client's format, each as soon as it has come."""
-
-    def __init__(self, response: httpx.Response, made: Answer, form: ModuleType) -> None:
-        self._response, self._made, self._form = response, made, form
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        splitter, made, begun = Splitter(), self._made, False
-        async for piece in self._response.aiter_bytes():
-            for raw in splitter.feed(piece):
-                event = data_of(raw)
-                problem = error_of(event)
-                if problem is not None:
-                    shown = self._form.error(problem, 500)
-                    yield event_of({"type": "error", "message": problem} | shown)
-                    return
-                if not event:
-                    continue
-                if not begun:  # the first chunk names the answer
-                    made.head.name(event)
-                    for one in made.begin():
-                        yield event_of(one)
-                    begun = True
-                for one in made.feed(event):
-                    yield event_of(one)
-        if not begun or made.head.finish is None:
-            raise httpx.RemoteProtocolError("the chat stream ended before its finish_reason")
-        for one in made.end():
-            yield event_of(one)
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
+async def _chunks(response: httpx.Response) -> AsyncGenerator[Body]:
+    splitter = Splitter()
+    try:
+        async for piece in response.aiter_bytes():
+            for event in splitter.feed(piece):
+                if chunk := data_of(event):
+                    yield chunk
+    finally:
+        await response.aclose()
