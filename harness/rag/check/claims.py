@@ -74,6 +74,7 @@ _LEAD = {
     "date": "Which date or time do the documents state for: ",
     "entity": "Which name do the documents state for: ",
 }
+_NAMING = ("'s", "\u2019s", " was born", " said", " is a", " was a")
 MOST_KEYWORDS = 8
 """Keywords of a question."""
 
@@ -186,10 +187,17 @@ def names(sentence: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for match in _NAME.finditer(sentence):
         start, end = _trimmed(sentence, *match.span())
-        opening = first is not None and start == first.start()
-        if re.search("[A-Za-z]", sentence[start:end]) and not (
-            opening and _is_ordinary_start(sentence[start:end], sentence[end:])
-        ):
+        name, following = sentence[start:end], sentence[end:]
+        # One capitalised word that opens a sentence may be any word, unless it recurs within it.
+        ordinary = (
+            first is not None
+            and start == first.start()
+            and " " not in name
+            and name[1:].islower()
+            and not following.startswith(_NAMING)
+            and name not in following
+        )
+        if re.search("[A-Za-z]", name) and not ordinary:
             spans.append((start, end))
     return spans
 
@@ -206,15 +214,6 @@ def _trimmed(sentence: str, start: int, end: int) -> tuple[int, int]:
     if sentence[start:end].endswith(("'s", "\u2019s")):
         end -= 2
     return start, end
-
-
-def _is_ordinary_start(word: str, following: str) -> bool:
-    """One capitalised word that opens a sentence may be any word, unless it recurs within it."""
-    if " " in word or not word[1:].islower():
-        return False
-    if following.startswith(("'s", "\u2019s", " was born", " said", " is a", " was a")):
-        return False
-    return word not in following
 
 
 def question_for(claim: Claim) -> tuple[str, str]:

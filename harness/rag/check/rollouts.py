@@ -153,7 +153,24 @@ def write_parquet(exported: Sequence[dict[str, Any]], out: Path) -> None:
         parquet: Any = import_module("pyarrow.parquet")
     except ModuleNotFoundError as error:
         raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
-    table, buffer = arrow.Table.from_pylist(list(exported), schema=_schema(arrow)), BytesIO()
+    # verl's columns: those of its inputs, and `responses` of its generations; `rewards` beside
+    text, texts = arrow.string(), arrow.list_(arrow.string())
+    info = {
+        "index": arrow.int64(), "split": text, "answer": text, "role": text,
+        "sample": arrow.int64(), "reward": text, "verdict": text, "trainable": arrow.bool_(),
+        "question": text, "documents": texts,
+    }  # fmt: skip
+    columns = {
+        "data_source": text,
+        "prompt": arrow.list_(arrow.struct({"role": text, "content": text}.items())),
+        "ability": text,
+        "responses": texts,
+        "rewards": arrow.list_(arrow.float64()),
+        "reward_model": arrow.struct({"style": text, "ground_truth": text}.items()),
+        "extra_info": arrow.struct(info.items()),
+    }
+    schema = arrow.schema(columns.items())
+    table, buffer = arrow.Table.from_pylist(list(exported), schema=schema), BytesIO()
     parquet.write_table(table, buffer)
     write_atomic(out, buffer.getvalue())
 
@@ -191,26 +208,6 @@ def write_prompts(rollouts: Path, out: Path) -> int:
         )
     write_parquet(list(prompts.values()), out)
     return len(prompts)
-
-
-def _schema(arrow: Any) -> Any:
-    """verl's columns: those of its inputs, and `responses` of its generations; `rewards` beside."""
-    text, texts = arrow.string(), arrow.list_(arrow.string())
-    info = {
-        "index": arrow.int64(), "split": text, "answer": text, "role": text,
-        "sample": arrow.int64(), "reward": text, "verdict": text, "trainable": arrow.bool_(),
-        "question": text, "documents": texts,
-    }  # fmt: skip
-    columns = {
-        "data_source": text,
-        "prompt": arrow.list_(arrow.struct({"role": text, "content": text}.items())),
-        "ability": text,
-        "responses": texts,
-        "rewards": arrow.list_(arrow.float64()),
-        "reward_model": arrow.struct({"style": text, "ground_truth": text}.items()),
-        "extra_info": arrow.struct(info.items()),
-    }
-    return arrow.schema(columns.items())
 
 
 if __name__ == "__main__":

@@ -50,23 +50,22 @@ class RulesVerifier:
         if not readable:
             return [_NO_TEXT for _ in claims]
         sources = open_sources(readable)
-        lines = [line for source in sources for line in _lines(source)]
+        lines: list[_Line] = []
+        for source in sources:
+            lines += [_Line(source, each.start, each.end, each.words) for each in source.sentences]
+            rows: dict[tuple[int, int], _Line] = {}
+            for cell in source.cells:
+                row = (cell.table, cell.place[0])
+                start = source.document.text.rfind("\n", 0, cell.start) + 1
+                labels = cell.label_words | (rows[row].words if row in rows else frozenset())
+                rows[row] = _Line(source, start, cell.end, labels)
+            lines += rows.values()
         findings: list[Finding] = []
         for claim in claims:
             finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
             look_up = _look_up_name if claim.type == "entity" else _look_up_sentence
             findings.append(finding or look_up(claim, lines))
         return findings
-
-
-def _lines(source: Source) -> list[_Line]:
-    lines = [_Line(source, each.start, each.end, each.words) for each in source.sentences]
-    rows: dict[tuple[int, int], _Line] = {}
-    for cell in source.cells:
-        row, start = (cell.table, cell.place[0]), source.document.text.rfind("\n", 0, cell.start)
-        labels = rows[row].words if row in rows else frozenset[str]()
-        rows[row] = _Line(source, start + 1, cell.end, labels | cell.label_words)
-    return [*lines, *rows.values()]
 
 
 def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:

@@ -118,7 +118,17 @@ def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
     if not aligned:
         return None
     closest = aligned[0][1]
-    opposite = next((cell for _, cell in aligned if _is_opposite(value, cell)), None)
+    # the same amount with the other sign, where a sign was written on one side
+    mirrored = replace(value, value=-value.value)
+    opposite = next(
+        (
+            cell
+            for _, cell in aligned
+            if value.value and (value.signed or cell.value.signed)
+            if cell.value.unit == value.unit and agreement(mirrored, cell.value) is Agreement.SAME
+        ),
+        None,
+    )
     strong = overlap(statement.words, closest.label_words) >= _STRONG
     dated = not statement.periods or best > 1 or not closest.periods
     if opposite is None and not (strong and dated):
@@ -155,14 +165,6 @@ def _states(cell: Cell, value: Quantity) -> bool:
         # the label of a loss may carry the sign, a minus before the value is one
         stated += [replace(number, value=-number.value) for number in stated]
     return any(agreement(value, number) is Agreement.SAME for number in stated)
-
-
-def _is_opposite(value: Quantity, cell: Cell) -> bool:
-    """The same amount with the other sign, where a sign was written on one side."""
-    stated = cell.value
-    if not (value.signed or stated.signed) or stated.unit != value.unit or not value.value:
-        return False
-    return agreement(replace(value, value=-value.value), stated) is Agreement.SAME
 
 
 def _derive(statement: _Statement, value: Quantity, source: Source) -> Finding | None:

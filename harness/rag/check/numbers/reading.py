@@ -142,6 +142,7 @@ _AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("", re.compile("")),
 )
 _WINDOW = 70
+_BEFORE_SIGN = ("", *"(|:=,[\"'<>~≈$€£¥")
 
 
 def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
@@ -208,8 +209,10 @@ def _read_before(text: str, position: int) -> _Before:
         if money and not currency:
             currency = SYMBOLS.get(money["currency"], money["currency"])
             start = money.start()
-        if not sign and _is_sign(text, start):
-            sign, start = text[start - 1], start - 1
+        # A sign stands behind a space, a bracket or nothing; in 5-10 and A-4 it joins.
+        ahead, near = text[max(0, start - 2) : start - 1], text[start - 1 : start]
+        if not sign and near in ("+", "-") and (ahead.isspace() or ahead in _BEFORE_SIGN):
+            sign, start = near, start - 1
     bracket = text[start - 1 : start] == "("
     start -= bracket
     window = re.split(r"[.;!?\n|]\s|\n|\|", text[max(0, start - _WINDOW) : start])[-1]
@@ -219,14 +222,6 @@ def _read_before(text: str, position: int) -> _Before:
             break
     word = next(word for word, pattern in _BEFORE if pattern.search(window))
     return _Before(start, currency, sign, bracket, bound, word)
-
-
-def _is_sign(text: str, start: int) -> bool:
-    """A sign stands behind a space, a bracket or nothing; in 5-10 and A-4 it joins."""
-    if not start or text[start - 1] not in "+-":
-        return False
-    before = text[start - 2] if start > 1 else " "
-    return before in "(|:=,[\"'<>~≈$€£¥" or before.isspace()
 
 
 def _quantity(text: str, core: Core) -> Quantity:
