@@ -57,7 +57,7 @@ class RulesVerifier:
             for cell in source.cells:
                 row = (cell.table, cell.place[0])
                 start = source.document.text.rfind("\n", 0, cell.start) + 1
-                labels = cell.label_words | (rows[row].words if row in rows else frozenset())
+                labels = cell.label_words | (rows[row].words if row in rows else frozenset[str]())
                 rows[row] = _Line(source, start, cell.end, labels)
             lines += rows.values()
         findings: list[Finding] = []
