@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness import models
 from harness.cli import DefaultGroup, emit, intent, json_option
 from harness.core import BadInput, write_atomic
 from harness.rag import check as checking
@@ -113,14 +112,16 @@ def run(context: click.Context, **options: Any) -> None:
 
 def _settings(options: dict[str, Any]) -> CheckSettings:
     """What all ways of checking with models take."""
+    from harness.models import Budget, CallStore  # `--help` imports no room
+
     limits = {name: options[f"budget_{name}"] for name in ("usd", "tokens", "calls")}
     return checking.CheckSettings(
         policy=options["policy"],
         votes=options["votes"],
         mixed=options["mixed"],
         base_url=options["base_url"],
-        budget=models.Budget(**limits),
-        calls=models.CallStore(options["calls"]),
+        budget=Budget(**limits),
+        calls=CallStore(options["calls"]),
     )
 
 
