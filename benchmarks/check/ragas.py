@@ -56,8 +56,7 @@ def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[
     settings = CheckSettings(base_url=url, calls=CallStore(calls))
     results = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
     return [
-        _said(row.result.report.verdict, sum(row.result.report.calls.values()))
-        for row in results
+        _said(row.result.report.verdict, sum(row.result.report.calls.values())) for row in results
     ]
 
 
