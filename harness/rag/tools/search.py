@@ -128,7 +128,8 @@ def context_tool(setting: str = "") -> Tool:
         BadInput: for another arm, or a budget that is no number above 0.
     """
     name, _, tokens = (setting or "both").partition(":")
-    arm = next((arm for arm in ARMS if arm == name), None)
+    arms = {str(arm): arm for arm in ARMS}
+    arm = arms.get(name)
     if arm is None or (tokens and not (tokens.isdecimal() and int(tokens))):
         raise BadInput(
             f"expected context:{'|'.join(ARMS)}, with :TOKENS behind it or not, got "
