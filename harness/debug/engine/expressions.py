@@ -40,15 +40,19 @@ def _modulo(first: Any, second: Any) -> Any:
     return first % second
 
 
+def _type_name(value: Any) -> str:
+    return type(value).__name__
+
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: _multiply,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: lambda first, second: first / second,
+    ast.FloorDiv: lambda first, second: first // second,
     ast.Mod: _modulo,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
+    ast.BitOr: lambda first, second: first | second,
+    ast.BitAnd: lambda first, second: first & second,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_,
@@ -85,8 +89,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "round": round,
     "sorted": sorted,
-    "type": lambda value: type(value).__name__,
-    "last": lambda items: items[-1],
+    "type": _type_name,
+    "last": operator.itemgetter(-1),
 }
 _ALLOWED = (
     *(ast.Constant, ast.Name, ast.Load, ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp),
