@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from harness.core import BadInput
 from harness.rag.compress import expand
 from harness.rag.retrieve import Document
-from harness.rag.tools.context import ARMS, BUDGET, ContextStage
+from harness.rag.tools.context import ARMS, BUDGET, ContextArm, ContextStage
 from harness.rag.tools.documents import (
     SEARCH_ARMS,
     document_named,
@@ -128,7 +128,7 @@ def context_tool(setting: str = "") -> Tool:
         BadInput: for another arm, or a budget that is no number above 0.
     """
     name, _, tokens = (setting or "both").partition(":")
-    arms = {str(arm): arm for arm in ARMS}
+    arms: dict[str, ContextArm] = {arm: arm for arm in ARMS}
     arm = arms.get(name)
     if arm is None or (tokens and not (tokens.isdecimal() and int(tokens))):
         raise BadInput(
