@@ -7,12 +7,12 @@ DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
 INPUTS := pyproject.toml lab/pyproject.toml $(CONSTRAINTS) Makefile
 
-.PHONY: demo test lint types rooms unit fuzz vllm sbom constraints clean
+.PHONY: demo test lint types rooms unit amputation fuzz vllm sbom constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness demo --live --out $(DEMO_OUT)
 
-test: lint types rooms unit
+test: lint types rooms unit amputation
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
@@ -27,6 +27,10 @@ rooms: $(VENV)/.test
 # What the browser showed in the tests lies in build/screenshots afterwards.
 unit: $(VENV)/.test
 	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 --dist worksteal --durations=15
+
+# Each wing alone and all of them deleted from a copy of the tree: the spine works and is tested.
+amputation: $(VENV)/.test
+	$(BIN)/python tests/house/amputation.py
 
 # The tests of properties, on other examples every time and ten times as many.
 fuzz: $(VENV)/.test
