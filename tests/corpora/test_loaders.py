@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, Task, read_models
+from harness.core import BadInput
 from harness.corpora import (
     LOADERS,
     Reading,
-    convert,
     figures,
     list_corpora,
     load_readings,
     pull,
     recorded_answers,
 )
-from harness.rag.tasks.reading import judge
 
 HOTPOT: dict[str, Any] = {
     "_id": "h1",
@@ -262,15 +260,6 @@ def test_another_form_is_an_error_that_names_the_record(name: str, tmp_path: Pat
         _read(name, [{"some": "thing"}], tmp_path)
     with pytest.raises(BadInput, match="found nothing"):
         list(load_readings(name, tmp_path / "absent.json"))
-
-
-def test_convert_writes_tasks_that_can_be_judged(tmp_path: Path) -> None:
-    (tmp_path / "rows.json").write_text(json.dumps([HOTPOT, {**HOTPOT, "_id": "h2"}]))
-    convert("hotpotqa", tmp_path / "rows.json", tmp_path / "out", limit=1)
-    (task,) = read_models(tmp_path / "out/test.jsonl", Task)
-    assert judge(task, "brisko [Ada Hask:0-5]").outcome == "pass"
-    with pytest.raises(BadInput, match="no loader 'hotpot'"):
-        convert("hotpot", tmp_path / "rows.json", tmp_path / "out")
 
 
 def test_every_loader_has_its_entry_in_the_catalogue(tmp_path: Path) -> None:

@@ -14,14 +14,13 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.core.rundir import RunReader
-from harness.debug.web.browse import Browsing, Library
 from harness.evals import records, regrade_folder
 from harness.evals.matrix.plot import Point, cost_plot, pareto
 from harness.evals.matrix.report import matrix_report
 from harness.evals.matrix.run import MatrixRun, MatrixSettings
 from harness.evals.matrix.spec import read_lock, read_matrix
 from harness.stats import holm
-from tests.models.http_server import Answer, Served, completion, serve
+from tests.models.http_server import Answer, completion, serve
 
 SECRET = "sk-" + "a1B2" * 8
 MATRIX = """
@@ -193,45 +192,6 @@ def test_the_dry_run_costs_nothing_and_says_what_all_would(tmp_path: Path) -> No
     found = json.loads(done.stdout)
     assert [one["estimate"]["calls"] for one in found["cells"]] == [8] * 4
     assert found["cost_usd"] is None
-
-
-def copied(folder: Path, served: Served) -> str:
-    path = written(folder, served.url, tasks=4)
-    words = [str(path), "--out", str(folder / "m"), "--html", str(folder / "m.html")]
-    assert told(*words).exit_code == 0
-    return (folder / "m.html").read_text()
-
-
-def test_the_copy_to_share_has_all_cells_and_tells_no_secret_and_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with serve(answer) as served:
-        page = copied(tmp_path, served)
-    kept = json.loads(re.findall(r'id="kept">(.*)</script>', page)[0].replace("\\u003c", "<"))
-    matrix = kept["matrix\0."]
-    assert matrix["name"] == "sizes"
-    assert {f"run\0{one['run']}" for one in matrix["cells"]} <= kept.keys()
-    assert "no idea" in page
-    assert SECRET not in page
-    assert str(tmp_path) not in page
-    assert str(Path.home()) + "/" not in page
-
-
-def test_the_page_finds_a_matrix_among_other_runs(tmp_path: Path) -> None:
-    with serve(answer) as served:
-        copied(tmp_path, served)
-    browsing = Browsing(Library(tmp_path))
-    rows = {row["name"]: row for row in browsing.runs({})["rows"]}
-    assert rows["m"]["matrix"] == {"title": "sizes", "cells": 4, "begun": 4}
-    shown = browsing.matrix({"matrix": "m"})
-    assert {one["run"] for one in shown["cells"]} == rows.keys() - {"m"}
-    assert shown["plots"][0][1].startswith("data:image/svg+xml;base64,")
-    (tmp_path / "m" / "matrix.json").write_text("{}")
-    broken = {row["name"]: row for row in browsing.runs({})["rows"]}["m"]
-    assert "cannot be read" in broken["error"]
-    with pytest.raises(BadInput, match="expected the name of a matrix"):
-        browsing.matrix({"matrix": "nowhere"})
 
 
 def test_the_plot_is_labelled_and_joins_the_front() -> None:

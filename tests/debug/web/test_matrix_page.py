@@ -1,0 +1,53 @@
+"""A matrix in the run pages, and as one file to share."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput
+from harness.debug.web.browse import Browsing, Library
+from tests.evals.test_matrix import SECRET, answer, serve, told, written
+from tests.models.http_server import Served
+
+
+def copied(folder: Path, served: Served) -> str:
+    path = written(folder, served.url, tasks=4)
+    words = [str(path), "--out", str(folder / "m"), "--html", str(folder / "m.html")]
+    assert told(*words).exit_code == 0
+    return (folder / "m.html").read_text()
+
+
+def test_the_copy_to_share_has_all_cells_and_tells_no_secret_and_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serve(answer) as served:
+        page = copied(tmp_path, served)
+    kept = json.loads(re.findall(r'id="kept">(.*)</script>', page)[0].replace("\\u003c", "<"))
+    matrix = kept["matrix\0."]
+    assert matrix["name"] == "sizes"
+    assert {f"run\0{one['run']}" for one in matrix["cells"]} <= kept.keys()
+    assert "no idea" in page
+    assert SECRET not in page
+    assert str(tmp_path) not in page
+    assert str(Path.home()) + "/" not in page
+
+
+def test_the_page_finds_a_matrix_among_other_runs(tmp_path: Path) -> None:
+    with serve(answer) as served:
+        copied(tmp_path, served)
+    browsing = Browsing(Library(tmp_path))
+    rows = {row["name"]: row for row in browsing.runs({})["rows"]}
+    assert rows["m"]["matrix"] == {"title": "sizes", "cells": 4, "begun": 4}
+    shown = browsing.matrix({"matrix": "m"})
+    assert {one["run"] for one in shown["cells"]} == rows.keys() - {"m"}
+    assert shown["plots"][0][1].startswith("data:image/svg+xml;base64,")
+    (tmp_path / "m" / "matrix.json").write_text("{}")
+    broken = {row["name"]: row for row in browsing.runs({})["rows"]}["m"]
+    assert "cannot be read" in broken["error"]
+    with pytest.raises(BadInput, match="expected the name of a matrix"):
+        browsing.matrix({"matrix": "nowhere"})
