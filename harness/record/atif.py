@@ -34,14 +34,16 @@ def trajectory_of(
         _take(builder, turn, spoken)
     last = conversation.spoken[-1]
     body = mapping(last.exchange.asked.body)
-    tools = [tool for one in listing(body.get("tools")) if (tool := mapping(one))]
+    tools = [tool for entry in listing(body.get("tools")) if (tool := mapping(entry))]
     facts: dict[str, JsonValue] = {
         "source": "record",
         "wire": last.wire.name,
-        "exchanges": [one.exchange.number for one in conversation.spoken],
+        "exchanges": [spoken_turn.exchange.number for spoken_turn in conversation.spoken],
         **notes.facts(),
     }
-    errors = [_failed(one) for one in conversation.spoken if not one.exchange.good]
+    errors = [
+        _failed(spoken_turn) for spoken_turn in conversation.spoken if not spoken_turn.exchange.good
+    ]
     if errors:
         facts["errors"] = list[JsonValue](errors)
     steps = builder.steps()
@@ -114,7 +116,7 @@ def _metrics(spoken: Spoken) -> Metrics | None:
 
 def _sum(conversation: Conversation, steps: int) -> FinalMetrics:
     """Sums of what is known: a server that streams may give no usage."""
-    used = [usage for one in conversation.spoken if (usage := _usage(one)) is not None]
+    used = [usage for turn in conversation.spoken if (usage := _usage(turn)) is not None]
     if not used:
         return FinalMetrics(total_steps=steps)
     total = sum(used, Usage())
@@ -128,9 +130,9 @@ def _sum(conversation: Conversation, steps: int) -> FinalMetrics:
     )
 
 
-def _failed(one: Spoken) -> str:
-    exchange = one.exchange
-    said = exchange.facts.get("error")
+def _failed(turn: Spoken) -> str:
+    exchange = turn.exchange
+    reason = exchange.facts.get("error")
     status = f"HTTP {exchange.status}" if exchange.status else "no response"
     ended = exchange.outcome or "the recorder was stopped"
-    return f"exchange {exchange.number}: {status}, {said or ended}"
+    return f"exchange {exchange.number}: {status}, {reason or ended}"

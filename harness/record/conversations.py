@@ -45,12 +45,12 @@ class Conversation:
     asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     ids: set[str] = field(default_factory=set[str])
 
-    def fits(self, one: Spoken) -> int:
+    def fits(self, turn: Spoken) -> int:
         """How well a request goes on with this conversation: 0 if not, else higher is better."""
-        earlier = _earlier(one)
+        earlier = _earlier(turn)
         if earlier:
             return 1 if earlier in self.ids else 0
-        keys = [turn.key for turn in one.turns]
+        keys = [turn.key for turn in turn.turns]
         length = len(self.asked)
         last = self.spoken[-1].reply
         if keys[:length] != self.asked or (len(keys) == length and last is not None):
@@ -58,35 +58,35 @@ class Conversation:
         agrees = last is not None and len(keys) > length and keys[length] == last.key
         return 2 * length + agrees + 1
 
-    def take(self, one: Spoken) -> None:
+    def take(self, turn: Spoken) -> None:
         """Go on with an exchange."""
-        fresh = one.turns if _earlier(one) else one.turns[len(self.asked) :]
+        fresh = turn.turns if _earlier(turn) else turn.turns[len(self.asked) :]
         answered = bool(self.spoken) and self.spoken[-1].reply is not None
         if answered and fresh and fresh[0].role == "assistant":
             fresh = fresh[1:]  # the reply that is here already, as the client gave it back
         self.moves += [(turn, None) for turn in fresh]
-        if one.reply is not None:
-            self.moves.append((one.reply, one))
-        self.spoken.append(one)
-        if not _earlier(one):
-            self.asked = [turn.key for turn in one.turns]
-        self.ids.add(string(one.answer.get("id")))
+        if turn.reply is not None:
+            self.moves.append((turn.reply, turn))
+        self.spoken.append(turn)
+        if not _earlier(turn):
+            self.asked = [turn.key for turn in turn.turns]
+        self.ids.add(string(turn.answer.get("id")))
 
 
 def conversations(exchanges: Iterable[Exchange]) -> list[Conversation]:
     """The conversations of a session, in the order in which they began."""
-    found: list[Conversation] = []
+    conversations_so_far: list[Conversation] = []
     for exchange in exchanges:
-        one = speak(exchange)
-        if one is None:
+        turn = speak(exchange)
+        if turn is None:
             continue
-        fits = [conversation.fits(one) for conversation in found]
+        fits = [conversation.fits(turn) for conversation in conversations_so_far]
         best = max(fits, default=0)
         if not best:
-            found.append(Conversation())
-        chosen = found[fits.index(best)] if best else found[-1]
-        chosen.take(one)
-    return found
+            conversations_so_far.append(Conversation())
+        chosen = conversations_so_far[fits.index(best)] if best else conversations_so_far[-1]
+        chosen.take(turn)
+    return conversations_so_far
 
 
 def speak(exchange: Exchange) -> Spoken | None:
@@ -107,6 +107,6 @@ def speak(exchange: Exchange) -> Spoken | None:
     return Spoken(exchange, wire, wire.turns(body), reply, answer)
 
 
-def _earlier(one: Spoken) -> str:
+def _earlier(turn: Spoken) -> str:
     """The response that a request names as the one it goes on from."""
-    return string(mapping(one.exchange.asked.body).get("previous_response_id"))
+    return string(mapping(turn.exchange.asked.body).get("previous_response_id"))

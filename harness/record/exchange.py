@@ -53,11 +53,11 @@ def read_request(
     secrets: Redactor,
 ) -> Asked:
     """A request without its keys."""
-    kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
+    kept_headers = {name: headers[name] for name in KEPT_HEADERS if name in headers}
     body = secrets.clean(json_of(content))
     if body is None and content:
         body = pack(content, secrets)
-    return Asked(method, path, secrets.text(query), secrets.clean(kept), body)
+    return Asked(method, path, secrets.text(query), secrets.clean(kept_headers), body)
 
 
 def json_of(content: bytes) -> Any:
@@ -121,15 +121,15 @@ class Exchange:
 
 def gather(events: Iterable[Event]) -> list[Exchange]:
     """The exchanges that a recording's events tell of, in the order they were asked."""
-    found: dict[int, Exchange] = {}
+    by_number: dict[int, Exchange] = {}
     for event in events:
         kind = event.get("event")
         if kind == "request":
-            asked = Asked(**{name: event[name] for name in Asked.__annotations__})
+            request = Asked(**{name: event[name] for name in Asked.__annotations__})
             number = event["exchange"]
-            found[number] = Exchange(number, event["session"], event["time"], asked)
+            by_number[number] = Exchange(number, event["session"], event["time"], request)
             continue
-        exchange = found.get(event.get("exchange", 0))
+        exchange = by_number.get(event.get("exchange", 0))
         if exchange is None:
             continue
         if kind == "reply":
@@ -138,4 +138,4 @@ def gather(events: Iterable[Event]) -> list[Exchange]:
             exchange.data.append(unpack(event["data"]))
         elif kind == "end":
             exchange.outcome, exchange.facts = event["outcome"], mapping(event["facts"])
-    return list(found.values())
+    return list(by_number.values())

@@ -38,12 +38,12 @@ class Forward:
         self,
         line: Line,
         number: int,
-        asked: Asked,
+        request: Asked,
         headers: Mapping[str, str],
         content: bytes,
         wire: Wire | None,
     ) -> None:
-        self._line, self._number, self._asked = line, number, asked
+        self._line, self._number, self._asked = line, number, request
         self._headers, self._content = headers, content
         self.wire = wire
         self.body = mapping(json_of(content)) if wire else {}
@@ -115,7 +115,7 @@ class Forward:
             LimitReached: if the budget cannot hold it.
             Unreachable: if no response comes.
         """
-        upstream, asked = self._line.upstream, self._asked
+        upstream, client_request = self._line.upstream, self._asked
         content, reservation = self._content, None
         if self.wire and body:
             if upstream.spec is not None:
@@ -128,11 +128,12 @@ class Forward:
                 content = json.dumps(body, ensure_ascii=False).encode()
         if not self.legs:
             await self._write(
-                "request", time=time.time(), session=self._line.session, **vars(asked)
+                "request", time=time.time(), session=self._line.session, **vars(client_request)
             )
         request = self._line.client.build_request(
-            asked.method,
-            upstream.url(asked.path, self._headers) + (f"?{asked.query}" if asked.query else ""),
+            client_request.method,
+            upstream.url(client_request.path, self._headers)
+            + (f"?{client_request.query}" if client_request.query else ""),
             headers=upstream.headers(self._headers),
             content=content,
         )
@@ -193,9 +194,9 @@ class Forward:
             async with aclosing(self._split(leg)) as events:
                 async for event in events:
                     new = rounds.feed(data_of(event), event) if rounds else [event]
-                    for one in map(_raw, new):
-                        shown.append(one)
-                        yield one
+                    for raw_event in map(_raw, new):
+                        shown.append(raw_event)
+                        yield raw_event
             if sitting is None or rounds is None or self.wire is None:
                 return
             following = await sitting.follow(leg.answer)
@@ -209,9 +210,9 @@ class Forward:
                 inner = {"type": "api_error", "message": str(error)}
                 yield event_of({"type": "error", "error": inner})
                 return
-        for one in map(_raw, rounds.close()):
-            shown.append(one)
-            yield one
+        for raw_event in map(_raw, rounds.close()):
+            shown.append(raw_event)
+            yield raw_event
         sitting.finish(self.wire.assemble(objects(shown)))
 
     async def _split(self, leg: Leg) -> AsyncGenerator[bytes]:
@@ -235,16 +236,16 @@ class Forward:
 
     def _ended(self, problem: str | None) -> dict[str, Any]:
         used = [leg.usage for leg in self.legs]
-        known = [usage for usage in used if usage is not None]
-        usage = sum(known, Usage()).model_dump(mode="json") if known == used and used else None
+        usages = [usage for usage in used if usage is not None]
+        usage = sum(usages, Usage()).model_dump(mode="json") if usages == used and used else None
         facts: dict[str, Any] = {
             "seconds": round(time.monotonic() - self._started, 4),
             "usage": usage,
         }
-        told = self._sitting.facts() if self._sitting else {}
+        context_facts = self._sitting.facts() if self._sitting else {}
         if problem:
             facts["error"] = self._line.secrets.text(problem)
-        return {**facts, **self._line.secrets.clean(told)}
+        return {**facts, **self._line.secrets.clean(context_facts)}
 
     async def _end(self, outcome: Outcome, problem: str | None = None) -> None:
         await self._write("end", outcome=outcome, facts=self._ended(problem))

@@ -33,62 +33,76 @@ class Library:
         for exchange in exchanges:
             self._answers[exchange.asked.digest].append(exchange)
 
-    def next(self, asked: Asked) -> Exchange | None:
+    def next(self, request: Asked) -> Exchange | None:
         """The next recorded answer to a request."""
-        key = asked.digest
+        key = request.digest
         answers = self._answers.get(key, [])
-        at = self._given[key]
-        if at >= len(answers):
+        position = self._given[key]
+        if position >= len(answers):
             return answers[-1] if answers and self._repeat else None
         self._given[key] += 1
-        return answers[at]
+        return answers[position]
 
-    def nearest(self, asked: Asked) -> str:
+    def nearest(self, request: Asked) -> str:
         """How the recorded request that is nearest to `asked` differs from it."""
-        same = [one.asked for one in self._exchanges if one.asked.path == asked.path]
+        same = [
+            exchange.asked for exchange in self._exchanges if exchange.asked.path == request.path
+        ]
         if not same:
-            paths = sorted({one.asked.path for one in self._exchanges})
-            return f"nothing was recorded for {asked.method} {asked.path}, only {paths!r}"
-        return min((_differences(asked, other) for other in same), key=lambda found: found[0])[1]
+            paths = sorted({exchange.asked.path for exchange in self._exchanges})
+            return f"nothing was recorded for {request.method} {request.path}, only {paths!r}"
+        return min(
+            (_differences(request, recorded) for recorded in same),
+            key=lambda difference: difference[0],
+        )[1]
 
 
-def _differences(asked: Asked, recorded: Asked) -> tuple[tuple[int, int], str]:
+def _differences(request: Asked, recorded: Asked) -> tuple[tuple[int, int], str]:
     """Rank (fields that differ, fewer shared messages) and text of what differs."""
-    one, other = mapping(asked.body), mapping(recorded.body)
-    if not one or not other:
-        same = asked.body == recorded.body
-        return (0 if same else 1, 0), "the query" if same else _pair("body", asked.body, recorded)
+    sent_body, recorded_body = mapping(request.body), mapping(recorded.body)
+    if not sent_body or not recorded_body:
+        same = request.body == recorded.body
+        return (0 if same else 1, 0), "the query" if same else _pair("body", request.body, recorded)
     lines: list[str] = []
     shared = 0
-    for name in sorted(one.keys() | other.keys()):
-        if one.get(name) == other.get(name):
+    for name in sorted(sent_body.keys() | recorded_body.keys()):
+        if sent_body.get(name) == recorded_body.get(name):
             continue
-        if name in _LISTINGS and isinstance(one.get(name), list):
-            shared, line = _messages(name, listing(one[name]), listing(other.get(name)))
+        if name in _LISTINGS and isinstance(sent_body.get(name), list):
+            shared, line = _messages(
+                name, listing(sent_body[name]), listing(recorded_body.get(name))
+            )
             lines.append(line)
         else:
-            lines.append(_pair(name, one.get(name), other.get(name)))
-    if asked.query != recorded.query:
-        lines.append(_pair("query", asked.query, recorded.query))
+            lines.append(_pair(name, sent_body.get(name), recorded_body.get(name)))
+    if request.query != recorded.query:
+        lines.append(_pair("query", request.query, recorded.query))
     return (len(lines), -shared), "\n".join(lines)
 
 
-def _messages(name: str, asked: list[Any], recorded: list[Any]) -> tuple[int, str]:
+def _messages(name: str, sent: list[Any], recorded: list[Any]) -> tuple[int, str]:
     """Messages shared from the start, and the first that differs."""
-    pairs = zip(asked, recorded, strict=False)
-    at = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(asked), len(recorded)))
-    if at == len(asked) or at == len(recorded):
-        return at, f"{name}: asked {len(asked)}, recorded {len(recorded)}; the first {at} agree"
-    return at, _pair(f"{name}[{at}]", asked[at], recorded[at])
+    pairs = zip(sent, recorded, strict=False)
+    index = next(
+        (position for position, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(recorded))
+    )
+    if index == len(sent) or index == len(recorded):
+        return (
+            index,
+            f"{name}: asked {len(sent)}, recorded {len(recorded)}; the first {index} agree",
+        )
+    return index, _pair(f"{name}[{index}]", sent[index], recorded[index])
 
 
-def _pair(name: str, asked: Any, recorded: Any) -> str:
-    one, other = (
-        canonical_json(asked),
+def _pair(name: str, sent: Any, recorded: Any) -> str:
+    sent_text, recorded_text = (
+        canonical_json(sent),
         canonical_json(recorded.body if isinstance(recorded, Asked) else recorded),
     )
-    pairs = enumerate(zip(one, other, strict=False))
-    start = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(sent_text, recorded_text, strict=False))
+    start = next(
+        (position for position, (a, b) in pairs if a != b), min(len(sent_text), len(recorded_text))
+    )
     start = max(0, start - 20)
     end = start + _SHOWN
-    return f"{name}: asked …{one[start:end]!r}, recorded …{other[start:end]!r}"
+    return f"{name}: asked …{sent_text[start:end]!r}, recorded …{recorded_text[start:end]!r}"

@@ -90,8 +90,14 @@ def _limit(wire: Wire, body: Body) -> int:
 
 def _prompt(wire: Wire, body: Body) -> int:
     """Upper bound on the prompt tokens, by bytes (see :func:`harness.models.wire.prompt_bound`)."""
-    asked = body.get(wire.listing)
-    items = [{"content": asked}] if isinstance(asked, str) else [mapping(o) for o in listing(asked)]
+    messages = body.get(wire.listing)
+    items = (
+        [{"content": messages}]
+        if isinstance(messages, str)
+        else [mapping(o) for o in listing(messages)]
+    )
     before = [{"content": body[name]} for name in ("system", "instructions") if body.get(name)]
-    rest = {name: body[name] for name in ("tools", "response_format") if name in body}
-    return prompt_bound({"messages": [*before, *items], **rest})
+    others_than_messages = {
+        name: body[name] for name in ("tools", "response_format") if name in body
+    }
+    return prompt_bound({"messages": [*before, *items], **others_than_messages})

@@ -69,22 +69,28 @@ class Proxy:
         content = await request.body()
         self.asked += 1
         self._secrets.learn(request.headers)
-        asked = read_request(
+        request_read = read_request(
             request.method, path, request.url.query, request.headers, content, self._secrets
         )
-        known = self._library.next(asked)
-        if known is not None:
+        exchange = self._library.next(request_read)
+        if exchange is not None:
             self.replayed += 1
             if self._line is not None and self._line.log is not None:
-                given = {"event": "given", "exchange": known.number, "session": self._line.session}
-                await self._line.log.put(given)
-            return replayed(known)
+                event = {
+                    "event": "given",
+                    "exchange": exchange.number,
+                    "session": self._line.session,
+                }
+                await self._line.log.put(event)
+            return replayed(exchange)
         if self._line is None:
-            self.missing.append(f"{asked.method} {path}: {self._library.nearest(asked)}")
+            self.missing.append(
+                f"{request_read.method} {path}: {self._library.nearest(request_read)}"
+            )
             return refusal(404, f"not in the recording: {self.missing[-1]}", "not_found_error")
         number, self._next = self._next, self._next + 1
         wire = wire_of(request.method, path)
-        forward = Forward(self._line, number, asked, request.headers, content, wire)
+        forward = Forward(self._line, number, request_read, request.headers, content, wire)
         try:
             return await forward.respond()
         except LimitReached as error:
@@ -102,12 +108,12 @@ class Proxy:
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
             return f"requests of other origins are refused, got {origin[:80]!r}"
-        given = request.url.path.split("/")[1]
-        if self._token and not hmac.compare_digest(given.encode(), self._token.encode()):
+        key = request.url.path.split("/")[1]
+        if self._token and not hmac.compare_digest(key.encode(), self._token.encode()):
             return "expected the path of the base URL that the command was given"
         return None
 
 
 def answers_of(exchanges: list[Exchange], *, replay: bool) -> Library:
     """What a recording answers: all of it in a replay, else whole answers that are no errors."""
-    return Library([one for one in exchanges if replay or one.good], repeat=replay)
+    return Library([exchange for exchange in exchanges if replay or exchange.good], repeat=replay)

@@ -27,8 +27,8 @@ class Recording:
 
     def __init__(self, folder: Path, *, must: bool = True) -> None:
         self.folder = folder
-        there = must or (folder / FILE).is_file()
-        self.events: list[Event] = list(read_log(folder)) if there else []
+        exists = must or (folder / FILE).is_file()
+        self.events: list[Event] = list(read_log(folder)) if exists else []
         self.exchanges: list[Exchange] = gather(self.events)
         if must and not self.exchanges:
             raise BadInput(f"the recording {str(folder)!r} holds no exchange")
@@ -36,7 +36,7 @@ class Recording:
     @property
     def next(self) -> int:
         """Number of the next exchange."""
-        return max((one.number for one in self.exchanges), default=0) + 1
+        return max((exchange.number for exchange in self.exchanges), default=0) + 1
 
     def sessions(self) -> dict[str, str]:
         """Agents by session, in order."""
@@ -45,27 +45,29 @@ class Recording:
 
     def shortened(self) -> list[Event]:
         """The tool outputs that were compressed, each once."""
-        found = (event for event in self.events if event.get("event") == "compressed")
-        return [{name: event[name] for name in event if name != "event"} for event in found]
+        compressed_events = (event for event in self.events if event.get("event") == "compressed")
+        return [
+            {name: event[name] for name in event if name != "event"} for event in compressed_events
+        ]
 
     def trajectories(self, session: str, secrets: Redactor) -> list[Trajectory]:
         """The trajectories of a session, one a conversation, without keys."""
         agent = self.sessions().get(session, "unknown")
         mine = self._asked_by(session)
-        found: list[Trajectory] = []
-        spoken = [one for one in conversations(mine) if one.moves]
+        trajectories: list[Trajectory] = []
+        spoken = [candidate for candidate in conversations(mine) if candidate.moves]
         for number, conversation in enumerate(spoken, start=1):
-            made = trajectory_of(conversation, f"{session}-{number}", session, agent)
-            clean = Trajectory.model_validate(secrets.clean(dump(made)))
-            found.append(redact_trajectory(clean)[0])
-        return found
+            trajectory = trajectory_of(conversation, f"{session}-{number}", session, agent)
+            clean = Trajectory.model_validate(secrets.clean(dump(trajectory)))
+            trajectories.append(redact_trajectory(clean)[0])
+        return trajectories
 
     def _asked_by(self, session: str) -> list[Exchange]:
         """The exchanges of a session, also those that were answered from the record."""
-        by_number = {one.number: one for one in self.exchanges}
+        by_number = {exchange.number: exchange for exchange in self.exchanges}
         kinds = ("request", "given")
-        asked = (e for e in self.events if e["event"] in kinds and e["session"] == session)
-        return [by_number[event["exchange"]] for event in asked]
+        requests = (e for e in self.events if e["event"] in kinds and e["session"] == session)
+        return [by_number[event["exchange"]] for event in requests]
 
     def write_trajectories(self, secrets: Redactor) -> list[str]:
         """Write the trajectories that are not written yet, of sessions that were killed too.

@@ -48,7 +48,7 @@ def shortening(backend: Backend, settings: Settings, store: Store | None = None)
 def as_text(body: Body) -> Body:
     """A chat request whose calls and results are texts of the assistant and the user."""
     names: dict[str, str] = {}
-    messages = [_plain(mapping(one), names) for one in listing(body.get("messages"))]
+    messages = [_plain(mapping(message), names) for message in listing(body.get("messages"))]
     return {**body, "messages": messages}
 
 
@@ -57,13 +57,13 @@ def _plain(message: Body, names: dict[str, str]) -> Body:
     if role == "tool":
         name = names.get(string(message.get("tool_call_id")), "the tool")
         return {"role": "user", "content": f"Result of {name}:\n{text}"}
-    calls = [mapping(one) for one in listing(message.get("tool_calls"))]
+    calls = [mapping(entry) for entry in listing(message.get("tool_calls"))]
     if not calls:
         return message
     lines = [text] if text else []
     for call in calls:
         function = mapping(call.get("function"))
         names[string(call.get("id"))] = string(function.get("name"))
-        made = {"name": function.get("name"), "arguments": function.get("arguments")}
-        lines.append(json.dumps(made, ensure_ascii=False))
+        visible_call = {"name": function.get("name"), "arguments": function.get("arguments")}
+        lines.append(json.dumps(visible_call, ensure_ascii=False))
     return {"role": "assistant", "content": "\n".join(lines)}

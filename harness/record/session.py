@@ -128,8 +128,8 @@ async def _proxy(
             context = _context(plan, recording, log, hidden)
             line = Line(plan.upstream, client, log, purse, hidden, session, context)
             await log.put(session_event(session, command, time.time(), hidden))
-        known = recording.exchanges if plan.cache or line is None else []
-        library = answers_of(known, replay=line is None)
+        earlier = recording.exchanges if plan.cache or line is None else []
+        library = answers_of(earlier, replay=line is None)
         proxy = Proxy(library, line, hidden, token=token, first=recording.next)
         origin = await stack.enter_async_context(serving(proxy.app(), plan.port, GRACE))
         yield proxy, f"{origin}/{token}", dropped
@@ -139,9 +139,9 @@ def _context(plan: Plan, recording: Recording, log: LogWriter, hidden: Redactor)
     """What shortens, with all that was shortened into this folder before."""
     if plan.context is None:
         return None
-    kept = (Kept.model_validate(event) for event in recording.shortened())
+    compressed = (Kept.model_validate(event) for event in recording.shortened())
     store = Store(plan.folder / "left-out")
-    return Context(Compressions(plan.context, store, log.add, kept), hidden)
+    return Context(Compressions(plan.context, store, log.add, compressed), hidden)
 
 
 def _variables(url: str, upstream: Upstream | None) -> dict[str, str]:
@@ -179,7 +179,11 @@ async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: 
 
     loop = asyncio.get_running_loop()
     # What we were told to ignore (nohup) stays ignored.
-    heard = [one for one in _FORWARDED if signal.getsignal(one) is not signal.SIG_IGN]
+    heard = [
+        signal_number
+        for signal_number in _FORWARDED
+        if signal.getsignal(signal_number) is not signal.SIG_IGN
+    ]
     for number in heard:
         loop.add_signal_handler(number, forward, number)
     try:

@@ -26,11 +26,11 @@ class Splitter:
     def feed(self, data: bytes) -> list[bytes]:
         """The events that are whole now."""
         self.rest += data
-        found: list[bytes] = []
+        events: list[bytes] = []
         while end := _END.search(self.rest):
-            found.append(self.rest[: end.end()])
+            events.append(self.rest[: end.end()])
             self.rest = self.rest[end.end() :]
-        return found
+        return events
 
 
 def data_of(event: bytes) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def data_of(event: bytes) -> dict[str, Any]:
 
 def objects(events: Iterable[bytes]) -> Sequence[dict[str, Any]]:
     """The JSON objects of all events that hold one."""
-    return [found for event in events if (found := data_of(event))]
+    return [data for event in events if (data := data_of(event))]
 
 
 def event_of(value: dict[str, Any]) -> bytes:

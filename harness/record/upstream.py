@@ -53,13 +53,13 @@ class Upstream:
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """What is passed on: the client's headers, and an answer that is not compressed."""
-        kept = {name: value for name, value in headers.items() if name not in _DROPPED}
+        kept_headers = {name: value for name, value in headers.items() if name not in _DROPPED}
         if self.key is not None:
-            kept.pop("x-api-key", None)
-            kept["authorization"] = f"Bearer {self.key}"
-        elif self.translate and "x-api-key" in kept:
-            kept["authorization"] = f"Bearer {kept.pop('x-api-key')}"
-        return {**kept, "accept-encoding": "identity"}
+            kept_headers.pop("x-api-key", None)
+            kept_headers["authorization"] = f"Bearer {self.key}"
+        elif self.translate and "x-api-key" in kept_headers:
+            kept_headers["authorization"] = f"Bearer {kept_headers.pop('x-api-key')}"
+        return {**kept_headers, "accept-encoding": "identity"}
 
     def client(self) -> httpx.AsyncClient:
         """A client; the proxy follows no redirect and repeats nothing by itself."""

@@ -103,7 +103,7 @@ def _summary(report: Report) -> str:
         lines.append(f"{report.dropped_bytes} bytes of a torn record were dropped")
     if report.limit:
         lines.append(report.limit)
-    lines += [f"not in the recording: {one}" for one in report.missing]
+    lines += [f"not in the recording: {difference}" for difference in report.missing]
     return "\n".join(lines)
 
 

@@ -87,14 +87,14 @@ class Compressions:
         settings: Settings,
         store: Store,
         keep: Callable[[Event], Any] | None = None,
-        known: Iterable[Kept] = (),
+        earlier: Iterable[Kept] = (),
     ) -> None:
         self.store = store
         self._settings, self._keep = settings, keep
         self._critic: Critic = open_critic(settings.critic)
         self.tokenizer: Tokenizer = open_tokenizer(settings.tokenizer)
         self._known: OrderedDict[str, Kept | None] = OrderedDict()
-        self._known.update((one.key, one) for one in known)
+        self._known.update((compressed.key, compressed) for compressed in earlier)
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def shortened(self, text: str, question: str) -> Kept | None:
@@ -107,17 +107,17 @@ class Compressions:
         try:
             async with lock:
                 if key not in self._known:
-                    kept = await asyncio.to_thread(self._compress, key, text, question)
-                    self._remember(key, kept)
+                    compressed = await asyncio.to_thread(self._compress, key, text, question)
+                    self._remember(key, compressed)
                 return self._known[key]
         finally:
             if not lock.locked():
                 self._locks.pop(key, None)
 
-    def _remember(self, key: str, kept: Kept | None) -> None:
-        self._known[key] = kept
-        if kept is not None and self._keep is not None:
-            self._keep({"event": "compressed", **kept.model_dump(mode="json")})
+    def _remember(self, key: str, compressed: Kept | None) -> None:
+        self._known[key] = compressed
+        if compressed is not None and self._keep is not None:
+            self._keep({"event": "compressed", **compressed.model_dump(mode="json")})
         elif self._keep is None and len(self._known) > KEPT:
             self._known.popitem(last=False)
 
@@ -126,10 +126,10 @@ class Compressions:
         before = count(text)
         if before <= FROM * budget:
             return None
-        whole = self._whole(text)
-        head = _head(before, whole)
+        document = self._whole(text)
+        head = _head(before, document)
         try:
-            found = compress(
+            result = compress(
                 text,
                 question,
                 budget=budget - count(head),
@@ -139,12 +139,12 @@ class Compressions:
             )
         except BadInput:  # nothing of it fits, or nothing in it can be seen: it stays as it is
             return None
-        if not found.omitted:
+        if not result.omitted:
             return None
-        shown = head + found.text
+        shown = head + result.text
         return Kept(
             key=key,
-            id=whole,
+            id=document,
             text=shown,
             before=before,
             after=count(shown),

@@ -26,12 +26,12 @@ async def replaced(wire: str, body: Body, replace: Replace, question: str = "") 
         question: the last one of what the upstream keeps, where the request goes on from that.
     """
     name = "input" if wire == "responses" else "messages"
-    given = body.get(name)
-    if not isinstance(given, list):
+    schema = body.get(name)
+    if not isinstance(schema, list):
         return body
     changed = False
     items: list[Any] = []
-    for item in listing(given):
+    for item in listing(schema):
         new = await _item(wire, mapping(item), question, replace) if item else item
         question = _later(mapping(item), question)
         changed = changed or new is not item
@@ -41,18 +41,18 @@ async def replaced(wire: str, body: Body, replace: Replace, question: str = "") 
 
 def last_question(wire: str, body: Body, question: str = "") -> str:
     """The last user message of a request, else `question`."""
-    given = body.get("input" if wire == "responses" else "messages")
-    if isinstance(given, str):
-        return given
-    for item in listing(given):
+    items = body.get("input" if wire == "responses" else "messages")
+    if isinstance(items, str):
+        return items
+    for item in listing(items):
         question = _later(mapping(item), question)
     return question
 
 
 def _later(item: Body, question: str) -> str:
     """The question behind an item, before which it was `question`."""
-    asked = _question(item)
-    return question or asked if _results(item) else asked or question
+    user_question = _question(item)
+    return question or user_question if _results(item) else user_question or question
 
 
 def _question(item: Body) -> str:
@@ -84,8 +84,8 @@ async def _item(wire: str, item: Body, question: str, replace: Replace) -> Body:
         return await _field(item, "output", question, replace)
     if not _results(item):
         return item
-    asked = question or _question(item)
-    blocks = [await _block(mapping(one), asked, replace) for one in listing(item["content"])]
+    focus = question or _question(item)
+    blocks = [await _block(mapping(block), focus, replace) for block in listing(item["content"])]
     same = all(new is old for new, old in zip(blocks, listing(item["content"]), strict=True))
     return item if same else {**item, "content": blocks}
 

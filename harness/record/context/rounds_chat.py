@@ -44,27 +44,32 @@ class ChatRounds(Rounds):
         if choice.get("finish_reason"):
             self._finish = {**event, "choices": [{**choice, "delta": {}}]}
             self._finish.pop("usage", None)
-        rest = {name: value for name, value in event.items() if name != "usage" or not value}
-        shown = {**rest, "choices": [{**choice, "delta": delta, "finish_reason": None}]}
+        others_than_usage = {
+            name: value for name, value in event.items() if name != "usage" or not value
+        }
+        shown = {
+            **others_than_usage,
+            "choices": [{**choice, "delta": delta, "finish_reason": None}],
+        }
         return [shown] if delta else []
 
     def _visible(self, delta: Body) -> Body:
-        kept: list[Body] = []
+        choices: list[Body] = []
         for raw in listing(delta.get("tool_calls")):
             piece = mapping(raw)
-            at = count(piece.get("index"))
-            if at not in self._indexes:
+            index = count(piece.get("index"))
+            if index not in self._indexes:
                 ours = mapping(piece.get("function")).get("name") == self.tool
-                self._indexes[at] = None if ours else self._shown
+                self._indexes[index] = None if ours else self._shown
                 self._shown += not ours
-            if (place := self._indexes[at]) is not None:
-                kept.append({**piece, "index": place})
-        found = {name: value for name, value in delta.items() if name != "tool_calls"}
+            if (place := self._indexes[index]) is not None:
+                choices.append({**piece, "index": place})
+        fields = {name: value for name, value in delta.items() if name != "tool_calls"}
         if self.leg > 1:
-            found.pop("role", None)  # clients put texts of one name together: it was said once
-            if not found.get("content"):
-                found.pop("content", None)
-        return {**found, "tool_calls": kept} if kept else found
+            fields.pop("role", None)  # clients put texts of one name together: it was said once
+            if not fields.get("content"):
+                fields.pop("content", None)
+        return {**fields, "tool_calls": choices} if choices else fields
 
     def go_on(self) -> None:
         """The next leg counts its calls from 0 again."""
@@ -74,7 +79,7 @@ class ChatRounds(Rounds):
 
     def close(self) -> list[Body | bytes]:
         """Finish, usage, `[DONE]`."""
-        return [one for one in (self._finish, self._usage, self._done) if one]
+        return [event for event in (self._finish, self._usage, self._done) if event]
 
     def add(self, answer: Body) -> None:
         """A whole completion."""
@@ -100,14 +105,14 @@ class ChatRounds(Rounds):
 
     def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
         """The assistant's message and a tool message for each result."""
-        kept = ("role", "content", "tool_calls", "reasoning_content")
-        said = {name: value for name, value in _message(answer).items() if name in kept}
-        if not said.get("tool_calls"):
-            said.pop("tool_calls", None)
-        told = [
+        fields = ("role", "content", "tool_calls", "reasoning_content")
+        message = {name: value for name, value in _message(answer).items() if name in fields}
+        if not message.get("tool_calls"):
+            message.pop("tool_calls", None)
+        tool_results = [
             {"role": "tool", "tool_call_id": id_, "content": text} for id_, text in results.items()
         ]
-        return [said, *told]
+        return [message, *tool_results]
 
 
 def _message(answer: Body) -> Body:

@@ -33,16 +33,16 @@ class MessagesRounds(Rounds):
             return []
         if "index" not in event:
             return [raw]
-        at = count(event["index"])
+        index = count(event["index"])
         if kind == "content_block_start":
             block = mapping(event.get("content_block"))
             ours = block.get("type") == "tool_use" and block.get("name") == self.tool
-            self._indexes[at] = None if ours else self._shown
+            self._indexes[index] = None if ours else self._shown
             self._shown += not ours
-        place = self._indexes.get(at)
+        place = self._indexes.get(index)
         if place is None:
             return []
-        return [raw if place == at else {**event, "index": place}]
+        return [raw if place == index else {**event, "index": place}]
 
     def go_on(self) -> None:
         """The next leg counts its blocks from 0 again."""
@@ -51,7 +51,7 @@ class MessagesRounds(Rounds):
 
     def close(self) -> list[Body | bytes]:
         """Why it stopped, with all tokens, and the stop."""
-        return [one for one in (self._delta, self._stop) if one]
+        return [event for event in (self._delta, self._stop) if event]
 
     def add(self, answer: Body) -> None:
         """A whole message."""
@@ -65,9 +65,9 @@ class MessagesRounds(Rounds):
 
     def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
         """The assistant's message, and a user's with the results."""
-        said = {"role": "assistant", "content": answer.get("content")}
-        told = [
+        message = {"role": "assistant", "content": answer.get("content")}
+        tool_results = [
             {"type": "tool_result", "tool_use_id": id_, "content": text}
             for id_, text in results.items()
         ]
-        return [said, {"role": "user", "content": told}] if told else [said]
+        return [message, {"role": "user", "content": tool_results}] if tool_results else [message]

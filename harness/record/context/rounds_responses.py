@@ -38,12 +38,12 @@ class ResponsesRounds(Rounds):
             self._end = {**event, "response": self.whole()}
             return []
         if "output_index" in event:
-            at = count(event["output_index"])
-            if at not in self._indexes:
+            index = count(event["output_index"])
+            if index not in self._indexes:
                 ours = self._ours(event.get("item"))
-                self._indexes[at] = None if ours else self._shown
+                self._indexes[index] = None if ours else self._shown
                 self._shown += not ours
-            place = self._indexes[at]
+            place = self._indexes[index]
             if place is None:
                 return []
             event = {**event, "output_index": place}
@@ -73,7 +73,7 @@ class ResponsesRounds(Rounds):
 
     def add(self, answer: Body) -> None:
         """A whole response."""
-        self._items += [one for one in listing(answer.get("output")) if not self._ours(one)]
+        self._items += [item for item in listing(answer.get("output")) if not self._ours(item)]
         self._id = self._id or answer.get("id")
         self._last = {**answer, "usage": self._count(answer.get("usage")) or None}
 
@@ -84,8 +84,8 @@ class ResponsesRounds(Rounds):
 
     def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
         """The output items, and an item for each result."""
-        told = [
+        tool_results = [
             {"type": "function_call_output", "call_id": id_, "output": text}
             for id_, text in results.items()
         ]
-        return [*listing(answer.get("output")), *told]
+        return [*listing(answer.get("output")), *tool_results]

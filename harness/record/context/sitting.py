@@ -47,19 +47,19 @@ class Context:
         async def shorten(text: str, question: str) -> str:
             if self._secrets.text(text) != text:
                 return text
-            kept = await self.compressions.shortened(text, self._secrets.text(question))
-            if kept is None:
+            compressed = await self.compressions.shortened(text, self._secrets.text(question))
+            if compressed is None:
                 return text
             names = {"key", "id", "before", "after", "tokenizer"}
-            facts.append(kept.model_dump(mode="json", include=names))
-            return kept.text
+            facts.append(compressed.model_dump(mode="json", include=names))
+            return compressed.text
 
         before = self._questions.get(string(body.get("previous_response_id")), "")
         shortened = await replaced(wire.name, body, shorten, before)
         sent = self.splices.apply(wire, body, shortened)
         # From the first request of an agent on: a tool that comes later changes the prefix.
-        wanted = bool(body.get("tools")) or bool(facts)
-        if not self._expandable or not wanted or body.get("n") not in (None, 1):
+        offers_tool = bool(body.get("tools")) or bool(facts)
+        if not self._expandable or not offers_tool or body.get("n") not in (None, 1):
             return Sitting(self, wire, body, sent, facts, None)
         name = name_for(body)
         return Sitting(self, wire, body, offered(wire.name, sent, name), facts, name)
@@ -87,12 +87,12 @@ class Sitting:
         self,
         context: Context,
         wire: Wire,
-        asked: Body,
+        request: Body,
         sent: Body,
         compressed: list[dict[str, Any]],
         name: str | None,
     ) -> None:
-        self._context, self._wire, self._asked, self._name = context, wire, asked, name
+        self._context, self._wire, self._asked, self._name = context, wire, request, name
         self.body = sent
         self.rounds: Rounds | None = _ROUNDS[wire.name](name) if name else None
         self.compressed = compressed
@@ -102,17 +102,17 @@ class Sitting:
         self._owed: list[Body] = []
         self._last_id = ""
 
-    async def follow(self, given: Body) -> Body | None:
+    async def follow(self, body: Body) -> Body | None:
         """After a leg's answer: the next leg's request; None if the client has to go on."""
         assert self.rounds is not None
-        self._last_id = string(given.get("id"))
-        calls = self._wire.reply(given).calls
+        self._last_id = string(body.get("id"))
+        calls = self._wire.reply(body).calls
         ours = [call for call in calls if call.name == self._name]
         results = dict([await self._result(call) for call in ours])
-        items = self.rounds.hidden(given, results)
+        items = self.rounds.hidden(body, results)
         self._items += items
         if ours:
-            self.hidden.append(given)
+            self.hidden.append(body)
         if not ours or len(ours) < len(calls) or self.rounds.leg >= MOST_LEGS:
             self._owed = items[-len(results) :] if results else []
             return None
@@ -141,5 +141,5 @@ class Sitting:
 
     def facts(self) -> dict[str, Any]:
         """What is recorded of it."""
-        found = {"compressed": self.compressed, "expanded": self.expanded, "hidden": self.hidden}
-        return {name: value for name, value in found.items() if value}
+        counts = {"compressed": self.compressed, "expanded": self.expanded, "hidden": self.hidden}
+        return {name: value for name, value in counts.items() if value}

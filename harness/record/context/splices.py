@@ -26,9 +26,9 @@ class Splices:
         self._known: OrderedDict[str, list[Body]] = OrderedDict()
         self._kept_there: OrderedDict[str, tuple[str, list[Body]]] = OrderedDict()
 
-    def remember(self, wire: Wire, asked: Body, reply: Turn, items: list[Body]) -> None:
+    def remember(self, wire: Wire, request: Body, reply: Turn, items: list[Body]) -> None:
         """After a client's request `asked` it was shown `reply`; the upstream knows `items`."""
-        places = [place for place, _ in _segments(wire, asked)]
+        places = [place for place, _ in _segments(wire, request)]
         self._known[_next(places[-1] if places else "", [reply])] = items
         if len(self._known) > KEPT:
             self._known.popitem(last=False)
@@ -51,13 +51,13 @@ class Splices:
         real, owed = self._kept_there.get(string(body.get("previous_response_id")), ("", []))
         if real:
             sent = {**sent, "previous_response_id": real}
-        items, left = list[Any](owed), listed_of(wire, sent)
+        items, remaining = list[Any](owed), listed_of(wire, sent)
         changed = bool(owed)
-        for place, given in _segments(wire, body):
-            here, left = left[: len(given)], left[len(given) :]
+        for place, segment in _segments(wire, body):
+            matched, remaining = remaining[: len(segment)], remaining[len(segment) :]
             hidden = self._known.get(place)
             changed = changed or hidden is not None
-            items += here if hidden is None else hidden
+            items += matched if hidden is None else hidden
         if not changed:
             return sent
         return {**sent, wire.listing: _merged(items) if wire.name == "messages" else items}
@@ -65,8 +65,12 @@ class Splices:
 
 def listed_of(wire: Wire, body: Body) -> list[Any]:
     """The conversation of a request as a list, also where it is one text."""
-    given = body.get(wire.listing)
-    return [{"role": "user", "content": given}] if isinstance(given, str) else listing(given)
+    items_sent = body.get(wire.listing)
+    return (
+        [{"role": "user", "content": items_sent}]
+        if isinstance(items_sent, str)
+        else listing(items_sent)
+    )
 
 
 def _segments(wire: Wire, body: Body) -> Iterator[tuple[str, list[Any]]]:
@@ -78,7 +82,7 @@ def _segments(wire: Wire, body: Body) -> Iterator[tuple[str, list[Any]]]:
         joined = [*run, item]
         if item is not None and run and wire.name == "responses":
             turns = wire.turns({name: joined})
-            if len(turns) <= 1 and turns == [one for one in turns if one.role == "assistant"]:
+            if len(turns) <= 1 and turns == [turn for turn in turns if turn.role == "assistant"]:
                 run = joined
                 continue
         if run:
@@ -93,14 +97,14 @@ def _next(place: str, turns: Sequence[Turn]) -> str:
 
 def _merged(items: Sequence[Any]) -> list[Any]:
     """Messages, those of one role in a row put together: results must follow their calls."""
-    found: list[Any] = []
+    merged: list[Any] = []
     for item in items:
-        last, one = mapping(found[-1]) if found else {}, mapping(item)
-        if last.get("role") != "user" or one.get("role") != "user":
-            found.append(item)
+        last, message = mapping(merged[-1]) if merged else {}, mapping(item)
+        if last.get("role") != "user" or message.get("role") != "user":
+            merged.append(item)
             continue
-        found[-1] = {**last, "content": [*_blocks(last), *_blocks(one)]}
-    return found
+        merged[-1] = {**last, "content": [*_blocks(last), *_blocks(message)]}
+    return merged
 
 
 def _blocks(message: Body) -> list[Any]:

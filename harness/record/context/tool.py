@@ -60,10 +60,10 @@ def definition(wire: str, name: str) -> Body:
 def answer(call: Call, store: Store) -> tuple[str, str]:
     """The ID that a call asks for, and its text; for one that is not known, what to do."""
     try:
-        asked: Any = json.loads(call.arguments or "{}")
+        arguments: Any = json.loads(call.arguments or "{}")
     except ValueError:
-        asked = {}
-    id_ = string(mapping(asked).get("id")).strip()
+        arguments = {}
+    id_ = string(mapping(arguments).get("id")).strip()
     try:
         return id_, store.expand(id_)
     except BadInput:

@@ -78,14 +78,14 @@ class Head:
             self.tokens = CHAT.tokens(event) or self.tokens
         for raw in listing(event.get("choices"))[:1]:
             choice = mapping(raw)
-            said = mapping(choice.get("delta")) or mapping(choice.get("message"))
-            yield from _pieces(said)
-            for at, one in enumerate(listing(said.get("tool_calls"))):
-                yield from self._part(at, mapping(one))
+            delta = mapping(choice.get("delta")) or mapping(choice.get("message"))
+            yield from _pieces(delta)
+            for number, call in enumerate(listing(delta.get("tool_calls"))):
+                yield from self._part(number, mapping(call))
             self.finish = string(choice.get("finish_reason")) or self.finish
             self.stop = string(choice.get("stop_reason")) or self.stop
 
-    def _part(self, at: int, part: Body) -> Iterator[Piece]:
+    def _part(self, number: int, part: Body) -> Iterator[Piece]:
         """The pieces of a part of a call.
 
         Servers number parallel calls, or give all of them the number 0, or none: another id on a
@@ -94,7 +94,7 @@ class Head:
         function = mapping(part.get("function"))
         name, text = string(function.get("name")), string(function.get("arguments"))
         own, numbered = string(part.get("id")), part.get("index") is not None
-        index = count(part["index"]) if numbered else at
+        index = count(part["index"]) if numbered else number
         call = self._calls.get(index)
         renamed = call is not None and not numbered and bool(name) and call.name not in ("", name)
         if call is None or renamed or (own and call.id not in ("", own)):
@@ -111,11 +111,11 @@ class Head:
             yield Piece("arguments", text, call.number)
 
 
-def _pieces(said: Body) -> Iterator[Piece]:
-    thoughts = string(said.get("reasoning_content")) or string(said.get("reasoning"))
+def _pieces(delta: Body) -> Iterator[Piece]:
+    thoughts = string(delta.get("reasoning_content")) or string(delta.get("reasoning"))
     if thoughts:
         yield Piece("reasoning", thoughts)
-    text = string(said.get("content")) or string(said.get("refusal"))
+    text = string(delta.get("content")) or string(delta.get("refusal"))
     if text:
         yield Piece("text", text)
 

@@ -34,9 +34,9 @@ class Translated:
 
     def whole(self, body: Body, completion: Body) -> Body:
         """A completion as the response to the request `body`."""
-        made = self._answer(body)
-        made.feed(completion)
-        return made.whole()
+        answer = self._answer(body)
+        answer.feed(completion)
+        return answer.whole()
 
     async def events(self, body: Body, chunks: AsyncIterator[Body]) -> AsyncGenerator[Body]:
         """The chunks of a completion as events of this format, each as soon as it has come.
@@ -45,21 +45,21 @@ class Translated:
             Refused: if the stream says so.
             httpx.RemoteProtocolError: if it ends before its `finish_reason`.
         """
-        made, begun = self._answer(body), False
+        answer, begun = self._answer(body), False
         async for chunk in chunks:
             problem = error_of(chunk)
             if problem is not None:
                 raise Refused(500, problem)
             if not begun:  # the first chunk names the answer
-                made.head.name(chunk)
-                for event in made.begin():
+                answer.head.name(chunk)
+                for event in answer.begin():
                     yield event
                 begun = True
-            for event in made.feed(chunk):
+            for event in answer.feed(chunk):
                 yield event
-        if not begun or made.head.finish is None:
+        if not begun or answer.head.finish is None:
             raise httpx.RemoteProtocolError("the chat stream ended before its finish_reason")
-        for event in made.end():
+        for event in answer.end():
             yield event
 
     def error(self, message: str, status: int, param: str | None = None) -> Any:

@@ -24,9 +24,9 @@ class Answer:
         asked: the client's request.
     """
 
-    def __init__(self, asked: Body) -> None:
+    def __init__(self, request: Body) -> None:
         self.head = Head()
-        self._asked = asked
+        self._asked = request
         self._items: list[Body] = []
         self._calls: dict[int, int] = {}
         self._open: dict[int, str] = {}
@@ -40,15 +40,19 @@ class Answer:
 
     def feed(self, event: Body) -> list[Body]:
         """The events that a chunk, or a whole answer, becomes."""
-        made = [one for piece in self.head.read(event) for one in self._piece(piece)]
-        return self._numbered(made)
+        events = [
+            event_of_piece
+            for piece in self.head.read(event)
+            for event_of_piece in self._piece(piece)
+        ]
+        return self._numbered(events)
 
     def end(self) -> list[Body]:
         """The last events."""
         closing = self._close()
-        whole = self.whole()
+        response = self.whole()
         return self._numbered(
-            [*closing, {"type": f"response.{whole['status']}", "response": whole}]
+            [*closing, {"type": f"response.{response['status']}", "response": response}]
         )
 
     def whole(self) -> Body:
@@ -64,9 +68,9 @@ class Answer:
                 "call_id": piece.id or self._id("call"), "name": piece.text, "arguments": "",
             })  # fmt: skip
         if piece.kind == "arguments":
-            at = self._calls[piece.call]
-            self._items[at]["arguments"] += piece.text
-            return [self._event("function_call_arguments.delta", at, delta=piece.text)]
+            index = self._calls[piece.call]
+            self._items[index]["arguments"] += piece.text
+            return [self._event("function_call_arguments.delta", index, delta=piece.text)]
         if piece.kind == "reasoning":
             begun = self._item("reasoning", {
                 "type": "reasoning", "id": self._id("rs"), "summary": [],
@@ -94,61 +98,67 @@ class Answer:
         if kind != "call" and kinds == {kind}:
             return []
         closing = [] if kinds == {"call"} and kind == "call" else self._close()
-        at = len(self._items)
-        self._open[at] = kind
+        index = len(self._items)
+        self._open[index] = kind
         self._items.append(item)
         shown: Body = {**item, "content": []} if "content" in item else dict(item)
-        return [*closing, {"type": "response.output_item.added", "output_index": at, "item": shown}]
+        return [
+            *closing,
+            {"type": "response.output_item.added", "output_index": index, "item": shown},
+        ]
 
     def _close(self) -> list[Body]:
         """The events that close the items that are open."""
-        made: list[Body] = []
-        for at, kind in self._open.items():
-            made += self._closed(at, kind)
+        events: list[Body] = []
+        for index, kind in self._open.items():
+            events += self._closed(index, kind)
         self._open.clear()
-        return made
+        return events
 
-    def _closed(self, at: int, kind: str) -> list[Body]:
-        made: list[Body] = []
-        item = self._items[at]
+    def _closed(self, index: int, kind: str) -> list[Body]:
+        events: list[Body] = []
+        item = self._items[index]
         if kind == "call":
             facts = {"arguments": item["arguments"], "name": item["name"]}
-            made.append(self._event("function_call_arguments.done", at, **facts))
+            events.append(self._event("function_call_arguments.done", index, **facts))
         else:
             [part] = item["content"]
-            done = {"content_index": 0, "text": part["text"]}
+            text_done = {"content_index": 0, "text": part["text"]}
             if kind == "reasoning":
-                made.append(self._event("reasoning_text.done", at, **done))
+                events.append(self._event("reasoning_text.done", index, **text_done))
             else:
-                made.append(self._event("output_text.done", at, **done, logprobs=[]))
-                made.append(self._event("content_part.done", at, content_index=0, part=dict(part)))
+                events.append(self._event("output_text.done", index, **text_done, logprobs=[]))
+                events.append(
+                    self._event("content_part.done", index, content_index=0, part=dict(part))
+                )
         if "status" in item:
             item["status"] = "completed"
-        done_item = {"type": "response.output_item.done", "output_index": at, "item": dict(item)}
-        return [*made, done_item]
+        done_item = {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
+        return [*events, done_item]
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{self.head.id}_{len(self._items)}"
 
-    def _event(self, kind: str, at: int = -1, **values: Any) -> Body:
+    def _event(self, kind: str, index: int = -1, **values: Any) -> Body:
         """An event about an item; without `at`, the last one."""
-        at = at % len(self._items)
-        place = {"output_index": at, "item_id": self._items[at]["id"]}
+        index = index % len(self._items)
+        place = {"output_index": index, "item_id": self._items[index]["id"]}
         return {"type": f"response.{kind}", **place, **values}
 
     def _numbered(self, events: Sequence[Body]) -> list[Body]:
-        made = [
-            {**event, "sequence_number": at} for at, event in enumerate(events, start=self._sent)
+        numbered = [
+            {**event, "sequence_number": number}
+            for number, event in enumerate(events, start=self._sent)
         ]
-        self._sent += len(made)
-        return made
+        self._sent += len(numbered)
+        return numbered
 
     def _response(self, status: str) -> Body:
-        given = {name: self._asked[name] for name in _ECHOED if self._asked.get(name) is not None}
-        asked = _ECHOED | given
+        sent = {name: self._asked[name] for name in _ECHOED if self._asked.get(name) is not None}
+        echoed = _ECHOED | sent
         cut = _CUT.get(self.head.finish or "")
         return {
-            **asked,
+            **echoed,
             "id": f"resp_{self.head.id}",
             "object": "response",
             "created_at": 0,

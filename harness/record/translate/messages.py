@@ -38,31 +38,31 @@ def request(body: Body) -> Body:
         Untranslatable: if it needs what chat completions do not have.
     """
     refuse(body, {"mcp_servers": "servers of tools", "container": "code that the server runs"})
-    made = copied(body, _SAME) | streamed(body)
+    chat = copied(body, _SAME) | streamed(body)
     system = text_of(body.get("system"))
     messages: list[Body] = [{"role": "system", "content": system}] if system else []
     for raw in listing(body.get("messages")):
         message = mapping(raw)
         blocks = _blocks(message.get("content"))
         messages += _assistant(blocks) if message.get("role") == "assistant" else _user(blocks)
-    made["messages"] = messages
-    tools = [_tool(mapping(one)) for one in listing(body.get("tools"))]
+    chat["messages"] = messages
+    tools = [_tool(mapping(tool)) for tool in listing(body.get("tools"))]
     if tools:
-        made["tools"] = tools
-        made |= _choice(mapping(body.get("tool_choice")))
-    wanted = mapping(body.get("output_format")) or mapping(
+        chat["tools"] = tools
+        chat |= _choice(mapping(body.get("tool_choice")))
+    output_format = mapping(body.get("output_format")) or mapping(
         mapping(body.get("output_config")).get("format")
     )
-    if wanted.get("type") == "json_schema":
-        schema = {"name": "answer", "schema": wanted.get("schema"), "strict": True}
-        made["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return made
+    if output_format.get("type") == "json_schema":
+        schema = {"name": "answer", "schema": output_format.get("schema"), "strict": True}
+        chat["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return chat
 
 
 def _blocks(content: Any) -> list[Body]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [mapping(one) for one in listing(content)]
+    return [mapping(block) for block in listing(content)]
 
 
 def _assistant(blocks: list[Body]) -> list[Body]:
@@ -83,16 +83,16 @@ def _assistant(blocks: list[Body]) -> list[Body]:
 
 
 def _user(blocks: list[Body]) -> list[Body]:
-    found: list[Body] = []
+    messages: list[Body] = []
     parts: list[Body] = []
     for block in blocks:
         if block.get("type") == "tool_result":
-            content = content_of([_part(one) for one in _blocks(block.get("content"))])
+            content = content_of([_part(part) for part in _blocks(block.get("content"))])
             place = {"role": "tool", "tool_call_id": block.get("tool_use_id")}
-            found.append({**place, "content": content})
+            messages.append({**place, "content": content})
         else:
             parts.append(_part(block))
-    return [*found, {"role": "user", "content": content_of(parts)}] if parts else found
+    return [*messages, {"role": "user", "content": content_of(parts)}] if parts else messages
 
 
 def _part(block: Body) -> Body:
@@ -114,15 +114,15 @@ def _tool(tool: Body) -> Body:
 
 
 def _choice(choice: Body) -> Body:
-    made: Body = {}
+    settings: Body = {}
     kind = choice.get("type")
     if kind == "tool":
-        made["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
+        settings["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
     elif kind in _CHOICES:
-        made["tool_choice"] = _CHOICES[kind]
+        settings["tool_choice"] = _CHOICES[kind]
     if choice.get("disable_parallel_tool_use"):
-        made["parallel_tool_calls"] = False
-    return made
+        settings["parallel_tool_calls"] = False
+    return settings
 
 
 def error(message: str, status: int) -> Body:
@@ -140,9 +140,9 @@ class Answer:
         asked: the client's request.
     """
 
-    def __init__(self, asked: Body) -> None:
+    def __init__(self, client_request: Body) -> None:
         self.head = Head()
-        self._model = asked.get("model")
+        self._model = client_request.get("model")
         self._blocks: list[Body] = []
         self._calls: dict[int, int] = {}
         self._open: dict[int, str] = {}
@@ -153,7 +153,11 @@ class Answer:
 
     def feed(self, event: Body) -> list[Body]:
         """The events that a chunk, or a whole answer, becomes."""
-        return [made for piece in self.head.read(event) for made in self._piece(piece)]
+        return [
+            event_of_piece
+            for piece in self.head.read(event)
+            for event_of_piece in self._piece(piece)
+        ]
 
     def end(self) -> list[Body]:
         """The last events."""
@@ -184,9 +188,9 @@ class Answer:
             begun = self._begun("tool_use", block)
             self._blocks[-1]["input"] = ""
             return begun
-        at = self._calls[piece.call]
-        self._blocks[at]["input"] += piece.text
-        return [self._delta({"type": "input_json_delta", "partial_json": piece.text}, at)]
+        index = self._calls[piece.call]
+        self._blocks[index]["input"] += piece.text
+        return [self._delta({"type": "input_json_delta", "partial_json": piece.text}, index)]
 
     def _begun(self, kind: str, block: Body) -> list[Body]:
         """The events that open a block, unless it is a text that is open.
@@ -198,18 +202,20 @@ class Answer:
             return []
         closing = [] if kinds == {"tool_use"} and kind == "tool_use" else self._close()
         shown = {**block, "signature": ""} if kind == "thinking" else block
-        at = len(self._blocks)
-        self._open[at] = kind
+        index = len(self._blocks)
+        self._open[index] = kind
         self._blocks.append(dict(shown))
-        return [*closing, {"type": "content_block_start", "index": at, "content_block": shown}]
+        return [*closing, {"type": "content_block_start", "index": index, "content_block": shown}]
 
-    def _delta(self, delta: Body, at: int) -> Body:
-        return {"type": "content_block_delta", "index": at, "delta": delta}
+    def _delta(self, delta: Body, index: int) -> Body:
+        return {"type": "content_block_delta", "index": index, "delta": delta}
 
     def _close(self) -> list[Body]:
-        made: list[Body] = [{"type": "content_block_stop", "index": at} for at in self._open]
+        events: list[Body] = [
+            {"type": "content_block_stop", "index": index} for index in self._open
+        ]
         self._open.clear()
-        return made
+        return events
 
     def _message(self) -> Body:
         return {

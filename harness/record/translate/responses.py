@@ -36,48 +36,48 @@ def request(body: Body) -> Body:
         Untranslatable: if it needs what chat completions do not have.
     """
     refuse(body, _REFUSED)
-    made = copied(body, _SAME) | streamed(body)
-    made["messages"] = _messages(body)
-    tools = [_tool(mapping(one)) for one in listing(body.get("tools"))]
+    chat = copied(body, _SAME) | streamed(body)
+    chat["messages"] = _messages(body)
+    tools = [_tool(mapping(tool)) for tool in listing(body.get("tools"))]
     if tools:
-        made["tools"] = tools
+        chat["tools"] = tools
         if body.get("tool_choice") is not None:
-            made["tool_choice"] = _choice(body["tool_choice"])
+            chat["tool_choice"] = _choice(body["tool_choice"])
     else:
-        made.pop("parallel_tool_calls", None)
+        chat.pop("parallel_tool_calls", None)
     effort = mapping(body.get("reasoning")).get("effort")
     if effort is not None:
-        made["reasoning_effort"] = effort
-    wanted = mapping(mapping(body.get("text")).get("format"))
-    if wanted.get("type") == "json_schema":
-        schema = {name: value for name, value in wanted.items() if name != "type"}
-        made["response_format"] = {"type": "json_schema", "json_schema": schema}
-    elif wanted.get("type") == "json_object":
-        made["response_format"] = {"type": "json_object"}
-    return made
+        chat["reasoning_effort"] = effort
+    text_format = mapping(mapping(body.get("text")).get("format"))
+    if text_format.get("type") == "json_schema":
+        schema = {name: value for name, value in text_format.items() if name != "type"}
+        chat["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif text_format.get("type") == "json_object":
+        chat["response_format"] = {"type": "json_object"}
+    return chat
 
 
 def _messages(body: Body) -> list[Body]:
     instructions = string(body.get("instructions"))
-    found: list[Body] = [{"role": "system", "content": instructions}] if instructions else []
-    asked = body.get("input")
-    if isinstance(asked, str):
-        return [*found, {"role": "user", "content": asked}]
-    for raw in listing(asked):
+    messages: list[Body] = [{"role": "system", "content": instructions}] if instructions else []
+    items = body.get("input")
+    if isinstance(items, str):
+        return [*messages, {"role": "user", "content": items}]
+    for raw in listing(items):
         item = mapping(raw)
         message = _item(item)
         if message is None:
             continue
-        last = found[-1] if found else {}
+        last = messages[-1] if messages else {}
         if message["role"] == "assistant" and last.get("role") == "assistant":
             # Items of one answer: its text and its calls are one message of a chat.
             texts = filter(None, (last["content"], message["content"]))
             calls = [*last.get("tool_calls", []), *message.get("tool_calls", [])]
-            found[-1] = {"role": "assistant", "content": "\n\n".join(texts)}
-            found[-1] |= {"tool_calls": calls} if calls else {}
+            messages[-1] = {"role": "assistant", "content": "\n\n".join(texts)}
+            messages[-1] |= {"tool_calls": calls} if calls else {}
         else:
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages
 
 
 def _item(item: Body) -> Body | None:
@@ -102,7 +102,7 @@ def _item(item: Body) -> Body | None:
 def _content(content: Any) -> Any:
     if isinstance(content, str):
         return content
-    return content_of([_part(mapping(one)) for one in listing(content)])
+    return content_of([_part(mapping(part)) for part in listing(content)])
 
 
 def _part(part: Body) -> Body:
@@ -123,10 +123,10 @@ def _tool(tool: Body) -> Body:
 def _choice(choice: Any) -> Any:
     if isinstance(choice, str):
         return choice
-    asked = mapping(choice)
-    if asked.get("type") != "function":
-        raise Untranslatable(f"tool_choice: of type {asked.get('type')!r}")
-    return {"type": "function", "function": {"name": asked.get("name")}}
+    tool_choice = mapping(choice)
+    if tool_choice.get("type") != "function":
+        raise Untranslatable(f"tool_choice: of type {tool_choice.get('type')!r}")
+    return {"type": "function", "function": {"name": tool_choice.get("name")}}
 
 
 def error(message: str, status: int) -> Body:

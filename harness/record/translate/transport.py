@@ -104,8 +104,8 @@ async def _over_http(
         answer = {}
     if response.status_code >= 400:
         reason = error_of(answer) or content.decode("utf-8", "replace")[:500]
-        kept = {name: response.headers[name] for name in _KEPT if name in response.headers}
-        raise Refused(response.status_code, reason, headers=kept)
+        headers = {name: response.headers[name] for name in _KEPT if name in response.headers}
+        raise Refused(response.status_code, reason, headers=headers)
     if not answer.get("choices"):
         raise Refused(502, f"expected a chat completion, the upstream said {content[:200]!r}")
     return answer

@@ -29,7 +29,7 @@ class Chat:
 
     def turns(self, body: Body) -> list[Turn]:
         """The conversation of a request."""
-        return [_turn(mapping(one)) for one in listing(body.get("messages"))]
+        return [_turn(mapping(message)) for message in listing(body.get("messages"))]
 
     def reply(self, response: Body) -> Turn:
         """The first choice's message."""
@@ -51,12 +51,12 @@ class Chat:
 
     def assemble(self, events: Sequence[Body]) -> Body:
         """Chunks as one completion."""
-        whole: Body = {}
+        completion: Body = {}
         message: dict[str, Any] = {"role": "assistant", "content": ""}
         calls: dict[int, dict[str, Any]] = {}
         finish: Any = None
         for event in events:
-            whole |= {key: one for key, one in event.items() if key != "choices" and one}
+            completion |= {key: value for key, value in event.items() if key != "choices" and value}
             for raw in listing(event.get("choices")):
                 choice = mapping(raw)
                 if choice.get("index"):
@@ -64,9 +64,9 @@ class Chat:
                 finish = choice.get("finish_reason") or finish
                 _add(message, calls, mapping(choice.get("delta")))
         if calls:
-            message["tool_calls"] = [calls[at] for at in sorted(calls)]
+            message["tool_calls"] = [calls[index] for index in sorted(calls)]
         choice = {"index": 0, "message": message, "finish_reason": finish}
-        return {**whole, "object": "chat.completion", "choices": [choice]}
+        return {**completion, "object": "chat.completion", "choices": [choice]}
 
 
 def _add(message: dict[str, Any], calls: dict[int, dict[str, Any]], delta: Body) -> None:

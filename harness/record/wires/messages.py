@@ -24,14 +24,14 @@ class Messages:
     def turns(self, body: Body) -> list[Turn]:
         """System prompt and messages; results of calls are turns of their own."""
         system = text_of(body.get("system"))
-        found = [Turn("system", system)] if system else []
+        turns = [Turn("system", system)] if system else []
         for raw in listing(body.get("messages")):
             message = mapping(raw)
             if message.get("role") == "assistant":
-                found.append(_assistant(message.get("content")))
+                turns.append(_assistant(message.get("content")))
             else:
-                found += _user(message.get("content"))
-        return found
+                turns += _user(message.get("content"))
+        return turns
 
     def reply(self, response: Body) -> Turn:
         """The content blocks of a response."""
@@ -52,17 +52,17 @@ class Messages:
         message: Body = {}
         blocks: dict[int, dict[str, Any]] = {}
         for event in events:
-            kind, at = event.get("type"), count(event.get("index"))
+            kind, index = event.get("type"), count(event.get("index"))
             if kind == "message_start":
                 message = dict(mapping(event.get("message")))
             elif kind == "content_block_start":
-                blocks[at] = dict(mapping(event.get("content_block")))
+                blocks[index] = dict(mapping(event.get("content_block")))
             elif kind == "content_block_delta":
-                _add(blocks.setdefault(at, {"type": "text"}), mapping(event.get("delta")))
+                _add(blocks.setdefault(index, {"type": "text"}), mapping(event.get("delta")))
             elif kind == "message_delta":
                 message |= mapping(event.get("delta"))
                 message["usage"] = {**mapping(message.get("usage")), **_counts(event)}
-        content = [_whole(blocks[at]) for at in sorted(blocks)]
+        content = [_whole(blocks[index]) for index in sorted(blocks)]
         return {**message, "content": content}
 
 
@@ -114,12 +114,12 @@ def _user(content: Any) -> list[Turn]:
     if isinstance(content, str):
         return [Turn("user", content)]
     results: list[Turn] = []
-    rest: list[Any] = []
+    further: list[Any] = []
     for raw in listing(content):
         block = mapping(raw)
         if block.get("type") == "tool_result":
             text = text_of(block.get("content"))
             results.append(Turn("tool", text, call_id=string(block.get("tool_use_id"))))
         else:
-            rest.append(block)
-    return [*results, Turn("user", text_of(rest))] if rest else results
+            further.append(block)
+    return [*results, Turn("user", text_of(further))] if further else results

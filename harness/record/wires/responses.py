@@ -30,17 +30,21 @@ class Responses:
 
     def turns(self, body: Body) -> list[Turn]:
         """Instructions and input items; what the server keeps under an earlier id is not here."""
-        asked = body.get("input")
-        items = [{"role": "user", "content": asked}] if isinstance(asked, str) else listing(asked)
+        items_sent = body.get("input")
+        items = (
+            [{"role": "user", "content": items_sent}]
+            if isinstance(items_sent, str)
+            else listing(items_sent)
+        )
         instructions = string(body.get("instructions"))
         first = [Turn("system", instructions)] if instructions else []
-        return [*first, *joined([turn for one in items if (turn := _turn(mapping(one)))])]
+        return [*first, *joined([turn for item in items if (turn := _turn(mapping(item)))])]
 
     def reply(self, response: Body) -> Turn:
         """All output items as one turn."""
-        items = (_turn(mapping(one)) for one in listing(response.get("output")))
-        whole = joined([turn for turn in items if turn])
-        return whole[0] if whole else Turn("assistant")
+        items = (_turn(mapping(item)) for item in listing(response.get("output")))
+        turns = joined([turn for turn in items if turn])
+        return turns[0] if turns else Turn("assistant")
 
     def tokens(self, response: Body) -> Tokens | None:
         """The `usage` of a response; None if the server gives none."""

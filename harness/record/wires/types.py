@@ -95,16 +95,16 @@ class Wire(Protocol):
 
 def joined(turns: Sequence[Turn]) -> list[Turn]:
     """The same turns with neighbouring pieces of one assistant turn put together."""
-    found: list[Turn] = []
+    joined_turns: list[Turn] = []
     for turn in turns:
-        last = found[-1] if found else None
+        last = joined_turns[-1] if joined_turns else None
         if last is None or turn.role != "assistant" or last.role != "assistant":
-            found.append(turn)
+            joined_turns.append(turn)
             continue
-        found[-1] = Turn(
+        joined_turns[-1] = Turn(
             "assistant",
             "\n\n".join(filter(None, (last.text, turn.text))),
             "\n\n".join(filter(None, (last.reasoning, turn.reasoning))),
             (*last.calls, *turn.calls),
         )
-    return found
+    return joined_turns
