@@ -26,7 +26,7 @@ rooms: $(VENV)/.test
 
 # What the browser showed in the tests lies in build/screenshots afterwards.
 unit: $(VENV)/.test
-	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 2 --dist worksteal --durations=15
+	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 3 --dist worksteal --durations=15
 
 # Each wing alone and all of them deleted from a copy of the tree: the spine works and is tested.
 amputation: $(VENV)/.test

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from lab.corpora.institute import institute_readings
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own."""
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    # Another test of this process may have opened an index over the same documents.
+    monkeypatch.setattr("harness.rag.tools.documents._opened", OrderedDict())
 
 
 @pytest.fixture
