@@ -79,14 +79,15 @@ def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
         BadInput: for an unknown role or spec.
     """
     roles: tuple[Role, ...] = get_args(Role)
-    default = parse_spec(DEFAULT_SPEC)
+    kind, _, name = DEFAULT_SPEC.partition("/")
+    default = ModelSpec(kind=kind, name=name)  # not parsed: its engine may be absent, and not asked
     named: dict[Role, ModelSpec] = {}
     for text in specs:
-        name, equals, spec = text.partition("=")
-        if not equals or "/" in name:
+        role, equals, spec = text.partition("=")
+        if not equals or "/" in role:
             default = parse_spec(text)
-        elif name.strip() in roles:
-            named[roles[roles.index(name.strip())]] = parse_spec(spec)
+        elif role.strip() in roles:
+            named[roles[roles.index(role.strip())]] = parse_spec(spec)
         else:
             raise BadInput(f"unknown role in {text!r}; expected one of {', '.join(roles)}")
     return {role: named.get(role, default) for role in roles}

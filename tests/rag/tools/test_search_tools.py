@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own."""
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
     # Another test of this process may have opened an index over the same documents.
-    monkeypatch.setattr("harness.rag.tools.documents._opened", OrderedDict())
+    monkeypatch.setattr("harness.rag.tools.documents._opened", OrderedDict[str, Any]())
 
 
 @pytest.fixture
