@@ -32,6 +32,14 @@ def shared() -> Path:
     return folder
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of the spine that uses a wing, where that wing was deleted from the tree."""
+    for mark in item.iter_markers("wing"):
+        for wing in mark.args:
+            if not (REPOSITORY / "harness" / wing).is_dir():
+                pytest.skip(f"the wing {wing} is not in the tree")
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remember every skip with its reason."""
     if report.skipped and not hasattr(report, "wasxfail"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
 from harness.core import Task
 from harness.corpora import Generator, Split, generated_corpus, write_readings
-from lab.corpora import dossier, folio, institute, ledger, ruler
+from lab.corpora import dossier, institute, ledger, ruler
 
 
 def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None) -> list[Task]:
@@ -53,7 +54,13 @@ _OURS = (
         ),
         dossier.write_split,
     ),
-    Generator(
+    *map(_ruler, ruler.LENGTHS),
+)
+CORPORA = {generator.corpus.name: generator for generator in _OURS}
+if find_spec("harness.vision") is not None:  # the pictures are tasks of that wing
+    from lab.corpora import folio
+
+    CORPORA["folio"] = Generator(
         generated_corpus(
             "folio",
             "Charts, receipts, pages and diagrams drawn by us, with exact answers",
@@ -61,7 +68,4 @@ _OURS = (
             " (needs the extra vqa)",
         ),
         folio.write_split,
-    ),
-    *map(_ruler, ruler.LENGTHS),
-)
-CORPORA = {generator.corpus.name: generator for generator in _OURS}
+    )

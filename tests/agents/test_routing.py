@@ -151,7 +151,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Bench]:
         "py:{file}:plain",
         "py:{file}:streamed",
         "py:{file}:awaited",
-        "py:{file}:messages",
+        pytest.param("py:{file}:messages", marks=pytest.mark.wing("record")),
         "graph:{file}:graph",
         "graph:{file}:graph_streamed",
         "graph:{file}:chained",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from PIL import Image
 
@@ -72,6 +73,7 @@ def test_another_name_or_form_is_bad_input(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "test.jsonl").exists()
 
 
+@pytest.mark.wing("vision")
 def test_a_set_with_images_becomes_a_suite_of_visual_questions(tmp_path: Path) -> None:
     (tmp_path / "png").mkdir()
     Image.new("RGB", (8, 8), "white").save(tmp_path / "png" / "a.png")

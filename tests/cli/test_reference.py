@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
 from harness.cli import cli
+
+pytestmark = pytest.mark.wing(
+    "rag", "debug", "record", "receipts", "vision", "engines", "learn", "fleet", "train"
+)
 
 HEAD = "# Commands\n\nThe help text of every command, kept equal to the program by a test.\n"
 

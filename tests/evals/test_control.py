@@ -207,6 +207,7 @@ def test_limits_and_budget_are_changed_on_the_way(tmp_path: Path) -> None:
     assert kept[1]["change"] == {"calls": 3}
 
 
+@pytest.mark.wing("fleet")
 def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_began(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +232,7 @@ def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_beg
     assert ended == {"the attempt reached its limit of 1 tokens after 1 calls (--token-limit)"}
 
 
+@pytest.mark.wing("fleet")
 def test_an_attempt_begun_again_in_the_same_worker_keeps_its_folder(tmp_path: Path) -> None:
     """The one that was cancelled removes its own, of the same name, before."""
     begun, script = tmp_path / "begun", tmp_path / "agent.sh"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from harness.core import Trajectory
 from harness.evolve import EvolveSettings
 from harness.evolve.analysts.records import record_of
@@ -30,11 +32,13 @@ def read(root_cause: str) -> Reading:
     return asyncio.run(checked(reader)(RUN, "error"))
 
 
+@pytest.mark.wing("rag")
 def test_a_conclusion_that_the_run_bears_out_passes() -> None:
     found = read("The sheet has 412 rows in 2019, and the agent wrote 411 rows.")
     assert (found.record is not None, found.losses) == (True, ())
 
 
+@pytest.mark.wing("rag")
 def test_a_conclusion_that_the_run_contradicts_is_a_loss() -> None:
     found = read("The sheet has 512 rows in 2019.")
     assert found.record is None
@@ -43,6 +47,7 @@ def test_a_conclusion_that_the_run_contradicts_is_a_loss() -> None:
     assert "512" in loss.reason
 
 
+@pytest.mark.wing("rag")
 def test_saying_more_than_the_run_shows_is_no_contradiction() -> None:
     assert contradicted(record("The agent was careless and never looked at the header."), "x") == ""
     assert contradicted(record(""), "The sheet has 412 rows.") == ""

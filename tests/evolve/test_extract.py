@@ -10,6 +10,8 @@ from harness.core import AgentInfo, Step, ToolCall, Trajectory
 from harness.core.trajectory import Observation, ObservationResult
 from harness.evolve.analysts.transcript import extract, transcript, unsupported
 
+pytestmark = pytest.mark.wing("rag")
+
 NOUNS = ("ledger", "harbour", "valve", "orchard", "signal", "barrel", "window", "canal", "engine")
 VERBS = ("holds", "passes", "records", "follows", "covers", "returns")
 

@@ -10,6 +10,8 @@ from harness.core import BadInput, digest_tree
 from harness.evolve import EvolveSettings, run_evolution
 from tests.evolve.baselines.conftest import order_suite
 
+pytestmark = pytest.mark.wing("fleet")
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> EvolveSettings:

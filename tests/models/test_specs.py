@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from harness.core import BadInput
 from harness.models import PRICES_VARIABLE, ModelSpec, open_model, parse_roles, parse_spec, price_of
 
+pytestmark = pytest.mark.wing("engines")
+
 NAMES = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1)
 
 

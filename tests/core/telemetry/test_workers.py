@@ -23,6 +23,8 @@ from tests.core.telemetry.test_logs import lines
 from tests.core.telemetry.test_metrics import scraped
 from tests.models.http_server import Answer, error
 
+pytestmark = pytest.mark.wing("fleet")
+
 
 def faulty() -> Callable[[dict[str, Any]], Answer]:
     """Task 0 uses a tool, and its first request is turned down; task 1 is refused for good."""

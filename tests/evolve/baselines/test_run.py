@@ -24,6 +24,7 @@ async def _all(bench: Bench, ground: Ground) -> tuple[list[ItemRecord], list[Bas
     return evolved, rows
 
 
+@pytest.mark.wing("rag")
 def test_every_baseline_is_measured_on_the_same_tasks(bench: Bench, ground: Ground) -> None:
     evolved, rows = asyncio.run(_all(bench, ground))
     found = {row.name: row for row in rows}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from harness.core import Task
 from harness.evolve.baselines import Ground, make
 from harness.evolve.baselines.taught import (
@@ -16,6 +18,8 @@ from harness.evolve.baselines.taught import (
 from harness.evolve.types import AnalystRecord, Collected, MemoryItem
 from harness.models import open_model
 from tests.evolve.baselines.conftest import ANALYST, Bench
+
+pytestmark = pytest.mark.wing("rag")
 
 
 def test_all_patches_give_the_evolved_skill_and_half_of_them_another(ground: Ground) -> None:
