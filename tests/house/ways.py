@@ -88,6 +88,7 @@ def walk(name: str) -> tuple[list[str], int]:
             "PYTHONPATH": os.pathsep.join([str(site), str(REPOSITORY)]),
             "TRACED_PACKAGE": package,
             "TRACED_OUT": str(out),
+            "HARNESS_CACHE": str(Path(folder) / "cache"),  # the same way on every machine
         }
         done = subprocess.run(
             [sys.executable, *WAYS[name]],
