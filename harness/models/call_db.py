@@ -148,12 +148,6 @@ def select_done(db: sqlite3.Connection, call_id: str) -> StoredCall | None:
     return _stored(stored[0]) if stored else None
 
 
-def select_packed(db: sqlite3.Connection, call_id: str) -> tuple[bytes, str] | None:
-    """The stored answer to a request as it lies in the file: packed response, usage as JSON."""
-    done = "SELECT response, usage FROM calls WHERE digest = ? AND state = 'done'"
-    return db.execute(done, (call_id,)).fetchone()
-
-
 def select_answered(db: sqlite3.Connection) -> list[StoredCall]:
     """All answered calls, in the order they were sent."""
     rows = db.execute(f"SELECT {_STORED} FROM calls WHERE state = 'done' ORDER BY id")

@@ -124,34 +124,19 @@ class CallStore:
             self._thread.submit(lambda db: call_db.select_done(db, call_id))
         )
 
-    async def find_packed(self, call_id: str) -> tuple[bytes, str] | None:
-        """The stored answer to a request as it lies in the file: packed response, JSON of usage."""
-        return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_db.select_packed(db, call_id))
-        )
-
     async def sent(
         self, call_id: str, role: Role, kind: str, body: dict[str, Any], worst: Spend
     ) -> int:
         """Record that a request is about to be sent; returns the number of the attempt."""
-        return await self.sent_packed(call_id, role, kind, str(body["model"]), pack(body), worst)
-
-    async def sent_packed(
-        self, call_id: str, role: Role, kind: str, model: str, request: bytes, worst: Spend
-    ) -> int:
-        """As :meth:`sent`, of a request that :func:`pack` has made small already."""
-        row = (call_id, role, kind, model, time.time(), request, worst.tokens, worst.usd)
+        packed, model = pack(body), str(body["model"])
+        row = (call_id, role, kind, model, time.time(), packed, worst.tokens, worst.usd)
         return await asyncio.wrap_future(
             self._thread.submit(lambda db: call_db.insert_sent(db, row), opens=1)
         )
 
     async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
         """Store the response to an attempt; returns once it is on the disk."""
-        await self.done_packed(attempt, pack(response), usage.model_dump_json())
-
-    async def done_packed(self, attempt: int, response: bytes, usage: str) -> None:
-        """As :meth:`done`, of a response that is packed and usage that is JSON already."""
-        await self._finish(("done", response, usage, None, attempt))
+        await self._finish(("done", pack(response), usage.model_dump_json(), None, attempt))
 
     async def failed(self, attempt: int, error: str, *, lost: bool) -> None:
         """Record that an attempt brought no response; `lost` if the server may have done it."""
