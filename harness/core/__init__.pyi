@@ -12,6 +12,9 @@ from .files import digest as digest
 from .files import digest_file as digest_file
 from .files import digest_tree as digest_tree
 from .files import write_atomic as write_atomic
+from .http import async_http_client as async_http_client
+from .http import http_client as http_client
+from .http import on_loopback as on_loopback
 from .jsonl import parse_row as parse_row
 from .jsonl import read_json as read_json
 from .jsonl import read_models as read_models

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from harness.core import BadInput, Unreachable, Value, digest_file
+from harness.core import BadInput, Unreachable, Value, digest_file, http_client
 from harness.corpora.catalogue import Corpus, find_corpus
 
 _TIMEOUT_S = 30.0
@@ -87,9 +87,10 @@ def _fetch(
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     fetched = 0
     try:
-        with httpx.stream(
-            "GET", url, headers=headers, follow_redirects=True, timeout=_TIMEOUT_S
-        ) as reply:
+        with (
+            http_client(url, _TIMEOUT_S, follow_redirects=True) as client,
+            client.stream("GET", url, headers=headers) as reply,
+        ):
             if reply.status_code == 416:  # everything was there already
                 return 0
             reply.raise_for_status()

@@ -21,7 +21,6 @@ from .endpoints import VLLM_URL as VLLM_URL
 from .endpoints import Endpoint as Endpoint
 from .endpoints import ModelSpec as ModelSpec
 from .endpoints import base_urls as base_urls
-from .endpoints import on_loopback as on_loopback
 from .endpoints import parse_roles as parse_roles
 from .endpoints import parse_spec as parse_spec
 from .endpoints import resolve as resolve

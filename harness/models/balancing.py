@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import Any, TypeAlias
 
-from harness.core import canonical_json
+from harness.core import async_http_client, canonical_json
 
 BOUND, FLOOR = 1.25, 4
 """Load of one server at most: a multiple of the mean, and never less than so many requests, which
@@ -60,12 +60,12 @@ async def over_http(url: str) -> bool:
 
     Servers that do not know `/health` are well if they answer at all.
     """
-    import httpx
+    from httpx import HTTPError
 
     try:
-        async with httpx.AsyncClient(timeout=PROBE_S) as client:
+        async with async_http_client(url, PROBE_S) as client:
             return (await client.get(f"{url.removesuffix('/v1')}/health")).status_code < 500
-    except httpx.HTTPError:
+    except HTTPError:
         return False
 
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
-from urllib.parse import urlsplit
 
 from harness.core import BadInput, Value
 from harness.core.plugins import load, plugins
@@ -153,14 +151,6 @@ class Endpoint:
             max_retries=0,
             http_client=kind(limits=limits),
         )
-
-
-def on_loopback(url: str) -> bool:
-    """Whether a URL leads to the machine that asks, whichever that is."""
-    host = urlsplit(url).hostname or ""
-    with suppress(ValueError):
-        return ip_address(host).is_loopback
-    return host == "localhost" or host.endswith(".localhost")
 
 
 def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:

@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.core import BadInput
+from harness.core import BadInput, async_http_client, on_loopback
 from harness.models import OPENAI_URL, Backend, ModelSpec, parse_spec, resolve
 from harness.record.translate import ChatTransport
 from harness.record.wires import Body
@@ -71,7 +71,8 @@ class Upstream:
             # A transport of one's own switches off the proxies that the environment names.
             direct = httpx.AsyncHTTPTransport(limits=limits, proxy=_proxy(self.openai))
             transport = ChatTransport(None, direct)
-        return httpx.AsyncClient(timeout=_SECONDS, limits=limits, transport=transport)
+        remote = self.openai if on_loopback(self.anthropic) else self.anthropic
+        return async_http_client(remote, _SECONDS, limits=limits, transport=transport)
 
     @property
     def official(self) -> bool:

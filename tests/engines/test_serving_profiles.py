@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from harness.cli import cli
-from harness.core import BadInput, Unreachable
+from harness.core import BadInput, Unreachable, on_loopback
 from harness.engines.vllm import (
     Figures,
     Launch,
@@ -24,7 +24,6 @@ from harness.engines.vllm import (
     shipped_profiles,
     warm_bodies,
 )
-from harness.models import on_loopback
 from harness.vision.profiles import vision_profile
 
 MODELS = {

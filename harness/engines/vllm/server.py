@@ -20,9 +20,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput, Unreachable, Value, canonical_json
+from harness.core import (
+    BadInput,
+    Unreachable,
+    Value,
+    canonical_json,
+    http_client,
+    on_loopback,
+)
 from harness.engines.vllm.profile import ServedTask
-from harness.models import on_loopback
 
 POLL_S = 0.25
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -248,8 +254,8 @@ def read_figures(url: str, direct: bool = False) -> Figures:
     address = f"{url.rstrip('/').removesuffix('/v1')}/metrics"
     proxied = not direct and not on_loopback(url)
     try:
-        answer = httpx.get(address, headers=authorised(), timeout=10.0, trust_env=proxied)
-        answer.raise_for_status()
+        with http_client(url, 10.0, trust_env=proxied) as client:
+            answer = client.get(address, headers=authorised()).raise_for_status()
     except httpx.HTTPError as error:
         raise Unreachable(f"{address} does not answer: {error}; is it a vLLM server?") from error
     return parse_figures(answer.text)
@@ -315,9 +321,8 @@ def warm(url: str, name: str, task: ServedTask, bodies: list[dict[str, Any]]) ->
             body |= {"max_tokens": 1, "stream": False}
         address = f"{url}/{path}"
         try:
-            reply = httpx.post(
-                address, json=body, headers=authorised(), timeout=_WARM_LIMIT_S, trust_env=False
-            )
+            with http_client(url, _WARM_LIMIT_S, trust_env=False) as client:
+                reply = client.post(address, json=body, headers=authorised())
         except httpx.HTTPError as error:
             raise Unreachable(f"{address} did not answer the warm-up: {error}") from error
         if reply.status_code != 200:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from harness.core import BadInput, Unreachable
+from harness.core import BadInput, Unreachable, http_client
 
 Scorer = Callable[[str, list[str]], list[float]]
 TIMEOUT_S = 60.0
@@ -107,7 +107,8 @@ def _endpoint(spec: str) -> Scorer:
         body = {"model": model, "query": query, "documents": texts, "top_n": len(texts)}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            reply = httpx.post(url, json=body, headers=headers, timeout=TIMEOUT_S)
+            with http_client(url, TIMEOUT_S) as client:
+                reply = client.post(url, json=body, headers=headers)
             reply.raise_for_status()
             results = reply.json()["results"]
             scores = {int(row["index"]): float(row["relevance_score"]) for row in results}
