@@ -21,7 +21,8 @@ def http_client(url: str, timeout: float | httpx.Timeout, **options: Any) -> htt
     """
     import httpx
 
-    return httpx.Client(**{"trust_env": not on_loopback(url), "timeout": timeout, **options})
+    options.setdefault("trust_env", not on_loopback(url))
+    return httpx.Client(timeout=timeout, **options)
 
 
 def async_http_client(
@@ -30,7 +31,8 @@ def async_http_client(
     """As :func:`http_client`, for an event loop."""
     import httpx
 
-    return httpx.AsyncClient(**{"trust_env": not on_loopback(url), "timeout": timeout, **options})
+    options.setdefault("trust_env", not on_loopback(url))
+    return httpx.AsyncClient(timeout=timeout, **options)
 
 
 def on_loopback(url: str) -> bool:
