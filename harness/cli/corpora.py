@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import json_option, path_type
+from harness.cli.options import json_option, path_type, shared_option
 from harness.cli.output import emit
 
 
@@ -50,9 +50,9 @@ def show(name: str, as_json: bool) -> None:
 
 @corpora.command()
 @click.argument("name")
-@click.option("--out", type=path_type, required=True, help="Folder to write into.")
-@click.option("--split", default="all", show_default=True, help="train, selection, test or all.")
-@click.option("--limit", type=int, help="Only so many tasks of each split.")
+@shared_option("--out", required=True, help="Folder to write into.")
+@shared_option("--split", default="all", help="train, selection, test or all.")
+@shared_option("--limit", help="Only so many tasks of each split.")
 @json_option
 def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool) -> None:
     """Generate corpus NAME; the same bytes every time.
@@ -69,9 +69,9 @@ def generate(name: str, out: Path, split: str, limit: int | None, as_json: bool)
 @corpora.command()
 @click.argument("name")
 @click.argument("path", type=path_type)
-@click.option("--out", type=path_type, required=True, help="Folder for tasks and documents.")
-@click.option("--split", default="test", show_default=True, help="Name of the task file.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many questions.")
+@shared_option("--out", required=True, help="Folder for tasks and documents.")
+@shared_option("--split", default="test", help="Name of the task file.")
+@shared_option("--limit", help="Only the first so many questions.")
 @json_option
 def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_json: bool) -> None:
     """Write the public set NAME, whose file is PATH, as tasks with their documents or images.
@@ -98,7 +98,7 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
 
 @corpora.command()
 @click.argument("name")
-@click.option("--out", type=path_type, required=True, help="New folder to unpack into.")
+@shared_option("--out", required=True, help="New folder to unpack into.")
 @click.option("--sha256", help="Digest of the archive, where the manifest pins none.")
 @click.option("--url", help="Another place to fetch the archive from.")
 @json_option

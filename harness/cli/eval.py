@@ -14,6 +14,7 @@ from harness.cli.options import (
     dry_run_option,
     json_option,
     path_type,
+    shared_option,
     telemetry_options,
 )
 from harness.cli.output import dollars, emit, resumable, tally_progress
@@ -60,8 +61,8 @@ def evaluate() -> None:
 
 @click.command("run", cls=SettingsCommand, settings="harness.evals.settings:EvalSettings")
 @click.argument("suite")
-@click.option("--live", is_flag=True, help="Print the events of every attempt as they happen.")
-@click.option("--junit", type=path_type, help="Write JUnit XML, one case an attempt.")
+@shared_option("--live", help="Print the events of every attempt as they happen.")
+@shared_option("--junit", help="Write JUnit XML, one case an attempt.")
 @telemetry_options
 @dry_run_option
 @json_option
@@ -188,8 +189,8 @@ def report_text(report: EvalReport) -> str:
     only=("sandbox", "executor", "workers", "worker_resources"),
 )
 @click.argument("run", type=path_type)
-@click.option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
-@click.option("--out", type=path_type, help="Default: RUN-regraded.")
+@shared_option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
+@shared_option("--out", help="Default: RUN-regraded.")
 @click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
 @json_option
 def regrade_run(
@@ -237,7 +238,7 @@ def _regrade_text(report: RegradeReport, out: Path) -> str:
 
 @click.command("import")
 @click.argument("log", type=path_type)
-@click.option("--out", type=path_type, help="Default: runs/<id>.")
+@shared_option("--out", help="Default: runs/<id>.")
 @json_option
 def import_log(log: Path, out: Path | None, as_json: bool) -> None:
     """Read an .eval log of inspect as a run, which compare and view can read.

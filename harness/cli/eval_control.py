@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from harness.cli.options import json_option, path_type
+from harness.cli.options import json_option, path_type, positive, shared_option
 from harness.cli.output import dollars, emit
 
 _run = click.argument("run", type=path_type)
-_positive = click.FloatRange(0, min_open=True)
 
 
 @click.group("ctl")
@@ -107,10 +106,10 @@ def concurrency(run: Path, number: int, as_json: bool) -> None:
 
 @control.command()
 @_run
-@click.option("--tokens", type=click.IntRange(1), help="Tokens that an attempt may use.")
-@click.option("--usd", type=_positive, help="US dollars that an attempt may cost.")
-@click.option("--seconds", type=_positive, help="Seconds that an attempt may take.")
-@click.option("--working", type=_positive, help="Seconds without waiting for the endpoint.")
+@shared_option("--tokens", help="Tokens that an attempt may use.")
+@shared_option("--usd", help="US dollars that an attempt may cost.")
+@click.option("--seconds", type=positive, help="Seconds that an attempt may take.")
+@click.option("--working", type=positive, help="Seconds without waiting for the endpoint.")
 @json_option
 def limits(run: Path, as_json: bool, **change: Any) -> None:
     """Other limits for every attempt from its next call on; those not named stay.
@@ -122,8 +121,8 @@ def limits(run: Path, as_json: bool, **change: Any) -> None:
 
 @control.command()
 @_run
-@click.option("--usd", type=_positive, help="US dollars that the run may cost.")
-@click.option("--tokens", type=click.IntRange(1), help="Tokens that the run may use.")
+@shared_option("--usd", help="US dollars that the run may cost.")
+@shared_option("--tokens", help="Tokens that the run may use.")
 @click.option("--calls", type=click.IntRange(1), help="Calls that the run may send.")
 @json_option
 def budget(run: Path, as_json: bool, **change: Any) -> None:

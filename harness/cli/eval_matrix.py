@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.eval import estimate_lines, refuse_all_invalid
-from harness.cli.options import SettingsCommand, dry_run_option, json_option, path_type
+from harness.cli.options import (
+    SettingsCommand,
+    dry_run_option,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.cli.output import dollars, emit, resumable, tally_progress
 from harness.core.plugins import load
 
@@ -20,9 +26,9 @@ if TYPE_CHECKING:
 
 @click.command("matrix", cls=SettingsCommand, settings="harness.evals.matrix.run:MatrixSettings")
 @click.argument("file", type=path_type)
-@click.option("--out", type=path_type, help="Default: runs/<id>.")
-@click.option("--resume", type=path_type, help="Resume this folder.")
-@click.option("--html", type=path_type, help="Write all of it as one file.")
+@shared_option("--out", help="Default: runs/<id>.")
+@shared_option("--resume", help="Resume this folder.")
+@shared_option("--html", help="Write all of it as one file.")
 @dry_run_option
 @json_option
 def run_matrix(

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli.options import SettingsCommand, dry_run_option, json_option, path_type
+from harness.cli.options import (
+    SettingsCommand,
+    dry_run_option,
+    json_option,
+    shared_option,
+)
 from harness.cli.output import EventLines, dollars, emit
 from harness.core.errors import Refused
 
@@ -16,9 +21,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=SettingsCommand, settings="harness.evolve:EvolveSettings")
-@click.option("--out", type=path_type, help="Folder for the skill and everything behind it.")
-@click.option("--resume", type=path_type, help="Resume this output folder.")
-@click.option("--concurrency", type=int, default=16, show_default=True)
+@shared_option("--out", help="Folder for the skill and everything behind it.")
+@shared_option("--resume", help="Resume this output folder.")
+@shared_option("--concurrency", default=16)
 @dry_run_option
 @json_option
 def evolve(

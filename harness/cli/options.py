@@ -26,8 +26,64 @@ MODEL_FIELDS = (
 """Fields of :class:`harness.evals.SuiteSettings` about the model, for commands without a suite."""
 
 path_type = click.Path(path_type=Path)
+positive = click.FloatRange(0, min_open=True)
+_SHARED: dict[str, dict[str, Any]] = {
+    "--agent": {},
+    "--arm": {"type": click.Choice(["hybrid", "weighted", "dense", "lexical"])},
+    "--base-url": {"help": "Endpoint of openai/ and vllm/ models."},
+    "--budget": {"type": int},
+    "--budget-calls": {"type": int},
+    "--budget-tokens": {"type": int},
+    "--budget-usd": {"type": float},
+    "--check": {"is_flag": True, "help": "Say what would change; write nothing."},
+    "--concurrency": {"type": int, "default": 8, "show_default": True},
+    "--context": {},
+    "--critic": {"default": "auto", "show_default": True, "help": "What scores: see compress."},
+    "--data": {"type": path_type, "required": True},
+    "--dry-run": {"is_flag": True, "help": "Plan and estimate; call no model."},
+    "--force": {"is_flag": True},
+    "--format": {},
+    "--html": {"type": path_type},
+    "--index": {"type": path_type},
+    "--install": {"is_flag": True},
+    "--junit": {"type": path_type},
+    "--limit": {"type": click.IntRange(min=1)},
+    "--live": {"is_flag": True},
+    "--max-tokens": {"type": click.IntRange(min=1), "default": 256, "show_default": True},
+    "--model": {},
+    "--out": {"type": path_type},
+    "--port": {"type": click.IntRange(0, 65535), "default": 0},
+    "--resume": {"type": path_type},
+    "--run": {"type": path_type},
+    "--sandbox": {"default": "auto", "show_default": True},
+    "--seed": {"type": int, "show_default": True},
+    "--skill": {"type": path_type},
+    "--split": {"show_default": True},
+    "--suite": {},
+    "--tokens": {"type": click.IntRange(min=1)},
+    "--top": {"type": int, "default": 10, "show_default": True},
+    "--trajectories": {"type": path_type},
+    "--usd": {"type": positive},
+    "--yes": {"is_flag": True},
+}
+"""Options that several commands have, and what they have in common."""
+_ALSO = {"--top": "-k"}
+
+
+def shared_option(name: str, *names: str, **own: Any) -> Callable[[CommandT], CommandT]:
+    """An option that other commands have as well.
+
+    Args:
+        name: of the option.
+        names: its other names, such as that of the parameter.
+        own: what this command says of it: its help, and what differs from the others.
+    """
+    also = (_ALSO[name],) if name in _ALSO else ()
+    return click.option(name, *also, *names, **{**_SHARED[name], **own})
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Plan and estimate; call no model.")
+dry_run_option = shared_option("--dry-run")
 folder_argument = click.argument("folder", metavar="DIR", type=path_type)
 
 

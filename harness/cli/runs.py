@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import json_option, path_type
+from harness.cli.options import json_option, path_type, shared_option
 from harness.cli.output import emit
 from harness.core.errors import BadInput, Refused
 
@@ -48,7 +48,7 @@ def list_runs(folder: Path, as_json: bool) -> None:
 
 @runs.command()
 @click.argument("run", type=path_type)
-@click.option("--yes", is_flag=True, help="Do it; without, only say what would go.")
+@shared_option("--yes", help="Do it; without, only say what would go.")
 def prune(run: Path, yes: bool) -> None:
     """Remove the work folders and checkpoints of RUN; records and calls stay.
 

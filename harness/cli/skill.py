@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.groups import LazyGroup
-from harness.cli.options import folder_argument, json_option, path_type
+from harness.cli.options import folder_argument, json_option, path_type, shared_option
 from harness.cli.output import emit
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
@@ -24,7 +24,7 @@ def skill() -> None:
 @folder_argument
 @click.option("--max-references", type=int, default=20, show_default=True)
 @click.option("--run-scripts", is_flag=True, help="Try its scripts too, in the sandbox.")
-@click.option("--sandbox", default="auto", show_default=True, help="For --run-scripts.")
+@shared_option("--sandbox", help="For --run-scripts.")
 @json_option
 def validate_skill(
     folder: Path, max_references: int, run_scripts: bool, sandbox: str, as_json: bool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import folder_argument, json_option, path_type
+from harness.cli.options import folder_argument, json_option, path_type, shared_option
 from harness.cli.output import emit
 from harness.core.errors import BadInput
 
@@ -27,12 +27,12 @@ ungated_option = click.option(
 @click.command("export")
 @folder_argument
 @click.option("--target", type=click.Choice(TARGETS), required=True, help="Kind of client.")
-@click.option("--out", type=path_type, default=Path(), help="Default: here.")
-@click.option("--force", is_flag=True, help="Overwrite a copy that was edited since.")
-@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@shared_option("--out", default=Path(), help="Default: here.")
+@shared_option("--force", help="Overwrite a copy that was edited since.")
+@shared_option("--check")
 @ungated_option
-@click.option("--suite", help="skill-creator: its tasks become evals.json.")
-@click.option("--run", "run", type=path_type, help="skill-creator: an eval run with the skill.")
+@shared_option("--suite", help="skill-creator: its tasks become evals.json.")
+@shared_option("--run", "run", help="skill-creator: an eval run with the skill.")
 @click.option("--baseline", type=path_type, help="skill-creator: a run without it, on its tasks.")
 @json_option
 def export_skill(
@@ -72,8 +72,8 @@ def export_skill(
 @click.command("install")
 @folder_argument
 @click.option("--into", type=path_type, default=Path(), help="Project folder.")
-@click.option("--force", is_flag=True, help="Overwrite copies that were edited since.")
-@click.option("--check", is_flag=True, help="Say what would change; write nothing.")
+@shared_option("--force", help="Overwrite copies that were edited since.")
+@shared_option("--check")
 @ungated_option
 @json_option
 def install_skill(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from harness.cli.options import json_option, path_type
+from harness.cli.options import json_option, path_type, shared_option
 from harness.cli.output import EventLines, emit
 from harness.core.errors import BadInput
 from harness.core.plugins import load, plugins
@@ -60,10 +60,10 @@ def init(folder: Path, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--live", is_flag=True, help="Run the embedded model now (minutes).")
-@click.option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")
-@click.option("--out", type=path_type, default="demo-out", show_default=True)
-@click.option("--concurrency", default=8, show_default=True)
+@shared_option("--live", help="Run the embedded model now (minutes).")
+@shared_option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")
+@shared_option("--out", default="demo-out", show_default=True)
+@shared_option("--concurrency")
 @click.option("--test", type=int, help="Test tasks of the comparison.")
 @json_option
 def demo(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.groups import LazyGroup
-from harness.cli.options import json_option, path_type
+from harness.cli.options import json_option, path_type, shared_option
 from harness.cli.output import emit
 
 _HERE = "harness.cli.trajectories"
@@ -35,8 +35,8 @@ def trajectories() -> None:
 
 @click.command("import")
 @click.argument("path", type=path_type)
-@click.option("--out", type=path_type, required=True, help="Folder of the store; may exist.")
-@click.option("--format", "source_format", default="auto", show_default=True)
+@shared_option("--out", required=True, help="Folder of the store; may exist.")
+@shared_option("--format", "source_format", default="auto", show_default=True)
 @click.option("--no-redact", is_flag=True, help="Keep API keys and the like as they are.")
 @json_option
 def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json: bool) -> None:
@@ -61,10 +61,10 @@ def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json:
 
 @click.command()
 @click.argument("path", type=path_type)
-@click.option(
+@shared_option(
     "--format", "target", required=True, help="atif, trace2skill, openai, sharegpt or inspect."
 )
-@click.option("--out", type=path_type, required=True, help="Folder to write into.")
+@shared_option("--out", required=True, help="Folder to write into.")
 @click.option(
     "--log-format",
     type=click.Choice(["md", "jsonl"]),

@@ -86,13 +86,19 @@ KINDS: dict[str, Callable[[Path, ast.AST], bool]] = {
 
 
 def declared_options() -> Iterator[tuple[str, str]]:
-    """Options of the command line, with the places that declare them."""
+    """Options of the command line (name and kind of value), with the places that declare them.
+
+    Options of equal names that take different kinds of values mean different things: `--width` is
+    a number of characters here and of percentage points there.
+    """
+    kind_of = ("type", "is_flag", "multiple", "callback")
     for path, tree in sources("harness"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and dotted(node.func) == "click.option":
                 first = node.args[0]
+                kind = [ast.unparse(word) for word in node.keywords if word.arg in kind_of]
                 if isinstance(first, ast.Constant):
-                    yield str(first.value), f"{path}:{node.lineno}"
+                    yield " ".join([str(first.value), *kind]), f"{path}:{node.lineno}"
 
 
 def places() -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli import intent
+from harness.cli.options import shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.argument("graph", required=False)
 @click.option("--input", "values", metavar="FILE|JSON", help="What the graph is started with.")
 @click.option("--config", metavar="FILE|JSON", help="LangGraph's config: configurable, tags, …")
-@click.option("--context", metavar="FILE|JSON", help="The graph's runtime context.")
+@shared_option("--context", metavar="FILE|JSON", help="The graph's runtime context.")
 @click.option("--store", "path", type=click.Path(path_type=Path), help="Keep the branches here.")
 @click.option(
     "--checkpoints",
@@ -33,16 +34,16 @@ if TYPE_CHECKING:
     help="A file of LangGraph's SqliteSaver, or postgresql://… of its PostgresSaver (read-only).",
 )
 @click.option("--thread", help="The thread to open.")
-@click.option("--run", type=click.Path(path_type=Path), help="A run folder of eval or evolve.")
-@click.option("--trajectories", type=click.Path(path_type=Path), help="Play one of these back.")
+@shared_option("--run", help="A run folder of eval or evolve.")
+@shared_option("--trajectories", help="Play one of these back.")
 @click.option("--item", metavar="ID", help="The item of --run, or trajectory of --trajectories.")
-@click.option("--suite", help="The suite of --run, if it is no shipped one.")
-@click.option("--skill", type=click.Path(path_type=Path), help="Go on with this skill in --run.")
-@click.option("--model", metavar="SPEC", help="Answers beyond the recording. Default: the run's.")
-@click.option("--base-url", help="Its endpoint.")
-@click.option("--sandbox", default="auto", show_default=True, help="Of tools that run live.")
+@shared_option("--suite", help="The suite of --run, if it is no shipped one.")
+@shared_option("--skill", help="Go on with this skill in --run.")
+@shared_option("--model", metavar="SPEC", help="Answers beyond the recording. Default: the run's.")
+@shared_option("--base-url", help="Its endpoint.")
+@shared_option("--sandbox", help="Of tools that run live.")
 @click.option("--web", is_flag=True, help="In the browser, on loopback.")
-@click.option("--port", type=int, default=0, help="Of --web; 0 takes a free one.")
+@shared_option("--port", help="Of --web; 0 takes a free one.")
 @click.option("--terminal", is_flag=True, help="In the terminal (default).")
 def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **options: Any) -> None:
     """Step through GRAPH (FILE.py:NAME), look at it, change it, fork it, replay it.

@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from harness.cli import intent
+from harness.cli.options import shared_option
 
 
 @intent("Measure")
 @click.command(short_help="Runs and evolutions in the browser, or as one file.")
 @click.argument("run", default="runs", type=click.Path(path_type=Path))
-@click.option("--html", "out", type=click.Path(path_type=Path), help="Write a static copy instead.")
-@click.option("--trajectories", type=click.Path(path_type=Path), help="What an evolution read.")
-@click.option("--port", type=int, default=0, help="Of 127.0.0.1; 0 takes a free one.")
+@shared_option("--html", "out", help="Write a static copy instead.")
+@shared_option("--trajectories", help="What an evolution read.")
+@shared_option("--port", help="Of 127.0.0.1; 0 takes a free one.")
 def view(run: Path, out: Path | None, trajectories: Path | None, port: int) -> None:
     """Look at eval runs and evolutions in the browser, read-only.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import emit, intent, json_option
+from harness.cli.options import shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _vllm_options(command: CommandT) -> CommandT:
             help=f"Seconds for requests under way when stopped; default {DRAIN_S}.",
         ),
         click.option("--logs", type=click.Path(path_type=Path), help="Folder of the log files."),
-        click.option("--dry-run", is_flag=True, help="Print the commands; let vLLM check them."),
+        shared_option("--dry-run", help="Print the commands; let vLLM check them."),
     )
     for option in reversed(options):
         command = option(command)
@@ -115,7 +116,7 @@ def pull_(name: str, as_json: bool) -> None:
 @models.command()
 @click.argument("model", default=DEFAULT)
 @click.argument("extra", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS OF VLLM]")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@shared_option("--port", default=8000, show_default=True)
 @click.option(
     "--engine",
     type=click.Choice(["auto", "embedded", "vllm"]),
@@ -123,14 +124,14 @@ def pull_(name: str, as_json: bool) -> None:
     show_default=True,
     help="auto: the embedded engine for local/ models, vLLM for all others.",
 )
-@click.option(
+@shared_option(
     "--context",
     "context",
     metavar="compress[:TOKENS]",
-    help="Embedded: shorten large tool outputs to what the question needs (default 2000 tokens "
-    "each).",
+    help="Embedded: shorten large tool outputs to what the question needs "
+    "(default 2000 tokens each).",
 )
-@click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
+@shared_option("--critic")
 @_vllm_options
 @json_option
 def serve(
@@ -287,7 +288,7 @@ def status(urls: tuple[str, ...], as_json: bool) -> None:
 @models.command()
 @click.argument("model", default=DEFAULT)
 @click.option("--system", help="System prompt.")
-@click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True)
+@shared_option("--max-tokens")
 @click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True)
 def chat(model: str, system: str | None, max_tokens: int, temperature: float) -> None:
     """Talk to a model that runs on this machine; an empty line ends.

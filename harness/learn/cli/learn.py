@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli import MODEL_FIELDS, EventLines, SettingsCommand, emit, intent, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
     from harness.learn import Gathered, LearnResult, LearnSettings
 
-PATH = click.Path(path_type=Path)
 SHOWN = 5
 
 
@@ -26,8 +26,8 @@ SHOWN = 5
     settings="harness.evals.settings:SuiteSettings",
     only=(*MODEL_FIELDS, "sandbox"),
 )
-@click.argument("paths", nargs=-1, type=PATH)
-@click.option("--out", type=PATH, help="Folder for the sessions, the tasks and the skill.")
+@click.argument("paths", nargs=-1, type=path_type)
+@shared_option("--out", help="Folder for the sessions, the tasks and the skill.")
 @click.option(
     "--client", "--source", type=click.Choice(["all", "claude", "codex"]), default="all",
     show_default=True, help="Whose sessions to take.",
@@ -35,13 +35,16 @@ SHOWN = 5
 @click.option(
     "--since", default="", help="Only sessions since a date, or of the last 30d, 2w, 12h."
 )
-@click.option("--project", "--repo", type=PATH, help="Only sessions in this folder and below it.")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True,
-              help="Sessions at most, the latest first.")  # fmt: skip
+@click.option(
+    "--project", "--repo", type=path_type, help="Only sessions in this folder and below it."
+)
+@shared_option(
+    "--limit", default=100, show_default=True, help="Sessions at most, the latest first."
+)
 @click.option("--rebuild/--no-rebuild", default=True, help="Make tasks again for a gate.")
 @click.option("--gate", type=click.Choice(["auto", "none"]), default="auto", show_default=True,
               help="Prove the skill on tasks that were made again, or do not.")  # fmt: skip
-@click.option("--skill", type=PATH, help="Deepen this skill directory.")
+@shared_option("--skill", help="Deepen this skill directory.")
 @click.option("--create", metavar="NAME", help="Name of a new skill.")
 @click.option("--description", default="", help="Frontmatter description of a new skill.")
 @click.option(
@@ -57,10 +60,10 @@ SHOWN = 5
     show_default=True,
 )  # fmt: skip
 @click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
-@click.option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
-@click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent; call no model.")
-@click.option("--resume", type=PATH, help="Go on with this output folder.")
+@shared_option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
+@shared_option("--yes", help="Send without asking.")
+@shared_option("--dry-run", help="Show what would be sent; call no model.")
+@shared_option("--resume", help="Go on with this output folder.")
 @json_option
 def learn(
     as_json: bool, dry_run: bool, yes: bool, out: Path | None, resume: Path | None, **options: Any

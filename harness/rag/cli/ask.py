@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli import emit, intent, json_option
+from harness.cli.options import path_type, shared_option
 from harness.rag.cli.index import reading, reading_options
 
 if TYPE_CHECKING:
     from harness.rag.ask import Answer
 
-_PATH = click.Path(path_type=Path)
 _SHOWN = 400
 
 
 @intent("Answer")
 @click.command(short_help="Answer a question from files or an index, with citations.")
 @click.argument("question")
-@click.argument("paths", type=_PATH, nargs=-1)
-@click.option("--index", type=_PATH, help="Folder of an index, instead of files.")
+@click.argument("paths", type=path_type, nargs=-1)
+@shared_option("--index", help="Folder of an index, instead of files.")
 @click.option(
     "--context",
     type=click.Choice(["retrieve", "compress", "both", "truncate"]),
@@ -30,12 +30,8 @@ _SHOWN = 400
     show_default=True,
     help="How passages are chosen.",
 )
-@click.option("--budget", type=int, default=1500, show_default=True, help="Tokens of passages.")
-@click.option(
-    "--arm",
-    type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
-    help="Of the search. Default: hybrid; for many files lexical.",
-)
+@shared_option("--budget", default=1500, show_default=True, help="Tokens of passages.")
+@shared_option("--arm", help="Of the search. Default: hybrid; for many files lexical.")
 @click.option(
     "--check",
     "verifier",
@@ -45,13 +41,13 @@ _SHOWN = 400
     help="What gives the verdict on the answer; none of them calls a model.",
 )
 @click.option("--extract", is_flag=True, help="The best sentences as they stand, without a model.")
-@click.option("--model", help="A model spec. Default: local/smollm2-135m.")
-@click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
-@click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True)
-@click.option("--budget-usd", type=float, help="Most money of the call.")
-@click.option("--budget-tokens", type=int, help="Most tokens of the call.")
-@click.option("--budget-calls", type=int, help="0 forbids the call.")
-@click.option("--out", type=_PATH, help="Write an HTML page whose citations open the passage.")
+@shared_option("--model", help="A model spec. Default: local/smollm2-135m.")
+@shared_option("--base-url")
+@shared_option("--max-tokens")
+@shared_option("--budget-usd", help="Most money of the call.")
+@shared_option("--budget-tokens", help="Most tokens of the call.")
+@shared_option("--budget-calls", help="0 forbids the call.")
+@shared_option("--out", help="Write an HTML page whose citations open the passage.")
 @reading_options
 @json_option
 def ask(

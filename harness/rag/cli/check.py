@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli import DefaultGroup, emit, intent, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core import BadInput, write_atomic
 from harness.rag import check as checking
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     Named = tuple[str, str, Report]
     """Name, text and report of an answer."""
 
-_FILE = click.Path(path_type=Path)
 _POLICIES = ("zero-tolerance", "error-rate", "severity", "review-on-single")
 _EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
 
@@ -52,14 +52,14 @@ def check() -> None:
 
 
 @click.command()
-@click.option("--answer", type=_FILE, help="File with the answer to check.")
-@click.option("--documents", type=_FILE, multiple=True, metavar="PATH", help="May repeat.")
-@click.option("--index", "folder", type=_FILE, help="Check against an index instead.")
-@click.option("--batch", type=_FILE, help="JSONL of {question, answer, contexts, reference?}.")
+@click.option("--answer", type=path_type, help="File with the answer to check.")
+@click.option("--documents", type=path_type, multiple=True, metavar="PATH", help="May repeat.")
+@shared_option("--index", "folder", help="Check against an index instead.")
+@click.option("--batch", type=path_type, help="JSONL of {question, answer, contexts, reference?}.")
 @click.option("--question", default="", help="What the user asked.")
 @click.option("--policy", type=click.Choice(_POLICIES), default="zero-tolerance", show_default=True)
 @click.option("--verifier", default="auto", show_default=True, help="auto, rules or trained.")
-@click.option(
+@shared_option(
     "--model",
     "models",
     multiple=True,
@@ -71,19 +71,23 @@ def check() -> None:
 @click.option("--votes", type=int, default=1, show_default=True, help="Samples of the checker.")
 @click.option("--repair", is_flag=True, help="Rewrite what fails, and check again.")
 @click.option("--rounds", type=int, default=2, show_default=True, help="Most rewritings.")
-@click.option("--base-url", help="Endpoint of openai/ and vllm/ models.")
-@click.option("--budget-usd", type=float, help="Stop before more money than this is spent.")
-@click.option("--budget-tokens", type=int, help="Stop before more tokens are used.")
-@click.option("--budget-calls", type=int, help="Stop before more calls are sent.")
-@click.option("--calls", type=_FILE, help="Record the calls here; answered ones are not repeated.")
-@click.option("--concurrency", type=int, default=8, show_default=True, help="Rows at a time.")
-@click.option("--junit", type=_FILE, help="Write JUnit XML, one case a claim.")
-@click.option("--html", type=_FILE, help="Write a page with the claims highlighted.")
-@click.option("--export", type=_FILE, help="Write what every role said, with rewards (parquet).")
+@shared_option("--base-url")
+@shared_option("--budget-usd", help="Stop before more money than this is spent.")
+@shared_option("--budget-tokens", help="Stop before more tokens are used.")
+@shared_option("--budget-calls", help="Stop before more calls are sent.")
+@click.option(
+    "--calls", type=path_type, help="Record the calls here; answered ones are not repeated."
+)
+@shared_option("--concurrency", help="Rows at a time.")
+@shared_option("--junit", help="Write JUnit XML, one case a claim.")
+@shared_option("--html", help="Write a page with the claims highlighted.")
+@click.option(
+    "--export", type=path_type, help="Write what every role said, with rewards (parquet)."
+)
 @click.option(
     "--reward", type=click.Choice(("ztr", "err", "scaled")), default="ztr", show_default=True
 )
-@click.argument("more", nargs=-1, type=_FILE, metavar="[PATH...]")
+@click.argument("more", nargs=-1, type=path_type, metavar="[PATH...]")
 @json_option
 @click.pass_context
 def run(context: click.Context, **options: Any) -> None:

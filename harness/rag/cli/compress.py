@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli import DefaultGroup, emit, intent, json_option
+from harness.cli.options import shared_option
 
 if TYPE_CHECKING:
     from harness.rag.compress import Choice, Style
@@ -43,14 +44,14 @@ def compress() -> None:
     "--query", "-q", required=True, help="The question; '' keeps an even selection of everything."
 )
 @click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
-@click.option("--budget", type=int, metavar="N", help="Most tokens of the result. Default: 2000.")
+@shared_option("--budget", metavar="N", help="Most tokens of the result. Default: 2000.")
 @click.option("--ratio", type=float, metavar="R", help="The same as a share of the input.")
 @click.option("--recall", type=float, metavar="R", help="Share of the evidence to keep.")
 @click.option("--granularity", type=click.Choice(GRANULARITIES), default="auto", show_default=True)
 @click.option(
     "--tokenizer", default="estimate", show_default=True, help="estimate, minilm, or a file."
 )
-@click.option("--critic", default="auto", show_default=True, help="auto, lexical, embedding, ...")
+@shared_option("--critic", help="auto, lexical, embedding, ...")
 @click.option(
     "--markers",
     type=click.Choice(("auto", "full", "short", "none")),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import LazyGroup, SettingsCommand, emit, intent, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core import BadInput
 from harness.rag import retrieve
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
-_PATH = click.Path(path_type=Path)
 _HERE = "harness.rag.cli.index"
 _MEASURE = "harness.rag.cli.index_measure"
 
@@ -25,7 +25,7 @@ index_option = click.option(
     "--index",
     "--out",
     "folder",
-    type=_PATH,
+    type=path_type,
     default=Path("harness-index"),
     show_default=True,
     help="Folder of the index.",
@@ -76,7 +76,7 @@ def index() -> None:
 
 
 @click.command(cls=SettingsCommand, settings="harness.evals.settings:WorkerSettings")
-@click.argument("paths", type=_PATH, nargs=-1)
+@click.argument("paths", type=path_type, nargs=-1)
 @index_option
 @click.option(
     "--encoder",
@@ -84,7 +84,7 @@ def index() -> None:
     show_default=True,
     help="local, lexical, openai/NAME, vllm/NAME or a sentence-transformers name or folder.",
 )
-@click.option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
+@shared_option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
 @click.option("--chunk-tokens", type=int, default=230, show_default=True)
 @click.option("--chunk-overlap", type=int, default=30, show_default=True)
 @click.option("--parent-tokens", type=int, default=800, show_default=True)
@@ -139,7 +139,7 @@ def build(
 
 
 @click.command()
-@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@click.argument("paths", type=path_type, nargs=-1, required=True)
 @index_option
 @reading_options
 @json_option
@@ -168,13 +168,8 @@ def delete(ids: tuple[str, ...], folder: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("query")
 @index_option
-@click.option("--top", "-k", type=int, default=10, show_default=True, help="Passages.")
-@click.option(
-    "--arm",
-    type=click.Choice(["hybrid", "weighted", "dense", "lexical"]),
-    default="hybrid",
-    show_default=True,
-)
+@shared_option("--top", help="Passages.")
+@shared_option("--arm", default="hybrid", show_default=True)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Also != >= <= > < ~; repeats.")
 @click.option("--rerank", help="NAME/OF-MODEL, late/NAME or http://HOST/rerank#MODEL.")
 @click.option("--parents", is_flag=True, help="The larger passage around each chunk.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from harness.cli import MODEL_FIELDS, SettingsCommand, dollars, emit, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core import write_atomic
 from harness.rag import retrieve
 from harness.rag.cli.index import index_option, reading, reading_options
@@ -19,18 +20,17 @@ if TYPE_CHECKING:
     from harness.rag.evals.ablation import Ablation
 
 T = TypeVar("T")
-_PATH = click.Path(path_type=Path)
 
 
 @click.command(
     cls=SettingsCommand, settings="harness.evals.settings:SuiteSettings", only=MODEL_FIELDS[1:]
 )
 @index_option
-@click.option("--cases", type=_PATH, required=True, help="JSON lines of {query, gold: [...]}.")
-@click.option("--top", "-k", type=int, default=10, show_default=True, help="Results that count.")
+@click.option("--cases", type=path_type, required=True, help="JSON lines of {query, gold: [...]}.")
+@shared_option("--top", help="Results that count.")
 @click.option("--retriever", multiple=True, metavar="FILE.py:FUNCTION", help="Your own store.")
 @click.option("--rerank", multiple=True, help="An arm with this reranker; may repeat.")
-@click.option("--write", type=_PATH, help="Keep the table as a JSON file.")
+@click.option("--write", type=path_type, help="Keep the table as a JSON file.")
 @click.option(
     "--answers",
     type=click.IntRange(min=1),
@@ -75,8 +75,8 @@ def ablate(
 @click.command(
     cls=SettingsCommand, settings="harness.evals.settings:SuiteSettings", only=MODEL_FIELDS
 )
-@click.argument("paths", type=_PATH, nargs=-1, required=True)
-@click.option("--out", type=_PATH, required=True, help="JSON lines file to write.")
+@click.argument("paths", type=path_type, nargs=-1, required=True)
+@shared_option("--out", required=True, help="JSON lines file to write.")
 @click.option("--count", type=int, default=50, show_default=True, help="Queries to draft.")
 @click.option("--ask-model", is_flag=True, help="Let --model ask. Default: the rarest words.")
 @reading_options

@@ -18,6 +18,7 @@ from harness.cli import (
     resumable,
     tally_progress,
 )
+from harness.cli.options import shared_option
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     skip=("executor", "workers", "worker_resources"),
 )
 @folder_argument
-@click.option("--suite", required=True, help="Tasks to try the skill on.")
+@shared_option("--suite", required=True, help="Tasks to try the skill on.")
 @click.option("--rollouts", type=int, default=600, show_default=True, help="At most.")
 @click.option(
     "--width",
@@ -93,8 +94,8 @@ def audit_skill(
 
 @click.command("verify")
 @folder_argument
-@click.option("--suite", help="Where the tasks are now; default as in the receipt.")
-@click.option("--run", "run", type=path_type, help="The audit's run folder: its calls, too.")
+@shared_option("--suite", help="Where the tasks are now; default as in the receipt.")
+@shared_option("--run", "run", help="The audit's run folder: its calls, too.")
 @click.option("--without-tasks", is_flag=True, help="The tasks are not at hand: check the rest.")
 @json_option
 def verify_skill(

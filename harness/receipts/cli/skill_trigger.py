@@ -19,6 +19,7 @@ from harness.cli import (
     resumable,
     tally_progress,
 )
+from harness.cli.options import shared_option
 from harness.core.errors import Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -38,14 +39,14 @@ _PERCENT = click.FloatRange(0, 100)
     "--library", multiple=True, type=path_type, help="Skills beside it, or folders of them."
 )
 @click.option("--queries", type=path_type, help="JSONL or YAML. Default: drafted from DIR.")
-@click.option(
+@shared_option(
     "--agent",
     help="graph:react (default), choose (one call, for small models) or cmd:COMMAND {prompt}.",
 )
 @click.option("--loaded", metavar="REGEX", help="Group 1 names a loaded skill in cmd:'s output.")
 @click.option("--protocol", type=click.Choice(["auto", "native", "text"]), default="auto")
 @click.option("--epochs", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--limit", type=click.IntRange(1), help="Take the first queries only.")
+@shared_option("--limit", help="Take the first queries only.")
 @click.option("--min-recall", type=_PERCENT, help="Exit 5 below this many percent.")
 @click.option("--min-precision", type=_PERCENT, help="Exit 5 below this many percent.")
 @dry_run_option

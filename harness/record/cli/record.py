@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli import emit, intent, json_option
+from harness.cli.options import shared_option
 
 if TYPE_CHECKING:
     from harness.record import Report
@@ -21,7 +22,7 @@ _PATH = click.Path(path_type=Path, file_okay=False)
     short_help="Run an agent of any kind; record its model calls, or replay them.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--out", type=_PATH, help="Folder of the recording. Default: runs/record-<time>.")
+@shared_option("--out", type=_PATH, help="Folder of the recording. Default: runs/record-<time>.")
 @click.option("--replay", type=_PATH, help="Answer from this recording; the upstream is not asked.")
 @click.option(
     "--upstream",
@@ -35,18 +36,18 @@ _PATH = click.Path(path_type=Path, file_okay=False)
     help="--upstream speaks chat completions only: messages and responses are translated for it.",
 )
 @click.option("--cache/--no-cache", default=True, help="Ask again what --out holds an answer to?")
-@click.option(
+@shared_option(
     "--context",
     "shortening",
     metavar="compress[:TOKENS]",
-    help="Shorten large tool outputs to what the question needs (default 2000 tokens each); the "
-    "model gets a tool that gives back what was left out.",
+    help="Shorten large tool outputs to what the question needs (default 2000 tokens each); "
+    "the model gets a tool that gives back what was left out.",
 )
-@click.option("--critic", default="auto", show_default=True, help="What scores: see compress.")
-@click.option("--budget-usd", type=float, help="Refuse calls that could cost more than this.")
-@click.option("--budget-tokens", type=int, help="The same in tokens.")
-@click.option("--budget-calls", type=int, help="The same in calls.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
+@shared_option("--critic")
+@shared_option("--budget-usd", help="Refuse calls that could cost more than this.")
+@shared_option("--budget-tokens", help="The same in tokens.")
+@shared_option("--budget-calls", help="The same in calls.")
+@shared_option("--port", help="Default: a free one.")
 @json_option
 @click.pass_context
 def record(

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli import Progress, emit, json_option
+from harness.cli.options import path_type, shared_option
 
 if TYPE_CHECKING:
     from harness.evals.reexecution import Recalculation
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(short_help="Run the recorded code again and score it.")
-@click.argument("path", type=_PATH)
-@click.option("--tasks", type=_PATH, required=True, help="SpreadsheetBench folder or JSONL.")
+@click.argument("path", type=path_type)
+@click.option("--tasks", type=path_type, required=True, help="SpreadsheetBench folder or JSONL.")
 @click.option("--recalc", type=click.Choice(["both", "on", "off"]), default="both")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds of a run.")
-@click.option("--python", type=_PATH, help="Interpreter with other packages, e.g. older pandas.")
-@click.option("--sandbox", default="auto", show_default=True, help="Back end: `harness doctor`.")
-@click.option("--out", type=_PATH, help="Keep the work folders of the runs here.")
+@click.option(
+    "--python", type=path_type, help="Interpreter with other packages, e.g. older pandas."
+)
+@shared_option("--sandbox", help="Back end: `harness doctor`.")
+@shared_option("--out", help="Keep the work folders of the runs here.")
 @json_option
 def replay(
     path: Path,

@@ -8,18 +8,17 @@ from typing import Any
 import click
 
 from harness.cli import emit, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core.errors import BadInput
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.command(short_help="Train the classifier of `trained`.")
-@click.option("--data", type=_PATH, required=True, help="Folder of the data sets.")
-@click.option("--wordnet", type=_PATH, required=True, help="Database files of WordNet 3.1.")
-@click.option("--out", type=_PATH, required=True, help="File of the classifier, with its report.")
-@click.option("--cache", type=_PATH, help="Folder that keeps features between runs.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the corruptions.")
-@click.option("--install", "installs", is_flag=True, help="Use the classifier from now on.")
+@shared_option("--data", help="Folder of the data sets.")
+@click.option("--wordnet", type=path_type, required=True, help="Database files of WordNet 3.1.")
+@shared_option("--out", required=True, help="File of the classifier, with its report.")
+@click.option("--cache", type=path_type, help="Folder that keeps features between runs.")
+@shared_option("--seed", default=1, help="Of the corruptions.")
+@shared_option("--install", help="Use the classifier from now on.")
 @json_option
 def train(
     data: Path,

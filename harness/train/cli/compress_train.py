@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli import emit, json_option
+from harness.cli.options import path_type, shared_option
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
     from harness.train.compressor import Report
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command(short_help="Train the token critic.")
-@click.option("--data", type=_PATH, required=True, help="Folder with the training files.")
-@click.option("--out", type=_PATH, required=True, help="Checkpoint, manifest, report, weights.")
-@click.option("--encoder", type=_PATH, help="BERT to begin with. Default: all-MiniLM-L6-v2.")
+@shared_option("--data", help="Folder with the training files.")
+@shared_option("--out", required=True, help="Checkpoint, manifest, report, weights.")
+@click.option("--encoder", type=path_type, help="BERT to begin with. Default: all-MiniLM-L6-v2.")
 @click.option("--windows", type=click.IntRange(1), default=40_000, show_default=True)
-@click.option("--seed", type=int, default=7, show_default=True, help="Of everything random.")
+@shared_option("--seed", default=7, help="Of everything random.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
-@click.option("--install", "installs", is_flag=True, help="Use the weights, if they are better.")
+@shared_option("--install", help="Use the weights, if they are better.")
 @json_option
 def train(
     data: Path,
