@@ -16,6 +16,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,11 @@ from harness.fleet.trees import pack, unpack
 from harness.fleet.types import (
     GRACE_S,
     HOST,
-    MOST_STARTS,
     Arrivals,
     Executor,
     Invitation,
     Work,
-    first_failure,
+    keep_running,
 )
 from harness.fleet.worker import serve
 
@@ -65,7 +65,8 @@ class RayExecutor(Executor):
     @property
     def options(self) -> dict[str, Any]:
         """What a worker asks for, in Ray's words."""
-        own = {name: amount for name, amount in self.resources.items() if name not in _KNOWN}
+        known = ("CPU", "GPU", "memory")
+        own = {name: amount for name, amount in self.resources.items() if name not in known}
         return {
             "num_cpus": self.resources.get("CPU", 1.0),
             "num_gpus": self.resources.get("GPU", 0.0),
@@ -76,58 +77,40 @@ class RayExecutor(Executor):
     async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the actors running until it is cancelled; then they end."""
         import ray
+        from ray.exceptions import RayActorError, RayError
 
         library: Any = ray
         files = library.put(pack(work.trees))
         kind = library.remote(RayWorker).options(**self.options, max_restarts=-1)
         actors = [kind.remote() for _ in range(self.workers)]
-        keepers = [
-            asyncio.create_task(_keep(actor, asdict(invitation), files, arrivals))
-            for actor in actors
-        ]
+
+        async def run(actor: Any) -> str:
+            """Let an actor serve; Ray restarts it when it dies."""
+            try:
+                # Until Ray has found room for it again, an actor refuses calls: no failure.
+                ready = actor.__ray_ready__.options(max_task_retries=-1)
+                await asyncio.wrap_future(ready.remote().future())
+                serving = asyncio.wrap_future(
+                    actor.serve.remote(asdict(invitation), files).future()
+                )
+                try:
+                    await asyncio.shield(serving)
+                except asyncio.CancelledError:
+                    # It has a moment to remove its files; how it ends is no matter.
+                    with suppress(Exception):
+                        await asyncio.wait_for(serving, GRACE_S)
+                    raise
+            except RayActorError as error:
+                return str(error)
+            except RayError as error:
+                raise Unreachable(f"a worker of the Ray cluster failed: {error}") from error
+            return "the connection ended"
+
         try:
-            await first_failure(keepers)
+            await keep_running([partial(run, actor) for actor in actors], arrivals)
         finally:
             for actor in actors:
                 library.kill(actor)
-
-
-_KNOWN = ("CPU", "GPU", "memory")
-
-
-async def _keep(actor: Any, invitation: dict[str, Any], files: Any, arrivals: Arrivals) -> None:
-    """Let an actor serve, and serve again whenever Ray has restarted it.
-
-    Raises:
-        Unreachable: if it ends before it has become ready, again and again.
-    """
-    from ray.exceptions import RayActorError, RayError
-
-    failures, cause = 0, "the connection ended"
-    while failures < MOST_STARTS:
-        before = arrivals()
-        try:
-            # Until Ray has found room for it again, an actor refuses calls at once: no failure.
-            ready = actor.__ray_ready__.options(max_task_retries=-1)
-            await asyncio.wrap_future(ready.remote().future())
-            serving = asyncio.wrap_future(actor.serve.remote(invitation, files).future())
-            try:
-                await asyncio.shield(serving)
-            except asyncio.CancelledError:
-                # It has a moment to remove its files before it is killed; how it ends is no matter.
-                with suppress(Exception):
-                    await asyncio.wait_for(serving, GRACE_S)
-                raise
-        except RayActorError as error:
-            cause = str(error)
-        except RayError as error:
-            raise Unreachable(f"a worker of the Ray cluster failed: {error}") from error
-        failures = 0 if arrivals() > before else failures + 1
-        await asyncio.sleep(0.2 * failures)
-    raise Unreachable(
-        f"a worker of the Ray cluster ended {MOST_STARTS} times in a row before it could begin: "
-        f"{cause}"
-    )
 
 
 def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
@@ -148,24 +131,20 @@ def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
         raise BadInput("--executor ray needs the extra `ray`: pip install ray") from error
     library: Any = ray
     if not library.is_initialized():
-        _join(library)
+        address = os.environ.get("RAY_ADDRESS", "local")
+        alone = {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
+        on_main_thread = threading.current_thread() is threading.main_thread()
+        handler = signal.getsignal(signal.SIGTERM)
+        try:
+            library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
+        finally:
+            if on_main_thread:  # Ray puts a handler of its own in place of the program's
+                signal.signal(signal.SIGTERM, handler)
     offered: dict[str, float] = library.cluster_resources()
     needed = {"CPU": 1.0, **resources}
     room = min(offered.get(name, 0.0) // amount for name, amount in needed.items() if amount > 0)
     if room < 1:
         raise BadInput(f"a worker asks for {needed}, and the whole Ray cluster offers {offered}")
     return RayExecutor(workers or int(room), library.util.get_node_ip_address(), resources)
-
-
-def _join(library: Any) -> None:
-    address = os.environ.get("RAY_ADDRESS", "local")
-    alone = {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
-    on_main_thread = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGTERM)
-    try:
-        library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
-    finally:
-        if on_main_thread:  # Ray puts a handler of its own in place of the program's
-            signal.signal(signal.SIGTERM, handler)

@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import ormsgpack
@@ -140,17 +140,12 @@ class Bulk:
             raise WorkersLost(f"{LOST}: {error}") from error
 
 
-def _made(entry: str, argument: Any, trees: Mapping[str, Path]) -> Callable[[Any], bytes]:
-    module, _, name = entry.partition(":")
-    return getattr(import_module(module), name)(argument, trees)
-
-
 @asynccontextmanager
 async def serve_batches(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
     """What a worker of a fleet does for a :class:`Bulk`."""
-    function = _made(spec["entry"], spec["argument"], trees)
+    function = resolve_name(spec["entry"])(spec["argument"], trees)
     with ThreadPoolExecutor(1) as thread:
 
         async def batch(value: Any) -> bytes:
@@ -168,10 +163,10 @@ class _Actor:
         library: Any = ray
         self._folder = tempfile.TemporaryDirectory(prefix="harness-worker-")
         trees = {} if files is None else unpack(library.get(files), Path(self._folder.name))
-        self._function: Callable[[Any], bytes] = lambda _: b""
+        self._function: Callable[[Any], bytes] | None = None
         self._unable = ""
         try:
-            self._function = _made(entry, ormsgpack.unpackb(argument), trees)
+            self._function = resolve_name(entry)(ormsgpack.unpackb(argument), trees)
         except HarnessError as error:  # raised here, Ray would begin it again and again
             self._unable = str(error)
 
@@ -179,6 +174,6 @@ class _Actor:
         self._folder.cleanup()
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
-        answers = [self._function(ormsgpack.unpackb(bytes(batch))) for batch in rows["batch"]]
-        unable = [self._unable] * len(answers)
-        return {"number": rows["number"], "answer": answers, "unable": unable}
+        (batch,) = rows["batch"]
+        answer = self._function(ormsgpack.unpackb(bytes(batch))) if self._function else b""
+        return {"number": rows["number"], "answer": [answer], "unable": [self._unable]}

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import harness
@@ -31,53 +32,17 @@ class WorkersLost(HarnessError):
     """Worker after worker died while it worked on this part."""
 
 
-class _Reception(Channel):
-    """A channel whose other side must show the token first."""
-
-    def __init__(self, token: str, arrived: Callable[[Channel], None]) -> None:
-        super().__init__()
-        self._token, self._arrived, self._shown = token, arrived, b""
-        self._admitted = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        asyncio.get_running_loop().call_later(GREETING_S, self._hang_up)
-
-    def data_received(self, data: bytes) -> None:
-        if not self._admitted:
-            self._shown += data
-            if len(self._shown) < TOKEN_BYTES:
-                return
-            token, data = self._shown[:TOKEN_BYTES], self._shown[TOKEN_BYTES:]
-            if not hmac.compare_digest(token, self._token.encode()):
-                self._hang_up()
-                return
-            self._admitted = True
-            self._arrived(self)
-        super().data_received(data)
-
-    def _hang_up(self) -> None:
-        if not self._admitted and self._transport is not None:
-            self._transport.abort()
-
-
 class Fleet:
     """The workers that are connected. Made by :func:`open_fleet`."""
 
     def __init__(self, work: Work, services: Methods) -> None:
         self._work, self._services = work, services
-        self._loads: dict[Channel, int] = {}
-        self._pids: dict[Channel, int] = {}
         self._channels: set[Channel] = set()
+        self._loads: dict[Channel, int] = {}
         self._standing: dict[str, Any] = {}
         self._changed = asyncio.Condition()
         self._broken: Exception | None = None
         self.arrivals, self.deaths = 0, 0
-
-    @property
-    def pids(self) -> list[int]:
-        """Process ids of the workers that are there, on their machines."""
-        return list(self._pids.values())
 
     async def call(self, method: str, value: Any) -> Any:
         """Ask the least busy worker; another one if it dies before it answers.
@@ -121,8 +86,19 @@ class Fleet:
                 raise self._broken
             return min(self._loads, key=self._loads.__getitem__)
 
-    def arrived(self, worker: Channel) -> None:
-        """A worker has shown the token; it says `hello` next."""
+    async def admit(
+        self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Whoever shows the token is a worker, and says `hello` next; others are hung up on."""
+        try:
+            async with asyncio.timeout(GREETING_S):
+                shown = await reader.readexactly(TOKEN_BYTES)
+        except (OSError, EOFError):
+            shown = b""
+        if not hmac.compare_digest(shown, token.encode()):
+            writer.close()
+            return
+        worker = Channel(reader, writer)
 
         async def hello(value: dict[str, Any]) -> dict[str, Any]:
             if value["version"] != harness.__version__:
@@ -134,11 +110,11 @@ class Fleet:
                 raise error
             return {"entry": self._work.entry, "spec": self._work.spec}
 
-        async def ready(value: dict[str, Any]) -> None:
+        async def ready(_: Any) -> None:
             async with self._changed:
                 self.arrivals += 1
                 if not worker.closed.done():
-                    self._loads[worker], self._pids[worker] = 0, value["pid"]
+                    self._loads[worker] = 0
                     for method, last in self._standing.items():
                         worker.tell(method, last)
                     self._changed.notify_all()
@@ -146,15 +122,14 @@ class Fleet:
         async def unable(value: dict[str, Any]) -> None:
             await self._break(Unreachable(f"a worker cannot begin: {value['message']}"))
 
-        own: Methods = {"hello": hello, "ready": ready, "unable": unable}
-        worker.methods = {**own, **self._services}
+        greeting: Methods = {"hello": hello, "ready": ready, "unable": unable}
+        worker.methods = {**greeting, **self._services}
         self._channels.add(worker)
         worker.closed.add_done_callback(lambda _: self._forget(worker))
 
     def _forget(self, worker: Channel) -> None:
         self.deaths += worker in self._loads
         self._loads.pop(worker, None)
-        self._pids.pop(worker, None)
         self._channels.discard(worker)
 
     async def _break(self, error: Exception) -> None:
@@ -171,11 +146,10 @@ class Fleet:
 
     async def close(self) -> None:
         """Send the workers home."""
-        channels = list(self._channels)
-        for worker in channels:
+        for worker in self._channels:
             worker.close()
-        if channels:
-            await asyncio.wait([worker.closed for worker in channels], timeout=GREETING_S)
+        if self._channels:
+            await asyncio.wait([worker.closed for worker in self._channels], timeout=GREETING_S)
 
 
 @asynccontextmanager
@@ -190,17 +164,16 @@ async def open_fleet(executor: Executor, work: Work, services: Methods) -> Async
     Raises:
         BadInput: if the driver cannot listen, or the workers cannot be started.
     """
-    token = secrets.token_hex(TOKEN_BYTES // 2)
-    fleet = Fleet(work, services)
-    loop = asyncio.get_running_loop()
+    token, fleet = secrets.token_hex(TOKEN_BYTES // 2), Fleet(work, services)
     try:
-        server = await loop.create_server(
-            lambda: _Reception(token, fleet.arrived), executor.host, 0, backlog=512
+        server = await asyncio.start_server(
+            partial(fleet.admit, token), executor.host, 0, backlog=512
         )
     except OSError as error:
         raise BadInput(f"the driver cannot listen on {executor.host!r}: {error}") from error
     port = server.sockets[0].getsockname()[1]
-    placing = loop.create_task(fleet.placing(executor, Invitation(executor.host, port, token)))
+    invitation = Invitation(executor.host, port, token)
+    placing = asyncio.create_task(fleet.placing(executor, invitation))
     try:
         yield fleet
     finally:

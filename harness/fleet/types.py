@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -77,7 +78,7 @@ Arrivals = Callable[[], int]
 """How many workers of a fleet have become ready so far, those that died since included."""
 
 
-class Executor:
+class Executor(ABC):
     """Starts the worker processes of a fleet, and others in place of those that die.
 
     Attributes:
@@ -90,6 +91,7 @@ class Executor:
     host: str
     shares_disk: bool
 
+    @abstractmethod
     async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the workers running until it is cancelled; then they end.
 
@@ -101,7 +103,6 @@ class Executor:
         Raises:
             HarnessError: if they cannot be kept running.
         """
-        raise TypeError(f"{type(self).__name__} places no workers")
 
     def attempts(self, run: RemoteRun) -> AbstractAsyncContextManager[Attempter]:
         """See :class:`harness.evals.workers.Executor`."""
@@ -127,53 +128,52 @@ class LocalExecutor(Executor):
     async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
         """Keep the workers running until it is cancelled; then they end."""
         trees = {name: str(tree.root.absolute()) for name, tree in work.trees.items()}
-        line = json.dumps({**asdict(invitation), "trees": trees}) + "\n"
-        keepers = [asyncio.create_task(_keep(line.encode(), arrivals)) for _ in range(self.workers)]
-        await first_failure(keepers)
+        line = (json.dumps({**asdict(invitation), "trees": trees}) + "\n").encode()
+
+        async def run() -> str:
+            starting = asyncio.create_task(
+                asyncio.create_subprocess_exec(
+                    sys.executable, "-m", "harness.fleet.worker",
+                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C is the driver's: it ends them
+                )
+            )  # fmt: skip
+            try:
+                worker = await asyncio.shield(starting)
+                await worker.communicate(line)
+            finally:
+                await _end(await starting)  # cancelling its start would leave it behind
+            return f"exit code {worker.returncode}"
+
+        await keep_running([run] * self.workers, arrivals)
 
 
-async def first_failure(keepers: Sequence[asyncio.Task[None]]) -> None:
-    """Wait until a keeper fails, then cancel the others; or cancel all when this is cancelled.
+async def keep_running(runs: Sequence[Callable[[], Awaitable[str]]], arrivals: Arrivals) -> None:
+    """Run every worker, and again whenever it ends, until this is cancelled.
 
-    Each is cancelled once: a second time would interrupt it while its worker is ending.
-    """
-    try:
-        finished, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_EXCEPTION)
-        for keeper in finished:
-            keeper.result()
-    finally:
-        for keeper in keepers:
-            keeper.cancel()
-        await asyncio.wait(keepers)
-
-
-async def _keep(line: bytes, arrivals: Arrivals) -> None:
-    """Start a worker, and another in its place whenever it dies.
+    Args:
+        runs: one a worker: runs it to its end, and says why it ended.
+        arrivals: how many have become ready so far.
 
     Raises:
         Unreachable: if workers end before they have become ready, again and again.
     """
-    failures = 0
-    while failures < MOST_STARTS:
-        before = arrivals()
-        starting = asyncio.create_task(
-            asyncio.create_subprocess_exec(
-                sys.executable, "-m", "harness.fleet.worker",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the driver's: it ends them
-            )
-        )  # fmt: skip
-        try:
-            worker = await asyncio.shield(starting)
-            assert worker.stdin is not None
-            with suppress(ConnectionError):
-                worker.stdin.write(line)
-                worker.stdin.close()
-            await worker.wait()
-        finally:
-            await _end(await starting)  # cancelling its start would leave it behind
-        failures = 0 if arrivals() > before else failures + 1
-    raise Unreachable(f"{MOST_STARTS} workers in a row ended before they could begin")
+
+    async def keep(run: Callable[[], Awaitable[str]]) -> None:
+        failures, cause = 0, ""
+        while failures < MOST_STARTS:
+            before = arrivals()
+            cause = await run()
+            failures = 0 if arrivals() > before else failures + 1
+            await asyncio.sleep(0.2 * failures)
+        raise Unreachable(f"{MOST_STARTS} workers in a row ended before they could begin: {cause}")
+
+    try:
+        async with asyncio.TaskGroup() as keepers:
+            for run in runs:
+                keepers.create_task(keep(run))
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
 
 
 async def _end(worker: asyncio.subprocess.Process) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from pkgutil import resolve_name
+from typing import Any
 
 import harness
 from harness.core import HarnessError, loops
@@ -22,33 +22,26 @@ from harness.fleet.types import Invitation
 DIAL_S = 30.0
 
 
-class Entry(Protocol):
-    """Makes a worker's methods, for as long as a block runs."""
-
-    def __call__(
-        self, channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
-    ) -> AbstractAsyncContextManager[Methods]: ...
+Entry = Callable[[Channel, dict[str, Any], dict[str, Path]], AbstractAsyncContextManager[Methods]]
+"""Makes a worker's methods, for as long as a block runs: `(channel, spec, trees)`."""
 
 
 async def serve(invitation: Invitation, trees: dict[str, Path]) -> None:
     """Work for the driver until it closes the connection, or is gone."""
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(DIAL_S):
-            transport, channel = await loop.create_connection(
-                Channel, invitation.host, invitation.port
-            )
-    except (OSError, TimeoutError):
+            reader, writer = await asyncio.open_connection(invitation.host, invitation.port)
+    except OSError:
         return  # the driver is gone: nobody needs this worker
-    transport.write(invitation.token.encode())
+    writer.write(invitation.token.encode())
+    channel = Channel(reader, writer)
     with suppress(Gone):
         try:
             work = await channel.ask("hello", {"version": harness.__version__})
-            module, _, name = str(work["entry"]).partition(":")
-            entry = cast("Entry", getattr(import_module(module), name))
+            entry: Entry = resolve_name(work["entry"])
             async with entry(channel, work["spec"], trees) as methods:
                 channel.methods = methods
-                channel.tell("ready", {"pid": os.getpid()})
+                channel.tell("ready")
                 await channel.closed
         except HarnessError as error:
             channel.tell("unable", {"message": str(error)})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, SupportsIndex
 
 import pytest
 
@@ -19,38 +19,57 @@ from tests.models.http_server import Answer, Served, completion, serve
 ASKED = [{"role": "user", "content": "once"}]
 
 
-class Slow(Channel):
-    """A connection on which what comes in can be held back, as a slow network does."""
+class Slow(asyncio.StreamReader):
+    """Reads a connection on which what comes in can be held back, as by a slow network."""
 
     def __init__(self) -> None:
         super().__init__()
         self.holds, self.held = False, b""
         self.came = asyncio.Event()
 
-    def data_received(self, data: bytes) -> None:
-        self.held += data
+    def feed_data(self, data: Iterable[SupportsIndex]) -> None:
+        self.held += bytes(data)
         self.came.set()
         if not self.holds:
             arrived, self.held = self.held, b""
-            super().data_received(arrived)
+            super().feed_data(arrived)
+
+
+async def dial(reader: asyncio.StreamReader, port: int) -> Channel:
+    """A connection that this reader reads."""
+    loop = asyncio.get_running_loop()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.create_connection(lambda: protocol, "127.0.0.1", port)
+    return Channel(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+
+class Worker(NamedTuple):
+    """One end of a worker, and what it reads."""
+
+    model: Model
+    channel: Channel
+    slow: Slow
 
 
 @asynccontextmanager
 async def workers(
     store: CallStore, budget: Budget, served: Served, count: int
-) -> AsyncGenerator[list[tuple[Model, Slow]]]:
+) -> AsyncGenerator[list[Worker]]:
     """Models of so many workers of one driver, each over a connection of its own."""
-    loop = asyncio.get_running_loop()
     shared = open_model("openai/m", base_url=served.url, calls=store, budget=budget)
 
-    def accepted() -> Channel:
-        return Channel({"complete": answer_calls(shared, {})})
+    def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        Channel(reader, writer, {"complete": answer_calls(shared, {})})
 
-    server = await loop.create_server(accepted, "127.0.0.1", 0)
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    channels = [(await loop.create_connection(Slow, "127.0.0.1", port))[1] for _ in range(count)]
+    readers = [Slow() for _ in range(count)]
+    channels = [await dial(reader, port) for reader in readers]
     try:
-        yield [(RemoteModel(channel, shared.spec, False), channel) for channel in channels]
+        yield [
+            Worker(RemoteModel(channel, shared.spec, False), channel, reader)
+            for channel, reader in zip(channels, readers, strict=True)
+        ]
     finally:
         for channel in channels:
             channel.close()
@@ -67,7 +86,7 @@ def answered(_: dict[str, Any]) -> Answer:
 def with_workers(
     answer: Callable[[dict[str, Any]], Answer],
     count: int,
-    script: Callable[[list[tuple[Model, Slow]], Served, CallStore], Awaitable[None]],
+    script: Callable[[list[Worker], Served, CallStore], Awaitable[None]],
     budget: Budget | None = None,
     path: Path | None = None,
 ) -> Served:
@@ -75,8 +94,8 @@ def with_workers(
 
     async def main(served: Served) -> None:
         with CallStore(path) as store:
-            async with workers(store, budget or Budget(), served, count) as found:
-                await script(found, served, store)
+            async with workers(store, budget or Budget(), served, count) as team:
+                await script(team, served, store)
 
     with serve(answer, delay_s=0.1) as served:
         asyncio.run(main(served))
@@ -84,9 +103,9 @@ def with_workers(
 
 
 def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> None:
-    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        replies = await asyncio.gather(*(model.complete(ASKED) for model, _ in found))
-        later = await found[0][0].complete(ASKED)
+    async def ask(team: list[Worker], _: Served, store: CallStore) -> None:
+        replies = await asyncio.gather(*(model.complete(ASKED) for model, *_ in team))
+        later = await team[0].model.complete(ASKED)
         assert [reply.text for reply in (*replies, later)] == ["ok"] * 4
         assert sorted(reply.cached for reply in replies) == [False, True, True]
         assert later.cached
@@ -96,15 +115,15 @@ def test_one_request_of_three_workers_is_sent_once_and_kept(tmp_path: Path) -> N
     assert len(with_workers(answered, 3, ask, path=path).bodies) == 1
 
     # A later run of any executor finds it.
-    async def again(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        assert (await found[0][0].complete(ASKED)).cached
+    async def again(team: list[Worker], _: Served, store: CallStore) -> None:
+        assert (await team[0].model.complete(ASKED)).cached
 
     assert not with_workers(answered, 1, again, path=path).bodies
 
 
 def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
-    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
-        (first, _), (second, _there) = found
+    async def ask(team: list[Worker], served: Served, store: CallStore) -> None:
+        first, second = (worker.model for worker in team)
         asked = asyncio.create_task(first.complete(ASKED))
         while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
             await asyncio.sleep(0.01)
@@ -117,8 +136,8 @@ def test_when_the_one_who_asks_gives_up_the_next_one_asks() -> None:
 
 
 def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
-    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
-        (first, channel), (second, _) = found
+    async def ask(team: list[Worker], served: Served, store: CallStore) -> None:
+        (first, channel, _), (second, *_) = team
         asked = asyncio.create_task(first.complete(ASKED))
         while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
             await asyncio.sleep(0.01)
@@ -135,15 +154,15 @@ def test_when_the_one_who_asks_dies_the_next_one_asks() -> None:
 
 
 def test_a_claim_that_is_granted_too_late_is_given_back() -> None:
-    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        (first, slow), (second, _there) = found
+    async def ask(team: list[Worker], _: Served, store: CallStore) -> None:
+        first, slow, second = team[0].model, team[0].slow, team[1].model
         slow.holds = True
         asked = asyncio.create_task(first.complete(ASKED))
         await slow.came.wait()
         asked.cancel()
         await asyncio.wait([asked])
         slow.holds = False
-        slow.data_received(b"")
+        slow.feed_data(b"")
         async with asyncio.timeout(5):
             assert (await second.complete(ASKED)).text == "ok"
 
@@ -153,11 +172,11 @@ def test_a_claim_that_is_granted_too_late_is_given_back() -> None:
 def test_a_budget_is_one_budget() -> None:
     budget = Budget(calls=3)
 
-    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
+    async def ask(team: list[Worker], _: Served, store: CallStore) -> None:
         asked = [
             model.complete([{"role": "user", "content": f"{number} {worker}"}])
             for number in range(4)
-            for worker, (model, _) in enumerate(found)
+            for worker, (model, *_) in enumerate(team)
         ]
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         refused = [one for one in outcomes if isinstance(one, LimitReached)]
@@ -170,8 +189,8 @@ def test_a_budget_is_one_budget() -> None:
 def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before() -> None:
     budget = Budget()
 
-    async def ask(found: list[tuple[Model, Slow]], _: Served, store: CallStore) -> None:
-        model = found[0][0]
+    async def ask(team: list[Worker], _: Served, store: CallStore) -> None:
+        model = team[0].model
         await model.complete(ASKED)
         budget.change(calls=2)
         await asyncio.sleep(0.05)
@@ -186,8 +205,8 @@ def test_a_budget_that_is_set_on_the_way_holds_and_counts_what_was_spent_before(
 def test_what_a_dead_worker_had_reserved_counts_as_spent() -> None:
     budget = Budget(calls=3)
 
-    async def ask(found: list[tuple[Model, Slow]], served: Served, store: CallStore) -> None:
-        (model, channel), _ = found
+    async def ask(team: list[Worker], served: Served, store: CallStore) -> None:
+        (model, channel, _), _ = team
         asked = asyncio.create_task(model.complete(ASKED))
         while not served.bodies:  # noqa: ASYNC110  # the server lives in a thread
             await asyncio.sleep(0.01)
@@ -205,13 +224,16 @@ def test_a_simulated_model_answers_workers_as_it_answers_the_driver() -> None:
     asked = [{"role": "user", "content": "What is the total?"}]
 
     async def main() -> None:
-        loop, budget = asyncio.get_running_loop(), Budget(calls=1)
+        budget = Budget(calls=1)
         with CallStore() as store:
             model = open_model("simulated/ledger", calls=store, budget=budget)
-            service = {"complete": answer_calls(model, {})}
-            server = await loop.create_server(lambda: Channel(service), "127.0.0.1", 0)
+
+            def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                Channel(reader, writer, {"complete": answer_calls(model, {})})
+
+            server = await asyncio.start_server(accepted, "127.0.0.1", 0)
             port = server.sockets[0].getsockname()[1]
-            _, channel = await loop.create_connection(Channel, "127.0.0.1", port)
+            channel = await dial(asyncio.StreamReader(), port)
             worker = RemoteModel(channel, model.spec, model.simulated)
             assert worker.simulated
             there = await worker.complete(asked, sampling=Sampling(seed=3))

@@ -19,24 +19,26 @@ from harness.fleet.channel import Channel, Gone, Methods, RemoteFault
 @asynccontextmanager
 async def connected(left: Methods, right: Methods) -> AsyncGenerator[tuple[Channel, Channel]]:
     """Two ends of a TCP connection."""
-    loop = asyncio.get_running_loop()
-    end: asyncio.Future[Channel] = loop.create_future()
+    end: asyncio.Future[Channel] = asyncio.get_running_loop().create_future()
 
-    def accepted() -> Channel:
-        end.set_result(Channel(right))
-        return end.result()
+    def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        end.set_result(Channel(reader, writer, right))
 
-    server = await loop.create_server(accepted, "127.0.0.1", 0)
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    _, one = await loop.create_connection(lambda: Channel(left), "127.0.0.1", port)
-    other = await end
+    near = Channel(*await asyncio.open_connection("127.0.0.1", port), left)
+    far = await end
     try:
-        yield one, other
+        yield near, far
     finally:
-        for channel in (one, other):
+        for channel in (near, far):
             channel.close()
             await channel.closed
         server.close()
+
+
+def serve_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    Channel(reader, writer)
 
 
 async def echo(value: Any) -> Any:
@@ -167,11 +169,10 @@ def test_a_machine_that_falls_silent_is_noticed(
         monkeypatch.setattr("harness.fleet.channel._on_this_machine", not_here)
 
     async def main() -> dict[str, int]:
-        server = await asyncio.get_running_loop().create_server(Channel, "127.0.0.1", 0)
-        transport, channel = await asyncio.get_running_loop().create_connection(
-            Channel, *server.sockets[0].getsockname()
-        )
-        connection = transport.get_extra_info("socket")
+        server = await asyncio.start_server(serve_nothing, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        channel = Channel(reader, writer)
+        connection = writer.get_extra_info("socket")
         found = {
             name: connection.getsockopt(socket.IPPROTO_TCP, getattr(socket, name))
             for name in wanted
@@ -193,8 +194,7 @@ def test_a_machine_that_falls_silent_is_noticed(
 )
 def test_another_protocol_is_hung_up_on(data: bytes) -> None:
     async def main() -> bytes:
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(Channel, "127.0.0.1", 0)
+        server = await asyncio.start_server(serve_nothing, "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", server.sockets[0].getsockname()[1]
         )

@@ -112,11 +112,9 @@ class Idle(Executor):
 
 async def dialled(invitation: Invitation, token: str) -> Channel:
     """A connection to the driver on which a token has been shown."""
-    transport, channel = await asyncio.get_running_loop().create_connection(
-        Channel, invitation.host, invitation.port
-    )
-    transport.write(token.encode())
-    return channel
+    reader, writer = await asyncio.open_connection(invitation.host, invitation.port)
+    writer.write(token.encode())
+    return Channel(reader, writer)
 
 
 def test_who_does_not_show_the_token_gets_no_answer() -> None:
@@ -132,7 +130,7 @@ def test_who_does_not_show_the_token_gets_no_answer() -> None:
                 async with asyncio.timeout(5):
                     with pytest.raises(Gone):
                         await stranger.ask("hello", question)
-            assert not fleet.pids
+            assert not fleet.arrivals
             known.close()
             await known.closed
 
