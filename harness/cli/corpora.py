@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import json_option, path_type, shared_option
-from harness.cli.output import emit
+from harness.cli.commands import emit, json_option, path_type, shared_option
 
 
 @click.group()

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.groups import DefaultGroup
-from harness.cli.options import (
+from harness.cli.commands import (
     SettingsCommand,
+    dollars,
     dry_run_option,
+    emit,
     json_option,
     path_type,
+    resumable,
     shared_option,
+    tally_progress,
     telemetry_options,
 )
-from harness.cli.output import dollars, emit, resumable, tally_progress
+from harness.cli.program import DefaultGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

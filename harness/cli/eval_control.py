@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from harness.cli.options import json_option, path_type, positive, shared_option
-from harness.cli.output import dollars, emit
+from harness.cli.commands import dollars, emit, json_option, path_type, positive, shared_option
 
 _run = click.argument("run", type=path_type)
 

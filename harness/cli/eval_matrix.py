@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.eval import estimate_lines, refuse_all_invalid
-from harness.cli.options import (
+from harness.cli.commands import (
     SettingsCommand,
+    dollars,
     dry_run_option,
+    emit,
     json_option,
     path_type,
+    resumable,
     shared_option,
+    tally_progress,
 )
-from harness.cli.output import dollars, emit, resumable, tally_progress
+from harness.cli.eval import estimate_lines, refuse_all_invalid
 from harness.core.plugins import load
 
 if TYPE_CHECKING:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli.options import (
+from harness.cli.commands import (
+    EventLines,
     SettingsCommand,
+    dollars,
     dry_run_option,
+    emit,
     json_option,
     shared_option,
 )
-from harness.cli.output import EventLines, dollars, emit
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:

@@ -1,16 +1,121 @@
-"""The program: its commands by intent, and what its errors look like."""
+"""The program: its commands by intent, each imported when it is used, and how errors look."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
 
 import click
 
-from harness.cli.groups import LazyGroup
+from harness.core.plugins import load, plugins
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+CommandT = TypeVar("CommandT", bound=click.Command)
+PLUGIN_HEADING = "Plugins"
+
+
+def intent(heading: str) -> Callable[[CommandT], CommandT]:
+    """Under which heading of `harness --help` a plugin's command is listed."""
+
+    def mark(command: CommandT) -> CommandT:
+        setattr(command, "intent", heading)  # noqa: B010 - click's commands have no such field
+        return command
+
+    return mark
+
+
+class LazyGroup(click.Group):
+    """Commands by intent: heading -> name -> (`module:attribute`, one-line help).
+
+    Args:
+        intents: the table of the group's own commands.
+        path: words in front of a plugin's subcommand: "skill" for `skill audit`, "" at the top.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        intents: dict[str, dict[str, tuple[str, str]]],
+        path: str | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(*args, **kwargs)
+        self.intents = intents
+        self.path = path
+        self._lazy = {name: entry for group in intents.values() for name, entry in group.items()}
+
+    def plugin_names(self) -> list[str]:
+        """Names of the commands that plugins add to this group."""
+        if self.path is None:
+            return []
+        start = f"{self.path} ".lstrip()
+        names = (name.removeprefix(start) for name in plugins("commands") if name.startswith(start))
+        return [name for name in names if " " not in name]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table, then those of plugins."""
+        return [*self._lazy, *super().list_commands(ctx), *self.plugin_names()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name in self._lazy:
+            module, _, attribute = self._lazy[cmd_name][0].partition(":")
+            command = getattr(import_module(module), attribute)
+        elif cmd_name not in self.commands and cmd_name in self.plugin_names():
+            command = load("commands", f"{self.path} {cmd_name}".lstrip())
+        else:
+            return super().get_command(ctx, cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"the command {cmd_name!r} is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their intents; only those of plugins are imported."""
+        sections = {
+            heading: [(name, help_) for name, (_, help_) in entries.items()]
+            for heading, entries in self.intents.items()
+        }
+        if self.commands:
+            rows = [(name, own.get_short_help_str(80)) for name, own in self.commands.items()]
+            sections.setdefault("Commands", [])[:0] = rows
+        for name in self.plugin_names():
+            command = self.get_command(ctx, name)
+            assert command is not None, "it was listed"
+            usual = PLUGIN_HEADING if self.path == "" else next(iter(sections), "Commands")
+            heading = getattr(command, "intent", usual)
+            row = (name, command.short_help or command.get_short_help_str(80))
+            sections.setdefault(heading, []).append(row)
+        for heading, rows in sections.items():
+            if not rows:
+                continue
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+class DefaultGroup(LazyGroup):
+    """A group whose first command may be left out: `compress --query ...` is `compress keep`."""
+
+    @property
+    def default(self) -> str:
+        """The command that is meant where none is named: the first of the table."""
+        return next(name for group in self.intents.values() for name in group)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the first command before arguments that name none."""
+        named = bool(args) and (args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help"))
+        return super().parse_args(ctx, args if named else [self.default, *args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options of the first command, then the others."""
+        first = self.get_command(ctx, self.default)
+        if first is not None:
+            first.format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
 
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {

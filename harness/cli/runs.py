@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import json_option, path_type, shared_option
-from harness.cli.output import emit
+from harness.cli.commands import emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.groups import LazyGroup
-from harness.cli.options import folder_argument, json_option, path_type, shared_option
-from harness.cli.output import emit
+from harness.cli.commands import emit, folder_argument, json_option, path_type, shared_option
+from harness.cli.program import LazyGroup
 from harness.cli.skill_export import export_skill, install_skill
 from harness.cli.skill_review import review_skill
 from harness.core.errors import BadInput, Refused

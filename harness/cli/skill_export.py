@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.options import folder_argument, json_option, path_type, shared_option
-from harness.cli.output import emit
+from harness.cli.commands import emit, folder_argument, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:

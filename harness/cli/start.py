@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from harness.cli.options import json_option, path_type, shared_option
-from harness.cli.output import EventLines, emit
+from harness.cli.commands import EventLines, emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 from harness.core.plugins import load, plugins
 

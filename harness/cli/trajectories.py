@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.groups import LazyGroup
-from harness.cli.options import json_option, path_type, shared_option
-from harness.cli.output import emit
+from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.program import LazyGroup
 
 _HERE = "harness.cli.trajectories"
 

@@ -21,10 +21,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import repeat
 from typing import Any, TypeAlias
 
-from harness.core import async_http_client, canonical_json
+from harness.core import canonical_json
 
 BOUND, FLOOR = 1.25, 4
 """Load of one server at most: a multiple of the mean, and never less than so many requests, which
@@ -61,6 +60,8 @@ async def over_http(url: str) -> bool:
     Servers that do not know `/health` are well if they answer at all.
     """
     from httpx import HTTPError
+
+    from harness.core import async_http_client
 
     try:
         async with async_http_client(url, PROBE_S) as client:
@@ -192,6 +193,14 @@ class Balancer:
             # Where none serves, the first may be back, and tells what is wrong if not.
         return next((index for index in order if index not in tried), (serving or order)[0])
 
+    def route(self, body: Mapping[str, Any]) -> Iterator[int]:
+        """Indexes of the servers for the attempts of one request, each by what is known then."""
+        prefix, tried = prefix_of(body), frozenset[int]()
+        while True:
+            index = self.choose(prefix, tried)
+            tried = frozenset({index}) if index in tried else tried | {index}  # or a new round
+            yield index
+
     @contextmanager
     def sending(self, index: int) -> Generator[None]:
         """Count a request to a server while it is under way, and judge the server by its end."""
@@ -208,20 +217,3 @@ class Balancer:
         finally:
             with self._lock:
                 server.load -= 1
-
-
-def route(balancer: Balancer | None, body: Mapping[str, Any]) -> Iterator[int]:
-    """Indexes of the servers for the attempts of one request, each chosen by what is known then.
-
-    Args:
-        balancer: None where there is one server.
-        body: the request.
-    """
-    if balancer is None:
-        yield from repeat(0)
-        return
-    prefix, tried = prefix_of(body), frozenset[int]()
-    while True:
-        index = balancer.choose(prefix, tried)
-        tried = frozenset({index}) if index in tried else tried | {index}  # or a new round
-        yield index

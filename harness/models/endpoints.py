@@ -11,16 +11,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from harness.core import BadInput, Value
 from harness.core.plugins import load, plugins
-from harness.models.balancing import Balancer, route
 from harness.models.types import Backend, Role
 
 if TYPE_CHECKING:
     import openai
+
+    from harness.models.balancing import Balancer
 
 OPENAI_URL = "https://api.openai.com/v1"
 VLLM_URL = "http://127.0.0.1:8000/v1"
@@ -121,11 +123,13 @@ class Endpoint:
     @cached_property
     def balancer(self) -> Balancer | None:
         """Chooses among several servers; None where there is one."""
+        from harness.models.balancing import Balancer
+
         return Balancer(self.urls) if len(self.urls) > 1 else None
 
     def route(self, body: Mapping[str, Any]) -> Iterator[int]:
         """The servers for a request, one for each attempt."""
-        return route(self.balancer, body)
+        return repeat(0) if self.balancer is None else self.balancer.route(body)
 
     def sending(self, index: int) -> AbstractContextManager[None]:
         """Around a request that is sent to a server, for its load and health."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from harness.core import BadInput, HarnessError, Unreachable
-from harness.core.redaction import redact
 from harness.models.concurrency import Slots
 from harness.models.endpoints import Endpoint
 from harness.models.types import Body, Refused
@@ -143,6 +142,8 @@ class Connections:
             with endpoint.sending(index):
                 headers, content = await self._sent(index, body, timeout_s)
         except openai.APIStatusError as error:
+            from harness.core.redaction import redact
+
             payload: Any = error.body
             text = payload.get("message") if hasattr(payload, "get") else None
             reason = redact(str(text or error.response.text))[:2000] or "(no message)"
@@ -247,6 +248,8 @@ def _refusal(
 
 def _no_answer(error: openai.APIError, where: str) -> Fault:
     """No answer at all: retried, then Unreachable."""
+    from harness.core.redaction import redact
+
     cause = error.__cause__ or error
     if cause.__cause__ is not None and _of_aiohttp(cause.__cause__):
         # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also

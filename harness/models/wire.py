@@ -9,7 +9,6 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from harness.core import BadInput, Unreachable, Usage, canonical_json, digest
-from harness.core.redaction import redact
 from harness.models.budget import Price
 from harness.models.types import Body, Message, ModelCall, Reply, Sampling
 
@@ -107,6 +106,8 @@ def read_response(content: bytes, where: str) -> Body:
             return response
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
+    from harness.core.redaction import redact
+
     text = redact(content[:200].decode("utf-8", "replace"))
     raise Unreachable(
         f"{where}: expected a chat completion as JSON, got {text!r} ({len(content)} bytes); is "

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli import intent
-from harness.cli.options import shared_option
+from harness.cli import intent, shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli import intent
-from harness.cli.options import shared_option
+from harness.cli import intent, shared_option
 
 
 @intent("Measure")

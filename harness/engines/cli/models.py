@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli import emit, intent, json_option
-from harness.cli.options import shared_option
+from harness.cli import emit, intent, json_option, shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import MODEL_FIELDS, EventLines, SettingsCommand, emit, intent, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import (
+    MODEL_FIELDS,
+    EventLines,
+    SettingsCommand,
+    emit,
+    intent,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:

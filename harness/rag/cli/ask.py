@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli import emit, intent, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import emit, intent, json_option, path_type, shared_option
 from harness.rag.cli.index import reading, reading_options
 
 if TYPE_CHECKING:

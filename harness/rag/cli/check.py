@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import DefaultGroup, emit, intent, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import DefaultGroup, emit, intent, json_option, path_type, shared_option
 from harness.core import BadInput, write_atomic
 from harness.rag import check as checking
 

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli import LazyGroup, SettingsCommand, emit, intent, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import (
+    LazyGroup,
+    SettingsCommand,
+    emit,
+    intent,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.core import BadInput
 from harness.rag import retrieve
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli import MODEL_FIELDS, SettingsCommand, dollars, emit, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import (
+    MODEL_FIELDS,
+    SettingsCommand,
+    dollars,
+    emit,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.core import write_atomic
 from harness.rag import retrieve
 from harness.rag.cli.index import index_option, reading, reading_options

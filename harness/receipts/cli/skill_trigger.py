@@ -17,9 +17,9 @@ from harness.cli import (
     json_option,
     path_type,
     resumable,
+    shared_option,
     tally_progress,
 )
-from harness.cli.options import shared_option
 from harness.core.errors import Refused, Unreachable
 
 if TYPE_CHECKING:

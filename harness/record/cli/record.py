@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli import emit, intent, json_option
-from harness.cli.options import shared_option
+from harness.cli import emit, intent, json_option, shared_option
 
 if TYPE_CHECKING:
     from harness.record import Report

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli import Progress, emit, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import Progress, emit, json_option, path_type, shared_option
 
 if TYPE_CHECKING:
     from harness.evals.reexecution import Recalculation

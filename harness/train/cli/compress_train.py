@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli import emit, json_option
-from harness.cli.options import path_type, shared_option
+from harness.cli import emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
