@@ -56,6 +56,19 @@ def messages(prompt, workdir, skill):
             model="mine", max_tokens=9, messages=[{"role": "user", "content": prompt}])
         return reply.content[0].text
 
+def typed(stream):
+    async def answer(prompt, workdir, skill):
+        from pydantic_ai import Agent
+        from pydantic_ai.models.openai import OpenAIChatModel
+        agent = Agent(OpenAIChatModel("mine"))
+        if not stream:
+            return (await agent.run(prompt)).output
+        async with agent.run_stream(prompt) as result:
+            return await result.get_output()
+    return answer
+
+pydantic, pydantic_streamed = typed(False), typed(True)
+
 def twice(prompt, workdir, skill):
     return text_of(prompt, False) + text_of(prompt + " again", False)
 
@@ -151,6 +164,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Bench]:
         "py:{file}:plain",
         "py:{file}:streamed",
         "py:{file}:awaited",
+        "py:{file}:pydantic",
+        "py:{file}:pydantic_streamed",
         pytest.param("py:{file}:messages", marks=pytest.mark.wing("record")),
         "graph:{file}:graph",
         "graph:{file}:graph_streamed",
@@ -181,7 +196,13 @@ def test_calls_of_any_client_are_the_runs(
 
 
 @pytest.mark.parametrize(
-    "agent", ["py:{file}:twice", "cmd:{python} {file} {{prompt}} stream", "graph:{file}:graph"]
+    "agent",
+    [
+        "py:{file}:twice",
+        "py:{file}:pydantic_streamed",
+        "cmd:{python} {file} {{prompt}} stream",
+        "graph:{file}:graph",
+    ],
 )
 def test_a_budget_of_one_call_stops_after_one_call(bench: Bench, agent: str) -> None:
     spec = agent.format(file=bench.file, python=sys.executable)
