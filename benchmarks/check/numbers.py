@@ -27,13 +27,12 @@ from harness.rag.check.numbers import (
     Cell,
     Period,
     Quantity,
-    cells,
     equal,
-    judge,
     open_sources,
     read,
     words,
 )
+from harness.rag.check.rules import judge
 from harness.rag.check.types import Claim, Verdict
 from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
@@ -68,7 +67,11 @@ def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
     text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
     uid = row["table"]["uid"]
     document = Document(uid, text)
-    usable = [cell for cell in cells(table) if words(cell.row) and _year(cell)]
+    usable = [
+        cell
+        for cell in open_sources([Document(uid, table)])[0].cells
+        if words(cell.row) and _year(cell)
+    ]
     rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in usable:
         rows[cell.section, cell.row].append(cell)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from harness.rag.ask.types import Checker, Citation
-from harness.rag.check import Outcome, check, is_fault
+from harness.rag.check import Outcome, check
 from harness.rag.retrieve import Document
 from harness.rag.tasks.reading import split_citations
 
@@ -48,8 +48,7 @@ def verdict_of(
                 "verdict": claim.verdict.value,
                 "reason": claim.reason,
             }
-            for claim in report.claims
-            if is_fault(claim)
+            for claim in report.faults
         ],
     }
 

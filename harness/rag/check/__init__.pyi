@@ -7,7 +7,9 @@ from .blind import calls_of as calls_of
 from .blind import check_batch_blind as check_batch_blind
 from .blind import check_blind as check_blind
 from .checking import Documents as Documents
+from .checking import as_text as as_text
 from .checking import check as check
+from .checking import decide as decide
 from .checking import gather as gather
 from .checking import open_verifier as open_verifier
 from .checking import read_documents as read_documents
@@ -16,12 +18,8 @@ from .claims import extract as extract
 from .node import check_node as check_node
 from .node import outcome as outcome
 from .output import as_junit as as_junit
-from .output import as_text as as_text
 from .output import repair_text as repair_text
 from .output import write_html as write_html
-from .policies import Decision as Decision
-from .policies import decide as decide
-from .policies import is_fault as is_fault
 from .repairs import Edit as Edit
 from .repairs import Repair as Repair
 from .repairs import repair as repair

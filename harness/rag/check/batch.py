@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, Value, read_rows
-from harness.rag.check.checking import check
-from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
+from harness.rag.check.checking import check, no_verdict
+from harness.rag.check.types import PolicyName, Report, Verifier
 from harness.rag.retrieve import Document
 
 _ANSWER = ("answer", "response", "output")
@@ -104,14 +104,6 @@ def unusable(row: Row, policy: PolicyName) -> Report | None:
         missing = "answer" if not row.answer.strip() else "context"
         return no_verdict(f"the row has no {missing}", policy)
     return None
-
-
-def no_verdict(reason: str, policy: PolicyName) -> Report:
-    """The report of an answer that could not be checked."""
-    return Report(
-        verdict=Outcome.INVALID, claims=(), coverage=0.0, policy=policy, reason=reason,
-        verifier="none",
-    )  # fmt: skip
 
 
 def documents_of(row: Row) -> list[Document]:

@@ -1,22 +1,27 @@
-"""One answer against documents: claims, verdicts with verified quotes, coverage, a decision."""
+"""One answer against documents: claims, verdicts with verified quotes, coverage, an outcome.
+
+From verdicts on claims to one outcome: pass, fail, a person should look, or no verdict at all. Zero
+tolerance and the error rate are MARCH's two rewards (section 4 of the paper) read as policies;
+review-on-single is what fits a checker that errs itself: one soft fault asks for a person, a wrong
+value or order or a second fault fails.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 
 from harness.core import BadInput
 from harness.rag.check.claims import coverage, extract, statements
-from harness.rag.check.policies import decide
 from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import (
+    FAULTS,
+    VALUE_TYPES,
     Checked,
     Claim,
-    Evidence,
     Finding,
+    Outcome,
     PolicyName,
     Report,
     Verdict,
@@ -26,11 +31,19 @@ from harness.rag.retrieve import Document
 
 Documents = str | Document | Path | Sequence[str | Document | Path]
 
+LEAST_COVERAGE = 0.7
+"""Share of the checkable spans that must have been checked."""
+# Confidence below which a fault is a matter for a person.
+_CERTAIN = 0.55
+# Share of faulty claims that the error-rate policy lets pass.
+_MOST_ERRORS = 0.1
+# Claims whose contradiction is grave, and the weight from which a person should look.
+_EXACT = (*VALUE_TYPES, "comparison")
+_MILD = 0.5
 _VERIFIERS = ("auto", "rules", "trained")
 _WEIGHTS = Path(__file__).parent / "weights" / "classifier.json"
 # Passages of each statement that are looked up; documents that are read in the end.
 _PASSAGES, _MOST_DOCUMENTS = 5, 20
-_FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
 
 
 def check(
@@ -104,57 +117,43 @@ def report(
     warnings: Sequence[str] = (),
 ) -> Report:
     """Findings as a report: false quotes taken out, coverage measured, the policy applied."""
-    checked: list[Checked] = []
-    for claim, finding in zip(claims, findings, strict=True):
-        verified = verbatim_only(finding, documents)
-        checked.append(
-            Checked(
-                text=claim.text,
-                type=claim.type,
-                start=claim.start,
-                end=claim.end,
-                verdict=verified.verdict,
-                evidence=verified.evidence,
-                reason=verified.reason,
-                confidence=max(0.0, min(1.0, verified.confidence)),
-                question=claim.question,
-                value=claim.value,
-            )
+    verified = [verbatim_only(finding, documents) for finding in findings]
+    checked = [
+        Checked(
+            text=claim.text,
+            type=claim.type,
+            start=claim.start,
+            end=claim.end,
+            verdict=finding.verdict,
+            evidence=finding.evidence,
+            reason=finding.reason,
+            confidence=max(0.0, min(1.0, finding.confidence)),
+            question=claim.question,
+            value=claim.value,
         )
-    pairs = zip(claims, checked, strict=True)
-    judged = [claim for claim, each in pairs if each.verdict is not Verdict.INVALID]
+        for claim, finding in zip(claims, verified, strict=True)
+    ]
+    pairs = zip(claims, verified, strict=True)
+    judged = [claim for claim, finding in pairs if finding.verdict is not Verdict.INVALID]
     share = coverage(answer, judged)
-    decision = decide(policy, checked, share)
+    outcome, reason = decide(policy, checked, share)
     return Report(
-        verdict=decision.outcome,
+        verdict=outcome,
         claims=tuple(checked),
         coverage=share,
         policy=policy,
-        reason=decision.reason,
+        reason=reason,
         verifier=verifier,
         warnings=tuple(warnings),
     )
 
 
-def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
-    """Where a quote stands: verbatim, or else with other white space, quotation marks and dashes.
-
-    Returns:
-        The place with the document's own characters; None if no document holds the quote.
-    """
-    text = quote.strip().strip("\"'\u201c\u201d")
-    if not text:
-        return None
-    parts = re.split(r"\s+", text.translate(_FOLD).strip(" .\u2026"))
-    loose = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
-    verbatim = ((document, re.search(re.escape(text), document.text)) for document in documents)
-    similar = ((document, loose.search(document.text.translate(_FOLD))) for document in documents)
-    for document, match in chain(verbatim, similar):
-        if match:
-            start, end = match.span()
-            quoted = document.text[start:end]
-            return Evidence(doc=document.id, start=start, end=end, quote=quoted)
-    return None
+def no_verdict(reason: str, policy: PolicyName) -> Report:
+    """The report of an answer that could not be checked."""
+    return Report(
+        verdict=Outcome.INVALID, claims=(), coverage=0.0, policy=policy, reason=reason,
+        verifier="none",
+    )  # fmt: skip
 
 
 def verbatim_only(finding: Finding, documents: Sequence[Document]) -> Finding:
@@ -230,3 +229,103 @@ def gather(folder: Path, answer: str, question: str = "") -> list[Document]:
         return [index.document(doc) for doc in best]
     finally:
         index.close()
+
+
+def decide(policy: PolicyName, claims: Sequence[Checked], coverage: float) -> tuple[Outcome, str]:
+    """What `policy` makes of the verdicts, and why, in one sentence.
+
+    Whatever the policy: an answer of whose claims more than half have no verdict is `INVALID`,
+    one without a claim is for review, and one that was checked in too small a part fails.
+    """
+    if not claims:
+        return Outcome.REVIEW, "the answer claims nothing that could be checked"
+    invalid = [claim for claim in claims if claim.verdict is Verdict.INVALID]
+    if 2 * len(invalid) > len(claims):
+        reason = f"{len(invalid)} of {len(claims)} claims have no verdict: {invalid[0].reason}"
+        return Outcome.INVALID, reason
+    if coverage < LEAST_COVERAGE:
+        return Outcome.FAIL, (
+            f"{coverage:.0%} of what is checkable was checked, at least {LEAST_COVERAGE:.0%} must"
+        )
+    return _POLICIES[policy](claims)
+
+
+def _zero_tolerance(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+    """One certain fault fails; an uncertain one, or a claim without a verdict, is for review."""
+    unclear = [
+        claim for claim in claims if claim.verdict in FAULTS or claim.verdict is Verdict.INVALID
+    ]
+    certain = [
+        claim for claim in unclear if claim.verdict in FAULTS and claim.confidence >= _CERTAIN
+    ]
+    if certain:
+        first = certain[0].text[:60]
+        return Outcome.FAIL, f"{len(certain)} of {len(claims)} claims fail, first {first!r}"
+    if unclear:
+        return Outcome.REVIEW, f"{len(unclear)} claims without a certain verdict"
+    return Outcome.PASS, f"all {len(claims)} claims are supported or follow"
+
+
+def _error_rate(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+    """The share of faults decides."""
+    rate = sum(claim.verdict in FAULTS for claim in claims) / len(claims)
+    outcome = Outcome.PASS if rate <= _MOST_ERRORS else Outcome.FAIL
+    return outcome, f"{rate:.0%} of claims are faults, {_MOST_ERRORS:.0%} may be"
+
+
+def _severity(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+    """The sum of weights: 1 for a wrong value or order, 0.6 for another contradiction, 0.25 for
+    what was not found; 1 fails, 0.5 is for review."""
+    total = 0.0
+    for claim in claims:
+        if claim.verdict is Verdict.CONTRADICTED:
+            total += 1.0 if claim.type in _EXACT else 0.6
+        elif claim.verdict is Verdict.NOT_FOUND:
+            total += 0.25
+    outcome = Outcome.FAIL if total >= 1 else Outcome.REVIEW if total >= _MILD else Outcome.PASS
+    return outcome, f"faults weigh {total:.2f}; 1 fails, {_MILD:g} is reviewed"
+
+
+def _review_on_single(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+    """A wrong value or order, or two contradictions, fail; one, or no answer, is reviewed."""
+    denied = [claim for claim in claims if claim.verdict is Verdict.CONTRADICTED]
+    exact = [claim for claim in denied if claim.type in _EXACT]
+    if exact or len(denied) > 1:
+        first = (exact or denied)[0]
+        return Outcome.FAIL, f"{len(denied)} contradictions, first {first.text[:60]!r}"
+    if denied:
+        return Outcome.REVIEW, f"one contradiction: {denied[0].text[:60]!r}"
+    if not any(claim.verdict in (Verdict.SUPPORTED, Verdict.DERIVED) for claim in claims):
+        return Outcome.REVIEW, "the documents support none of the claims"
+    return Outcome.PASS, "no contradiction"
+
+
+_POLICIES: dict[PolicyName, Callable[[Sequence[Checked]], tuple[Outcome, str]]] = {
+    "zero-tolerance": _zero_tolerance,
+    "error-rate": _error_rate,
+    "severity": _severity,
+    "review-on-single": _review_on_single,
+}
+
+
+def as_text(report: Report, answer: str) -> str:
+    """Faults first, each with its reason and quote, then the counts."""
+    lines = [f"{report.verdict}: {report.reason}"]
+    for claim in report.claims:
+        if claim.verdict in FAULTS or claim.verdict is Verdict.INVALID:
+            line = answer.count("\n", 0, claim.start) + 1
+            lines.append(f"  line {line}: {claim.verdict} {claim.text!r} ({claim.type})")
+            lines.append(f"    {claim.reason}")
+            lines += [
+                f"    {quote.doc}[{quote.start}:{quote.end}] {quote.quote!r:.120}"
+                for quote in claim.evidence[:2]
+            ]
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(report).items())
+    lines.append(f"{counts or 'no claims'}; coverage {report.coverage:.0%}; {report.verifier}")
+    return "\n".join(lines)
+
+
+def verdict_counts(report: Report) -> dict[str, int]:
+    """Claims of each verdict that occurs."""
+    verdicts = [claim.verdict for claim in report.claims]
+    return {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}

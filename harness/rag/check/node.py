@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from harness.core import BadInput
-from harness.rag.check.batch import no_verdict
-from harness.rag.check.checking import check, open_verifier
+from harness.rag.check.checking import check, no_verdict, open_verifier
 from harness.rag.check.types import Outcome, PolicyName, Verifier
 from harness.rag.retrieve import Document
 

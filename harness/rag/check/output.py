@@ -1,4 +1,4 @@
-"""Reports for people and build servers: lines of text, JUnit XML, one HTML page."""
+"""Reports for build servers and browsers: JUnit XML, one HTML page; and what a repair changed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from harness.core import render_page, write_atomic
 from harness.core.junit import JUnitCase, junit
-from harness.rag.check.policies import is_fault
-from harness.rag.check.types import Checked, Outcome, Report, Verdict
+from harness.rag.check.checking import as_text, verdict_counts
+from harness.rag.check.types import FAULTS, Checked, Outcome, Report, Verdict
 
 if TYPE_CHECKING:
     from harness.rag.check.repairs import Edit, Repair
@@ -18,26 +18,9 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
 
 
-def as_text(report: Report, answer: str) -> str:
-    """Faults first, each with its reason and quote, then the counts."""
-    lines = [f"{report.verdict}: {report.reason}"]
-    for claim in report.claims:
-        if is_fault(claim) or claim.verdict is Verdict.INVALID:
-            line = answer.count("\n", 0, claim.start) + 1
-            lines.append(f"  line {line}: {claim.verdict} {claim.text!r} ({claim.type})")
-            lines.append(f"    {claim.reason}")
-            lines += [
-                f"    {quote.doc}[{quote.start}:{quote.end}] {quote.quote!r:.120}"
-                for quote in claim.evidence[:2]
-            ]
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts(report).items())
-    lines.append(f"{counts or 'no claims'}; coverage {report.coverage:.0%}; {report.verifier}")
-    return "\n".join(lines)
-
-
 def repair_text(repair: Repair) -> str:
     """What was wrong, what was rewritten, and the report on the answer as it is now."""
-    faults = [sum(map(is_fault, each.claims)) for each in (repair.before, repair.after)]
+    faults = [len(each.faults) for each in (repair.before, repair.after)]
     lines = [f"before: {repair.before.verdict}: {repair.before.reason}"]
     for edit in repair.edits:
         place = f"[{edit.start}:{edit.end}]"
@@ -53,32 +36,23 @@ def repair_text(repair: Repair) -> str:
     return "\n".join(lines)
 
 
-def verdict_counts(report: Report) -> dict[str, int]:
-    """Claims of each verdict that occurs."""
-    verdicts = [claim.verdict for claim in report.claims]
-    return {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}
-
-
 def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
     """A test case for every claim of every report; `INVALID` is an error, a fault a failure."""
     suites: dict[str, list[JUnitCase]] = {}
     for name, report in reports:
-        cases: list[JUnitCase] = []
+        cases = suites[name] = list[JUnitCase]()
         for claim in report.claims:
-            label = f"{claim.type} [{claim.start}:{claim.end}] {claim.text}"
-            if claim.verdict is Verdict.INVALID or is_fault(claim):
+            case = JUnitCase(f"{claim.type} [{claim.start}:{claim.end}] {claim.text}")
+            if claim.verdict is Verdict.INVALID or claim.verdict in FAULTS:
                 kind = "error" if claim.verdict is Verdict.INVALID else "failure"
                 quotes = "\n".join(quote.quote for quote in claim.evidence)
-                cases.append(JUnitCase(label, kind, claim.reason, claim.verdict.value, quotes))
-            else:
-                cases.append(JUnitCase(label))
-        policy = f"policy {report.policy}"
-        if report.verdict is Outcome.PASS:
-            cases.append(JUnitCase(policy))
-        else:
+                case = JUnitCase(case.name, kind, claim.reason, claim.verdict.value, quotes)
+            cases.append(case)
+        case = JUnitCase(f"policy {report.policy}")
+        if report.verdict is not Outcome.PASS:
             kind = "error" if report.verdict is Outcome.INVALID else "failure"
-            cases.append(JUnitCase(policy, kind, report.reason))
-        suites[name] = cases
+            case = JUnitCase(case.name, kind, report.reason)
+        cases.append(case)
     return junit(suites)
 
 

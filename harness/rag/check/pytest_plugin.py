@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.rag.check.checking import Documents, check
-from harness.rag.check.output import as_text
+from harness.rag.check.checking import Documents, as_text, check
 from harness.rag.check.types import Outcome, PolicyName, Report, Verifier
 
 

@@ -22,8 +22,7 @@ from harness.rag.check.blind import (
 from harness.rag.check.checking import Documents, check, open_verifier, read_documents
 from harness.rag.check.claims import statements
 from harness.rag.check.numbers import coverage, open_sources, words
-from harness.rag.check.policies import is_fault
-from harness.rag.check.types import Checked, Evidence, Outcome, Report, Verifier
+from harness.rag.check.types import FAULTS, Checked, Evidence, Outcome, Report, Verifier
 from harness.rag.retrieve import Document
 
 ROUNDS = 2
@@ -185,7 +184,7 @@ async def repair(
             continue
         checked = await check(rewritten.text)
         calls["check"] += sum(checked.calls.values())
-        fewer = sum(map(is_fault, checked.claims)) < sum(map(is_fault, report.claims))
+        fewer = len(checked.faults) < len(report.faults)
         if checked.verdict is not Outcome.INVALID and fewer:
             draft, report = rewritten, checked
         else:
@@ -212,7 +211,8 @@ def faults_of(answer: str, claims: Sequence[Checked], *, whole: bool = False) ->
         around = (span for span in sentences if span[0] <= claim.start and claim.end <= span[1])
         return next(around, (claim.start, claim.end))
 
-    failing = sorted(filter(is_fault, claims), key=lambda claim: claim.end - claim.start)
+    failing = [claim for claim in claims if claim.verdict in FAULTS]
+    failing.sort(key=lambda claim: claim.end - claim.start)
     spans: list[tuple[int, int]] = []
     for claim in failing:
         start, end = sentence_of(claim) if whole else (claim.start, claim.end)

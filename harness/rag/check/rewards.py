@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from harness.core import BadInput
-from harness.rag.check.policies import LEAST_COVERAGE, is_fault
+from harness.rag.check.checking import LEAST_COVERAGE, check
 from harness.rag.check.types import Outcome, PolicyName, Report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def reward(report: Report, name: RewardName = "ztr") -> float | None:
         return None
     if not report.claims:
         return 0.0
-    wrong = sum(map(is_fault, report.claims))
+    wrong = len(report.faults)
     if name == "err":
         return -_ERROR_COST * min(wrong, _MOST_ERRORS)
     if report.coverage < LEAST_COVERAGE:
@@ -103,8 +103,6 @@ def compute_score(
     Raises:
         BadInput: if there are no documents.
     """
-    from harness.rag.check.checking import check
-
     info = extra_info or {}
     documents = [str(text) for text in info.get("documents", ())]
     if not documents:

@@ -55,6 +55,10 @@ BY_SUPPORT = (
 """Of several documents or windows, the verdict that comes first here counts."""
 
 
+FAULTS = (Verdict.CONTRADICTED, Verdict.NOT_FOUND)
+"""Documents deny the claim, or say nothing of it."""
+
+
 class Outcome(StrEnum):
     """What a policy makes of all verdicts of an answer."""
 
@@ -159,6 +163,11 @@ class Report(Value):
     verifier: str
     warnings: tuple[str, ...] = ()
     calls: dict[str, int] = {}
+
+    @property
+    def faults(self) -> list[Checked]:
+        """Claims that are faults, in the order of the answer."""
+        return [claim for claim in self.claims if claim.verdict in FAULTS]
 
 
 class Verifier(Protocol):

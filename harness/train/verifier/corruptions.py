@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.rag.check.verify.reading import FUNCTION_WORDS, MONTHS
+from harness.rag.check.verify import FUNCTION_WORDS, MONTHS
 from harness.rag.retrieve import sentence_spans
 from harness.train.verifier.features import Labelled, rows_of
 from harness.train.verifier.wordnet import Relation, Replacements

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.rag.check import verify
-from harness.rag.check.verify import Source, encode_states, fill, pooled, read
-from harness.rag.check.verify.features import features
+from harness.rag.check.verify import Source, encode_states, features, fill, pooled, read
 from harness.rag.retrieve import sentence_spans
 
 TUNING_TENTHS = 3
@@ -117,7 +116,7 @@ class Featured:
 def code_digest() -> str:
     """Digest of the code that makes features: others make others."""
     folder = Path(verify.__file__).parent
-    files = [folder / f"{name}.py" for name in ("evidence", "features", "reading")]
+    files = [folder / f"{name}.py" for name in ("evidence", "verifier")]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harness.rag.check.checking import locate, verbatim_only
+from harness.rag.check.blind import locate
+from harness.rag.check.checking import verbatim_only
 from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document
 

@@ -37,4 +37,5 @@ from .session import solve_passages as solve_passages
 from .session import windows as windows
 from .voting import best_support as best_support
 from .voting import compare as compare
+from .voting import locate as locate
 from .voting import vote as vote

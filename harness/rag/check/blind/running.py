@@ -12,9 +12,9 @@ from typing import Any
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable
 from harness.models import Budget, CallStore, ChatModel, Role, Sampling, open_model, parse_roles
-from harness.rag.check.batch import BatchReport, Row, documents_of, no_verdict, unusable
+from harness.rag.check.batch import BatchReport, Row, documents_of, unusable
 from harness.rag.check.blind.session import MarchContext, march
-from harness.rag.check.checking import Documents, read_documents
+from harness.rag.check.checking import Documents, no_verdict, read_documents
 from harness.rag.check.rollouts import Recorder, Rollout, Rollouts
 from harness.rag.check.types import PolicyName, Report
 from harness.rag.retrieve import Document

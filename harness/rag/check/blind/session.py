@@ -19,8 +19,8 @@ from harness.rag.check.blind.leaks import Vault
 from harness.rag.check.blind.replies import Answered, answers_format, read_answers
 from harness.rag.check.blind.voting import best_support, compare, vote
 from harness.rag.check.checking import report as make_report
-from harness.rag.check.numbers import judge as judge_value
 from harness.rag.check.numbers import open_sources
+from harness.rag.check.rules import judge as judge_value
 from harness.rag.check.types import (
     QUANTITY_TYPES,
     VALUE_TYPES,

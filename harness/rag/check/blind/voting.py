@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from harness.rag.check.blind.replies import Answered
-from harness.rag.check.checking import locate
 from harness.rag.check.claims import NEGATION
 from harness.rag.check.numbers import Agreement, agreement, coverage, read, words
-from harness.rag.check.types import BY_SUPPORT, STATEMENT_TYPES, Claim, Finding, Verdict
+from harness.rag.check.types import BY_SUPPORT, STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
 from harness.rag.retrieve import Document
 
+_FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
 _ARTICLES = {"the", "a", "an", "of"}
 
 
@@ -33,6 +34,27 @@ def compare(claim: Claim, reply: Answered | None, documents: Sequence[Document])
         return _invalid(f"the evidence {reply.evidence[:60]!r} is not in the documents")
     evidence = (quote,) if quote else ()
     return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=1.0)
+
+
+def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
+    """Where a quote stands: verbatim, or else with other white space, quotation marks and dashes.
+
+    Returns:
+        The place with the document's own characters; None if no document holds the quote.
+    """
+    text = quote.strip().strip("\"'\u201c\u201d")
+    if not text:
+        return None
+    parts = re.split(r"\s+", text.translate(_FOLD).strip(" .\u2026"))
+    loose = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    verbatim = ((document, re.search(re.escape(text), document.text)) for document in documents)
+    similar = ((document, loose.search(document.text.translate(_FOLD))) for document in documents)
+    for document, match in chain(verbatim, similar):
+        if match:
+            start, end = match.span()
+            quoted = document.text[start:end]
+            return Evidence(doc=document.id, start=start, end=end, quote=quoted)
+    return None
 
 
 def _invalid(reason: str) -> Finding:

@@ -1,12 +1,12 @@
 from .digits import normalise as normalise
-from .judging import judge as judge
 from .reading import equal as equal
 from .reading import read as read
 from .sources import Cell as Cell
+from .sources import Sentence as Sentence
 from .sources import Source as Source
-from .sources import cells as cells
 from .sources import coverage as coverage
 from .sources import open_sources as open_sources
+from .sources import overlap as overlap
 from .sources import words as words
 from .values import Agreement as Agreement
 from .values import Mention as Mention

@@ -56,17 +56,21 @@ CORE = re.compile(
 )
 """A number in digits."""
 
-_SMALL_WORDS = (
+_TENS = {
+    word: 10 * value
+    for value, word in enumerate(
+        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
+    )
+}
+_SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
 )
-_TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NTH_WORDS = (
+_UNITS: dict[str, int] = {word: value for value, word in enumerate(_SMALL.split())} | _TENS
+_NTH = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
     "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
-_TENS = {word: 10 * value for value, word in enumerate(_TENS_WORDS.split(), start=2)}
-_UNITS: dict[str, int] = {word: value for value, word in enumerate(_SMALL_WORDS.split())} | _TENS
 SCALES = {
     "hundred": 100,
     "dozen": 12,
@@ -78,7 +82,7 @@ SCALES = {
     "trillion": 10**12,
 }
 ORDINALS: dict[str, int] = {
-    **{word: value for value, word in enumerate(_NTH_WORDS.split(), start=1)},
+    **{word: value for value, word in enumerate(_NTH.split(), start=1)},
     **{word[:-1] + "ieth": value for word, value in _TENS.items()},
     "hundredth": 100,
     "thousandth": 1000,
@@ -136,7 +140,7 @@ def parse_digits(digits: str, mark: DecimalMark = ".") -> tuple[Fraction, Fracti
     Two different separators, one of them repeated, or a group of other than three digits leave
     one reading; else `mark` is the decimal mark.
     """
-    plain = digits.replace(" ", "").replace("'", "")
+    plain = re.sub("[ ']", "", digits)
     last = max(plain.rfind(","), plain.rfind("."))
     decimal = plain[last] if last >= 0 else ""
     if decimal and not ("," in plain and "." in plain):
@@ -151,23 +155,20 @@ def parse_digits(digits: str, mark: DecimalMark = ".") -> tuple[Fraction, Fracti
 def cores(text: str, mark: DecimalMark) -> Iterator[Core]:
     """Numbers of a normalised text: those in digits first, then those in words."""
     for match in CORE.finditer(text):
-        value, step = _value_in_digits(match, mark)
+        step = Fraction(0)
+        if match["vulgar"]:
+            part = Fraction(unicodedata.numeric(match["vulgar"][-1])).limit_denominator(10)
+            value = int(match["vulgar"][:-1].strip() or 0) + part
+        elif match["bottom"]:
+            value = int(match["whole"] or 0) + Fraction(int(match["top"]), int(match["bottom"]))
+        elif match["power"]:
+            value = _power_of_ten(match["power"][2:].lstrip("^"))
+        else:
+            power = _power_of_ten(match["ten"] or match["exp"] or "0")
+            value, step = parse_digits(match["digits"], mark)
+            value, step = value * power, step * power
         yield Core(*match.span(), value, step)
     yield from spelled(text)
-
-
-def _value_in_digits(match: re.Match[str], mark: DecimalMark) -> tuple[Fraction, Fraction]:
-    if match["vulgar"]:
-        part = Fraction(unicodedata.numeric(match["vulgar"][-1])).limit_denominator(10)
-        return int(match["vulgar"][:-1].strip() or 0) + part, Fraction(0)
-    if match["bottom"]:
-        part = Fraction(int(match["top"]), int(match["bottom"]))
-        return int(match["whole"] or 0) + part, Fraction(0)
-    if match["power"]:
-        return _power_of_ten(match["power"][2:].lstrip("^")), Fraction(0)
-    value, step = parse_digits(match["digits"], mark)
-    power = _power_of_ten(match["ten"] or match["exp"] or "0")
-    return value * power, step * power
 
 
 def _power_of_ten(exponent: str) -> Fraction:
@@ -189,10 +190,9 @@ def spelled(text: str) -> Iterator[Core]:
         elif match["lone"]:
             part = Fraction(1, _PARTS[re.split(r"[ -]+", phrase)[-1]])
             yield Core(*span, part, Fraction(0), spelled=True)
-        elif phrase == "one":
-            if _SHARE.match(text, span[1]):
-                yield _cardinal(match)
-        elif re.split(r"[ -]", phrase)[0] not in SCALES:
+        elif (phrase != "one" or _SHARE.match(text, span[1])) and (
+            re.split(r"[ -]", phrase)[0] not in SCALES
+        ):
             yield _cardinal(match)
 
 

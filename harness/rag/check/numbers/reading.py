@@ -7,12 +7,10 @@ an approximation, the other end of a range.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from harness.rag.check.numbers.dates import periods
 from harness.rag.check.numbers.digits import (
     CORE,
     SCALES,
@@ -25,7 +23,14 @@ from harness.rag.check.numbers.digits import (
     spelled,
 )
 from harness.rag.check.numbers.units import CODES, NAMES, SYMBOLS, Unit, unit_after
-from harness.rag.check.numbers.values import Agreement, Bound, Mention, Quantity, agreement
+from harness.rag.check.numbers.values import (
+    Agreement,
+    Bound,
+    Mention,
+    Quantity,
+    agreement,
+    periods,
+)
 
 _CODE = "|".join(sorted(CODES))
 _SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
@@ -68,20 +73,17 @@ _JOIN = re.compile(r"\s?(?:-|\u2013|\u2014|to|and|through)\s?$", re.IGNORECASE)
 _FROM = re.compile(r"\s+from\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:between|from|range of|ranging from)\s+$", re.IGNORECASE)
 
-_BOUND_WORDS: tuple[tuple[Bound, str], ...] = (
-    ("least", r"at least|no (?:less|fewer) than|not (?:less|fewer) than|a minimum of|minimum|>=|≥"),
-    ("most", r"at most|no more than|not more than|up to|a maximum of|maximum of|<=|≤"),
-    ("over", r"more than|over|above|greater than|exceeding|in excess of|upwards of|>"),
-    ("under", r"less than|fewer than|under|below|nearly|almost|just shy of|<"),
-    (
-        "about",
-        r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|an estimated|"
-        r"estimated|~|≈|in the region of|or so|nearly|almost",
-    ),
-)
-_BOUNDS: list[tuple[Bound, re.Pattern[str]]] = [
+_BOUND_WORDS: dict[Bound, str] = {
+    "least": r"at least|no (?:less|fewer) than|not (?:less|fewer) than|a minimum of|minimum|>=|≥",
+    "most": r"at most|no more than|not more than|up to|a maximum of|maximum of|<=|≤",
+    "over": r"more than|over|above|greater than|exceeding|in excess of|upwards of|>",
+    "under": r"less than|fewer than|under|below|nearly|almost|just shy of|<",
+    "about": r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|"
+    r"an estimated|estimated|~|≈|in the region of|or so|nearly|almost",
+}
+_BOUNDS = [
     (bound, re.compile(rf"(?<![\w'])(?:{pattern})\s*(?:a |an )?$", re.IGNORECASE))
-    for bound, pattern in _BOUND_WORDS
+    for bound, pattern in _BOUND_WORDS.items()
 ]
 _LINK = (
     r"(?:[ ]+(?:of|by|was|were|is|are|at|totaled|totalled|totaling|:|amounted to|equal to|about"
@@ -167,25 +169,20 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
     return sorted(mentions, key=lambda mention: mention.start)
 
 
-def read_one(text: str) -> Mention | None:
-    """The one value that `text` states; None where it states none.
-
-    Of several, the first that is no date, unless all are.
-    """
-    mentions = read(text)
-    numbers = (mention for mention in mentions if isinstance(mention, Quantity))
-    return next(numbers, mentions[0] if mentions else None)
-
-
 def equal(value: str | Mention, rival: str | Mention) -> bool:
     """Whether two values are the same: each agrees with the other.
 
-    Texts without a value are never equal: two that "cannot answer" are no match.
+    Of several values in a text, the first that is no date counts, unless all are. Texts without a
+    value are never equal: two that "cannot answer" are no match.
     """
-    first = read_one(value) if isinstance(value, str) else value
-    second = read_one(rival) if isinstance(rival, str) else rival
-    if first is None or second is None:
+    single: list[Mention] = []
+    for side in (value, rival):
+        mentions = read(side) if isinstance(side, str) else [side]
+        numbers = [mention for mention in mentions if isinstance(mention, Quantity)]
+        single += (numbers or mentions)[:1]
+    if len(single) < 2:
         return False
+    first, second = single
     return agreement(first, second) == agreement(second, first) == Agreement.SAME
 
 
@@ -312,26 +309,26 @@ def _with_sign(text: str, number: Quantity, before: _Before) -> Quantity:
     )
 
 
-def _joined(text: str, numbers: list[Quantity]) -> Iterator[Quantity]:
+def _joined(text: str, numbers: list[Quantity]) -> list[Quantity]:
     """Two numbers that state one range become one."""
-    queue = list(reversed(numbers))
-    while queue:
-        low = queue.pop()
-        if not queue or not _is_range(text, low, queue[-1]):
-            yield low
+    joined: list[Quantity] = []
+    for number in numbers:
+        low = joined[-1] if joined else None
+        if low is None or low.high is not None or not _is_range(text, low, number):
+            joined.append(number)
             continue
-        high = queue.pop()
         factor = Fraction(1)  # the lower end takes scale and unit of the upper: $5-10 million
-        if low.unit != high.unit or 0 < abs(low.value) * 1000 <= abs(high.value):
-            factor = high.step if low.step == 1 and high.step > 1 else factor
-        yield replace(
+        if low.unit != number.unit or 0 < abs(low.value) * 1000 <= abs(number.value):
+            factor = number.step if low.step == 1 and number.step > 1 else factor
+        joined[-1] = replace(
             low,
             value=low.value * factor,
-            step=max(low.step * factor, high.step),
-            high=high.value,
-            unit=high.unit or low.unit,
-            end=high.end,
+            step=max(low.step * factor, number.step),
+            high=number.value,
+            unit=number.unit or low.unit,
+            end=number.end,
         )
+    return joined
 
 
 def _is_range(text: str, low: Quantity, high: Quantity) -> bool:

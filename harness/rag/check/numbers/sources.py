@@ -32,6 +32,7 @@ _STOP_WORDS = (
     "february march april june july august september october november december compared said there"
 )
 _STOP = frozenset(_STOP_WORDS.split())
+_ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
@@ -53,15 +54,8 @@ def words(text: str) -> frozenset[str]:
     """Content words, lower case, endings off; numbers, months and words of amounts left out."""
     lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
     parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
-    return frozenset(stem(part) for part in parts if part and part not in _STOP)
-
-
-def stem(word: str) -> str:
-    """An ending off: enough to join sale and sales, increase and increased."""
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word[: -len(ending)]
-    return word
+    # endings off: enough to join sale and sales, increase and increased
+    return frozenset(_ENDING.sub("", part) for part in parts if part and part not in _STOP)
 
 
 def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
@@ -100,6 +94,11 @@ class Cell:
     section: str
     table: int
     place: tuple[int, int]
+
+    @property
+    def label(self) -> str:
+        """Row and column, as a reader finds them."""
+        return f"{self.row!r}, column {self.column!r}" if self.column else repr(self.row)
 
     @cached_property
     def row_words(self) -> frozenset[str]:
@@ -152,16 +151,22 @@ def open_sources(documents: Sequence[Document]) -> list[Source]:
 
 @lru_cache(maxsize=256)
 def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
-    tables = table_spans(text)
+    tables = list(_tables(text))
+    cells = [
+        cell for number, (rows, lead) in enumerate(tables) for cell in _cells(rows, lead, number)
+    ]
     sentences: list[Sentence] = []
     for start, end in sentence_spans(text):
-        if not any(first < end and start < last for first, last in tables):
+        if not any(
+            rows[0][0].start < end and start < rows[-1][-1].start + len(rows[-1][-1].text)
+            for rows, _ in tables
+        ):
             mentions = tuple(
                 replace(mention, start=mention.start + start, end=mention.end + start)
                 for mention in read(text[start:end])
             )
             sentences.append(Sentence(start, end, words(text[start:end]), mentions))
-    return cells(text), sentences
+    return cells, sentences
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
@@ -178,21 +183,6 @@ class _Field(NamedTuple):
     def filled(self) -> bool:
         """Whether there is more than a sign of currency."""
         return self.text not in ("", "$", "\u20ac", "\u00a3")
-
-
-def cells(text: str) -> list[Cell]:
-    """Values of all tables of `text`, in order."""
-    return [
-        cell
-        for number, (rows, lead) in enumerate(_tables(text))
-        for cell in _cells(rows, lead, number)
-    ]
-
-
-def table_spans(text: str) -> list[tuple[int, int]]:
-    """Where the tables stand."""
-    corners = [(rows[0][0], rows[-1][-1]) for rows, _ in _tables(text)]
-    return [(first.start, last.start + len(last.text)) for first, last in corners]
 
 
 def _tables(text: str) -> Iterator[tuple[list[list[_Field]], str]]:

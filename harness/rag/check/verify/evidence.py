@@ -1,23 +1,37 @@
-"""A document as sentences with their vectors, and which of them speak of a claim.
+"""Sentences as the checker reads them, and which sentences of a document speak of a claim.
 
-Everything is counted within one document, so that no other document changes what is found in it.
+Stems are the key of everything lexical here. Which words mean the same, the opposite or the more
+general thing is looked up in a packaged table of stems, made from WordNet 3.1 by
+`lab.training.lexicon`; its licence lies beside it. Everything is counted within one document, so
+that no other document changes what is found in it.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.rag.check.numbers import Mention, Quantity
+from harness.rag.check.numbers import Mention
 from harness.rag.check.numbers import read as read_values
-from harness.rag.check.verify.reading import Reading, pairs, read, related
-from harness.rag.retrieve import bundled_model, is_short, load_minilm, load_model, sentence_spans
+from harness.rag.retrieve import (
+    bundled_model,
+    is_short,
+    load_minilm,
+    load_model,
+    sentence_spans,
+    terms,
+)
 
 Vectors = NDArray[np.float32]
 Sizes = dict[tuple[object, ...], Mention]
@@ -29,6 +43,178 @@ _CANDIDATES = 32
 # Word pieces of a sentence that are read; what lies behind them has no vector.
 _LONGEST = 128
 _BATCH = 32
+
+LEXICON = Path(__file__).parent.parent / "weights" / "lexicon.json.gz"
+WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+(?:[.,:/]\d+)*|[%$\u20ac\u00a3]")
+"""A word, a number with its separators, or a sign that gives a number its meaning."""
+_FORMS = (
+    "be am is are was were been|begin began begun|become became|break broke broken"
+    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
+    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
+    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
+    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
+    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
+    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
+    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
+    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
+    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
+    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
+    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
+    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
+    "|tooth teeth|life lives|wife wives|half halves"
+)
+_BASE = {
+    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
+}
+
+
+@lru_cache(maxsize=1 << 18)
+def stem(word: str) -> str:
+    """Stem of one word, in lower case; a number or sign stays as it is."""
+    lower = word.lower().replace("\u2019", "'").removesuffix("'s")
+    lower = _BASE.get(lower, lower)
+    stemmed = terms(lower) if lower.isalpha() else []
+    return stemmed[0] if len(stemmed) == 1 else lower
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, text.split()))
+
+
+FUNCTION_WORDS = _words(
+    """a an the and or but if of in on at by for with from to into onto than then that this these
+    those it its it's is are was were be been being am do does did done has have had having he she
+    they him their her hers them theirs his we us our you your i me my who whom whose which what
+    when where how why as so such there here also too very just about over under after before
+    during between through up down out off again can could may might must shall should will would
+    not no nor own same s t re ve ll d 's each both any all some most more less other another
+    while because until although though however"""
+)
+NEGATIONS = _words(
+    """not no never none nobody nothing neither nor without cannot can't won't don't doesn't didn't
+    isn't aren't wasn't weren't hasn't haven't hadn't couldn't wouldn't shouldn't hardly rarely
+    barely fail fails failed refuse refuses refused deny denies denied unable lack lacks lacked
+    stop stops stopped prevent prevents prevented avoid avoids"""
+)
+RISING = _stems(
+    """more higher increase increased rise rose risen up above over exceed exceeded greater larger
+    grow grew growth gain gained better best most improve after later win won maximum upper add
+    added strong stronger positive"""
+)
+FALLING = _stems(
+    """less lower decrease decreased fall fell fallen down below under smaller fewer shrink drop
+    dropped decline declined loss lost worse worst least worsen before earlier lose minimum reduce
+    reduced weak weaker negative"""
+)
+ABSOLUTES = _words("all every each only always never entirely none solely must any")
+HEDGES = _words(
+    """may might could possibly perhaps about around approximately nearly almost some often
+    sometimes usually likely reportedly allegedly expected planned would should can"""
+)
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+CALENDAR = frozenset(map(str.lower, MONTHS)) | _words(
+    "monday tuesday wednesday thursday friday saturday sunday"
+)
+_COUNTS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+)
+NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTS.split(), start=2)}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sentence as words.
+
+    Attributes:
+        words: verbatim, in order.
+        stems: of the words.
+    """
+
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+
+    @cached_property
+    def content(self) -> tuple[int, ...]:
+        """Places of the words that carry the statement: no function words, no signs."""
+        return tuple(
+            place
+            for place, word in enumerate(self.words)
+            if word.lower() not in FUNCTION_WORDS and word[0].isalnum()
+        )
+
+    @cached_property
+    def content_stems(self) -> tuple[str, ...]:
+        """Stems of those words, in order."""
+        return tuple(self.stems[place] for place in self.content)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Numbers in digits, separators of thousands removed; small number words too."""
+        return tuple(
+            re.sub(r",(?=\d{3})", "", word).strip(".,:/")
+            if re.search(r"\d", word)
+            else NUMBER_WORDS[word.lower()]
+            for word in self.words
+            if re.search(r"\d", word) or word.lower() in NUMBER_WORDS
+        )
+
+    @cached_property
+    def names(self) -> tuple[int, ...]:
+        """Places of words in capitals; of the first word only where it has a capital inside."""
+        return tuple(
+            place
+            for place in self.content
+            if any(letter.isupper() for letter in self.words[place][1 if place == 0 else 0 :])
+        )
+
+    @cached_property
+    def dates(self) -> tuple[int, ...]:
+        """Places of months, days of the week and years."""
+        return tuple(
+            place
+            for place, word in enumerate(self.words)
+            if word.lower() in CALENDAR or re.fullmatch(r"1[5-9]\d\d|20\d\d", word)
+        )
+
+    def count(self, kind: frozenset[str]) -> int:
+        """Words of a kind; contractions with "n't" count as negations."""
+        return sum(word.lower().replace("\u2019", "'") in kind for word in self.words)
+
+    @property
+    def direction(self) -> int:
+        """1 where more words rise than fall, -1 where more fall, else 0."""
+        rising = sum((word in RISING) - (word in FALLING) for word in self.stems)
+        return (rising > 0) - (rising < 0)
+
+
+@lru_cache(maxsize=1 << 12)
+def read(text: str) -> Reading:
+    """The words of a sentence; those of the last few thousand texts are kept."""
+    words = tuple(WORD.findall(text))
+    return Reading(words, tuple(map(stem, words)))
+
+
+@cache
+def _lexicon() -> dict[str, dict[str, frozenset[str]]]:
+    stored: dict[str, dict[str, list[str]]] = json.loads(gzip.decompress(LEXICON.read_bytes()))
+    return {
+        relation: {word: frozenset(stems) for word, stems in table.items()}
+        for relation, table in stored.items()
+    }
+
+
+def related(word: str, relation: Literal["same", "opposite", "wider"]) -> frozenset[str]:
+    """Stems with a common meaning (derived words included), an opposite one (of adjectives also
+    by way of the nearest opposed pair), or a more general one, one step up."""
+    return _lexicon()[relation].get(word, frozenset())
 
 
 class Sentence(NamedTuple):
@@ -89,8 +275,8 @@ class Source:
     def values(self) -> Sizes:
         """Values anywhere in the document, without sign and bound, by what makes them the same."""
         sizes: Sizes = {}
-        for size in map(size_of, read_values(self._text)):
-            sizes.setdefault(key_of(size), size)
+        for size in (mention.size for mention in read_values(self._text)):
+            sizes.setdefault(size.key, size)
         return sizes
 
     @cached_property
@@ -102,7 +288,7 @@ class Source:
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Neighbouring stems anywhere in the document."""
-        return frozenset(pair for each in self.sentences for pair in pairs(each.reading.stems))
+        return frozenset(pair for each in self.sentences for pair in pairwise(each.reading.stems))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -113,26 +299,24 @@ class Source:
         """Sentences that hold a stem."""
         return frozenset(self._postings[stem][0].tolist()) if stem in self else frozenset()
 
-    def bm25(self, stems: Sequence[str]) -> Vectors:
+    def bm25(self, claim: Reading) -> Vectors:
         """BM25 of every sentence (Lucene's formula; Kamphuis et al. 2020)."""
         scores = np.zeros(len(self.sentences), np.float32)
-        for stem in sorted(set(stems)):
-            if stem in self:
-                places, shares = self._postings[stem]
-                scores[places] += shares
+        for stem in sorted(self._postings.keys() & claim.content_stems):
+            places, shares = self._postings[stem]
+            scores[places] += shares
         return scores
 
     def candidates(self, claim: Reading) -> list[int]:
         """Sentences whose vectors are compared with the claim's: the best ones by BM25."""
-        scores = self.bm25([claim.stems[place] for place in claim.content])
-        return np.argsort(-scores, kind="stable")[:_CANDIDATES].tolist()
+        return np.argsort(-self.bm25(claim), kind="stable")[:_CANDIDATES].tolist()
 
     def best(self, claim: Reading, vector: Vectors, k: int) -> list[int]:
         """The k sentences that speak most of the claim, best first.
 
         The sum of BM25, divided by its largest value, and the cosine of the vectors.
         """
-        lexical = self.bm25([claim.stems[place] for place in claim.content])
+        lexical = self.bm25(claim)
         scale = _LEXICAL / max(1e-6, float(lexical.max()))
         chosen = self.candidates(claim)
         fill([(self, chosen)])
@@ -141,28 +325,6 @@ class Source:
             for place in chosen
         }
         return sorted(chosen, key=lambda place: -scores[place])[:k]
-
-
-def size_of(mention: Mention) -> Mention:
-    """A value without sign and bound: "reduced to below 5" and "under 5" are the same number."""
-    if not isinstance(mention, Quantity):
-        return mention
-    high = mention.high
-    ends = sorted((abs(mention.value), abs(high))) if high is not None else [abs(mention.value)]
-    sizes = (size_of(each) for each in mention.alternatives)
-    return replace(
-        mention,
-        value=ends[0],
-        high=ends[1] if high is not None else None,
-        bound="",
-        signed=False,
-        alternatives=tuple(size for size in sizes if isinstance(size, Quantity)),
-    )
-
-
-def key_of(size: Mention) -> tuple[object, ...]:
-    """What makes two sizes the same."""
-    return (size.value, size.high, size.unit) if isinstance(size, Quantity) else (size.text,)
 
 
 def fill(needs: Iterable[tuple[Source, Iterable[int]]]) -> None:
@@ -190,42 +352,38 @@ def encode_states(texts: Sequence[str]) -> list[States]:
     Raises:
         BadInput: if the encoder's packages are not installed.
     """
-    if is_short(texts):
-        return [
-            States(_unit(hidden.mean(axis=0)), _unit(hidden[1:-1]).astype(np.float16), pieces[1:-1])
-            for hidden, pieces in load_minilm(bundled_model()).states(texts, _LONGEST)
-        ]
-    model: Any = load_model("SentenceTransformer", str(bundled_model()))
-    states: dict[int, States] = {}
-    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    for first in range(0, len(order), _BATCH):
-        batch = order[first : first + _BATCH]
-        states |= zip(batch, _encode(model, [texts[number] for number in batch]), strict=True)
-    return [states[number] for number in range(len(texts))]
+    minilm = load_minilm(bundled_model()) if is_short(texts) else None
+    hidden = minilm.states(texts, _LONGEST) if minilm else _torch_states(texts)
+    return [
+        States(_unit(vectors.mean(axis=0)), _unit(vectors[1:-1]).astype(np.float16), pieces[1:-1])
+        for vectors, pieces in hidden
+    ]
 
 
 def _unit(vectors: Vectors) -> Vectors:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def _encode(model: Any, texts: list[str]) -> list[States]:
+def _torch_states(texts: Sequence[str]) -> list[tuple[Vectors, tuple[str, ...]]]:
+    """(vectors, word pieces) of many texts; those of like length go together."""
+    model: Any = load_model("SentenceTransformer", str(bundled_model()))
     import torch
 
     tokenizer, network = model.tokenizer, model[0].auto_model
-    encoded = tokenizer(
-        texts, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
-    )
-    with torch.inference_mode():
-        hidden = network(**encoded).last_hidden_state
-    mask = encoded["attention_mask"].unsqueeze(-1).float()
-    means = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
-    tokens = torch.nn.functional.normalize(hidden, dim=-1).numpy().astype(np.float16)
-    lengths = encoded["attention_mask"].sum(1).tolist()
-    return [
-        States(
-            means[row],
-            tokens[row, 1 : length - 1].copy(),
-            tuple(tokenizer.convert_ids_to_tokens(encoded["input_ids"][row, 1 : length - 1])),
-        )
-        for row, length in enumerate(lengths)
-    ]
+    states: dict[int, tuple[Vectors, tuple[str, ...]]] = {}
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    for first in range(0, len(order), _BATCH):
+        batch = order[first : first + _BATCH]
+        encoded = tokenizer(
+            [texts[number] for number in batch],
+            padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt",
+        )  # fmt: skip
+        with torch.inference_mode():
+            hidden = network(**encoded).last_hidden_state.numpy()
+        lengths = encoded["attention_mask"].sum(1).tolist()
+        for number, ids, vectors, length in zip(
+            batch, encoded["input_ids"].tolist(), hidden, lengths, strict=True
+        ):
+            pieces = tokenizer.convert_ids_to_tokens(ids[:length])
+            states[number] = vectors[:length], tuple(pieces)
+    return [states[number] for number in range(len(texts))]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.rag.check.numbers import cells, judge, open_sources
+from harness.rag.check.numbers import Cell, open_sources
+from harness.rag.check.rules import judge
 from harness.rag.check.types import Claim, Finding, Verdict
 from harness.rag.retrieve import Document
 
@@ -22,6 +23,11 @@ TABLE = """Results of the brewery ($ in thousands)
 The brewery opened in 1931 and employs about 240 people in Ulm.
 """
 TSV = "Town\tInhabitants\nUlm\t126,329\nAalen\t68,456\n"
+
+
+def cells(text: str) -> list[Cell]:
+    [source] = open_sources([Document("doc", text)])
+    return list(source.cells)
 
 
 def verdict(sentence: str, value: str, text: str = TABLE) -> Finding:

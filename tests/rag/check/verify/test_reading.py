@@ -12,9 +12,9 @@ from harness.rag.check.verify import (
     missing_values,
     pooled,
     read,
+    related,
     stem,
 )
-from harness.rag.check.verify.reading import related
 from harness.rag.retrieve import Document
 
 TEXT = (
