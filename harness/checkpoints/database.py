@@ -1,4 +1,4 @@
-"""The SQLite file behind the checkpoint store: its tables, its keys and its transactions.
+"""The SQLite file behind the checkpoint store: its tables, its transactions, whole threads.
 
 Tables:
     blobs: serialised values, one row per content.
@@ -14,19 +14,21 @@ node plus one; a small value stands in the reference's place.
 
 from __future__ import annotations
 
-import hashlib
+import json
 import sqlite3
 import threading
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import ormsgpack
+
+from harness.checkpoints.values import CheckpointKey, Ref, Values, blob_key
 from harness.core import BadInput
 
 VERSION = 1
 """Of the layout, in the file's `user_version`."""
-MASK = (1 << 61) - 1
-"""Keys have 61 bits, so that a reference (twice a key plus one) is an SQLite integer."""
 _TABLES = """
 CREATE TABLE blobs (
     id INTEGER PRIMARY KEY, type TEXT NOT NULL, packed INTEGER NOT NULL, data BLOB NOT NULL);
@@ -41,14 +43,50 @@ CREATE TABLE writes (
 CREATE TABLE threads (thread TEXT PRIMARY KEY, info TEXT NOT NULL) WITHOUT ROWID;
 """
 
-CheckpointKey = tuple[str, str, str]
-"""Thread, namespace, checkpoint id."""
+
+class Moment(NamedTuple):
+    """One checkpoint of one graph, without its values.
+
+    Attributes:
+        id: the checkpoint's id; ids sort by time.
+        ns: its namespace; empty for the main graph.
+        parent: the checkpoint before it in its namespace.
+        outer: checkpoints of the graphs around it, by namespace.
+        step: number of the super-step that made it; -1 is the input.
+        source: `input`, `loop`, `update` or `fork`.
+    """
+
+    id: str
+    ns: str
+    parent: str | None
+    outer: dict[str, str]
+    step: int
+    source: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the sub-graph nodes around it, outermost first."""
+        return split_ns(self.ns)
 
 
-def blob_key(kind: str, data: bytes) -> int:
-    """Key of a serialised value; two values of one key are told apart when they are stored."""
-    digest = hashlib.blake2b(data, digest_size=8, person=kind.encode()[:16]).digest()
-    return int.from_bytes(digest, "big") & MASK or 1
+class Write(NamedTuple):
+    """A write of a task without its value; `path` is the task's place in its step."""
+
+    ns: str
+    checkpoint: str
+    task: str
+    path: str
+    channel: str
+    ref: Ref
+
+
+def split_ns(ns: str) -> tuple[str, ...]:
+    """Node names of a namespace, outermost first: `a:1|2|b:3` is `a`, `b`.
+
+    Segments of digits only number repeated calls of a sub-graph by one task.
+    """
+    parts = (part for part in ns.split("|") if part and not part.isdigit())
+    return tuple(part.partition(":")[0] for part in parts)
 
 
 def head_key(key: CheckpointKey) -> int:
@@ -56,83 +94,287 @@ def head_key(key: CheckpointKey) -> int:
     return blob_key("head", "\0".join(key).encode())
 
 
-class Database:
+def read_refs(packed: bytes) -> dict[str, Ref]:
+    """References by channel."""
+    return ormsgpack.unpackb(packed)
+
+
+class ThreadDatabase:
     """One connection, used by one thread at a time.
 
     Every transaction is on disk when it returns (WAL, `synchronous = FULL`): a kill loses nothing
     that was committed, and a half-written transaction is gone when the file is opened again.
+
+    Attributes:
+        path: the file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, values: Values) -> None:
         """Open or create the store in `path`.
 
         Raises:
             BadInput: if the file is not a store, or one of a newer layout.
         """
         self.path = path
-        self.lock = threading.RLock()
+        self._stored_values = values
+        self._lock = threading.RLock()
         self._version = -1
         self._connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=60
         )
+        run = self._connection.execute
         try:
-            self._prepare()
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 0"):
+                run(f"PRAGMA {pragma}")
+            if run("PRAGMA user_version").fetchone()[0] == 0:
+                with self._transaction():
+                    if run("PRAGMA user_version").fetchone()[0] == 0:
+                        for statement in _TABLES.split(";\n"):
+                            run(statement)
+                        run(f"PRAGMA user_version = {VERSION}")
+            version = run("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise BadInput(
                 f"expected a checkpoint store (SQLite) in {str(path)!r}, found: {error}; "
                 "name another file"
             ) from error
-        except BadInput:
-            self._connection.close()
-            raise
-
-    def _prepare(self) -> None:
-        run = self._connection.execute
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "journal_size_limit = 0"):
-            run(f"PRAGMA {pragma}")
-        if run("PRAGMA user_version").fetchone()[0] == 0:
-            with self.transaction():
-                if run("PRAGMA user_version").fetchone()[0] == 0:
-                    for statement in _TABLES.split(";\n"):
-                        run(statement)
-                    run(f"PRAGMA user_version = {VERSION}")
-        version = run("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
+            self._connection.close()
             raise BadInput(
-                f"expected a checkpoint store of layout {VERSION} in {str(self.path)!r}, "
+                f"expected a checkpoint store of layout {VERSION} in {str(path)!r}, "
                 f"found {version!r}; open it with the version of harness that wrote it"
             )
 
-    def changed(self) -> bool:
-        """Whether another connection has written since the last call (or none was made yet)."""
-        before = self._version
-        self._version = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        return before != self._version
-
     @contextmanager
-    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Generator[sqlite3.Connection]:
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Generator[sqlite3.Connection]:
         """All of the block is written, or nothing of it."""
-        with self.lock:
-            self._connection.execute(begin)
+        with self._lock:
+            db = self._connection
+            db.execute(begin)
             try:
-                yield self._connection
-                self._connection.execute("COMMIT")
+                version = db.execute("PRAGMA data_version").fetchone()[0]
+                if version != self._version:  # another connection has written
+                    self._version = version
+                    self._stored_values.forget()
+                yield db
+                db.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._stored_values.forget()
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
                 raise
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """One state of the file for the whole block."""
-        return self.transaction("BEGIN")
-
-    def vacuum(self) -> None:
-        """Give free pages back to the file system."""
-        with self.lock:
-            self._connection.execute("VACUUM")
 
     def close(self) -> None:
         """Close the file; its write-ahead log is folded in."""
-        with self.lock:
+        with self._lock:
             self._connection.close()
+
+    def threads(self) -> dict[str, dict[str, Any]]:
+        """Every thread in the file, oldest first, with what :meth:`describe` was given."""
+        with self._transaction("BEGIN") as db:
+            rows = db.execute(
+                "SELECT thread, '{}' FROM checkpoints GROUP BY thread "
+                "ORDER BY min(checkpoint), length(thread), thread"
+            ).fetchall()
+            rows += db.execute("SELECT thread, info FROM threads").fetchall()
+        return {thread: json.loads(info) for thread, info in rows}
+
+    def describe(self, thread_id: str, info: dict[str, Any]) -> None:
+        """Keep `info` (JSON) with a thread."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO threads VALUES (?, ?)", (thread_id, json.dumps(info))
+            )
+
+    def outline(self, thread_id: str) -> list[Moment]:
+        """A thread's checkpoints in all namespaces without their values, oldest first."""
+        query = (
+            "SELECT checkpoint, ns, parent, metadata FROM checkpoints WHERE thread = ? "
+            "ORDER BY checkpoint"
+        )
+        moments: list[Moment] = []
+        with self._transaction("BEGIN") as db:
+            for checkpoint, ns, parent, text in db.execute(query, (thread_id,)):
+                metadata: dict[str, Any] = json.loads(text)
+                outer, step = dict(metadata.get("parents") or {}), int(metadata.get("step", -1))
+                source = str(metadata.get("source", "loop"))
+                moments.append(Moment(checkpoint, ns, parent, outer, step, source))
+        return moments
+
+    def writes(self, thread_id: str) -> list[Write]:
+        """A thread's writes without their values, oldest checkpoint first."""
+        query = (
+            "SELECT ns, checkpoint, task, path, channel, ref FROM writes "
+            "JOIN checkpoints ON checkpoints.head = writes.head WHERE thread = ? "
+            "ORDER BY checkpoint, path, task, idx"
+        )
+        with self._transaction("BEGIN") as db:
+            return [Write(*row) for row in db.execute(query, (thread_id,))]
+
+    def copy_checkpoints(
+        self, source: str, target: str, places: Collection[tuple[str, str]]
+    ) -> None:
+        """Copy some checkpoints (namespace, id), with their writes, to another thread."""
+        with self._transaction() as db:
+            for place in places:
+                head = head_key((target, *place))
+                db.execute(
+                    "INSERT OR REPLACE INTO checkpoints "
+                    "SELECT ?, ns, checkpoint, ?, parent, header, refs, metadata FROM checkpoints "
+                    "WHERE thread = ? AND ns = ? AND checkpoint = ?",
+                    (target, head, source, *place),
+                )
+                db.execute(
+                    "INSERT OR REPLACE INTO writes SELECT ?, task, idx, path, channel, ref "
+                    "FROM writes WHERE head = ?",
+                    (head, head_key((source, *place))),
+                )
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread with its namespaces, ids and writes; values are shared."""
+        places = {(moment.ns, moment.id) for moment in self.outline(source_thread_id)}
+        self.copy_checkpoints(source_thread_id, target_thread_id, places)
+
+    def drop_writes(
+        self,
+        thread_id: str,
+        place: tuple[str, str],
+        task: str | None = None,
+        channels: Collection[str] = (),
+    ) -> None:
+        """Drop the writes at a checkpoint (namespace, id), all or those of a task or channels."""
+        head, names = head_key((thread_id, *place)), json.dumps([*channels])
+        with self._transaction() as db:
+            db.execute(
+                "DELETE FROM writes WHERE head = :head AND task = coalesce(:task, task) AND "
+                "(:names = '[]' OR channel IN (SELECT value FROM json_each(:names)))",
+                {"head": head, "task": task, "names": names},
+            )
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Forget a thread; its values stay until :meth:`vacuum` or :meth:`prune`."""
+        with self._transaction() as db:
+            self._drop(db, "thread = ?", str(thread_id))
+            db.execute("DELETE FROM threads WHERE thread = ?", (str(thread_id),))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Forget the checkpoints of runs and their writes."""
+        test = "json_extract(metadata, '$.run_id') IN (SELECT value FROM json_each(?))"
+        with self._transaction() as db:
+            self._drop(db, test, json.dumps([*run_ids]))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the latest checkpoint of each namespace (or `delete` all) and free the space.
+
+        What the latest's delta channels are rebuilt from is kept. A delta channel has a value in
+        some checkpoints only; the others are rebuilt from the nearest ancestor that has one and
+        from the writes since (LangGraph's `get_delta_channel_history`).
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise BadInput(f"expected the strategy 'keep_latest' or 'delete', found {strategy!r}")
+        query = "SELECT ns, checkpoint, head, parent, refs, metadata FROM checkpoints"
+        for thread in map(str, thread_ids):
+            if strategy == "delete":
+                self.delete_thread(thread)
+                continue
+            with self._transaction() as db:
+                lines: dict[str, dict[str, tuple[int, str | None, bytes, str]]] = {}
+                for ns, checkpoint, *row in db.execute(f"{query} WHERE thread = ?", (thread,)):
+                    lines.setdefault(ns, {})[checkpoint] = tuple(row)
+                heads: list[int] = []
+                for line in lines.values():
+                    latest = max(line)
+                    metadata = json.loads(line[latest][3])
+                    missing = set[str](metadata.get("counters_since_delta_snapshot") or ())
+                    ancestor: str | None = latest
+                    while ancestor in line:
+                        head, ancestor, refs, _ = line[ancestor]
+                        heads.append(head)
+                        missing -= read_refs(refs).keys()
+                        if not missing:
+                            break
+                test = "thread = ? AND head NOT IN (SELECT value FROM json_each(?))"
+                self._drop(db, test, thread, json.dumps(heads))
+        self.vacuum()
+
+    def _drop(self, db: sqlite3.Connection, test: str, *arguments: str) -> None:
+        """Delete checkpoints, and their writes."""
+        heads = f"SELECT head FROM checkpoints WHERE {test}"
+        db.execute(f"DELETE FROM writes WHERE head IN ({heads})", arguments)
+        db.execute(f"DELETE FROM checkpoints WHERE {test}", arguments)
+        self._stored_values.forget()
+
+    def vacuum(self) -> None:
+        """Drop values that no checkpoint names and give the space back to the file system."""
+        with self._transaction() as db:
+            packed = db.execute("SELECT refs FROM checkpoints").fetchall()
+            refs = db.execute("SELECT DISTINCT ref FROM writes").fetchall()
+            for table, keep in _reachable(db, packed, refs).items():
+                ids: list[tuple[int]] = db.execute(f"SELECT id FROM {table}").fetchall()
+                unused = [row for row in ids if row[0] not in keep]
+                db.executemany(f"DELETE FROM {table} WHERE id = ?", unused)
+            self._stored_values.forget()
+        with self._lock:
+            self._connection.execute("VACUUM")
+
+    def export_thread(self, thread_id: str, path: Path) -> None:
+        """Write one thread into a store of its own at `path` (a new file).
+
+        Raises:
+            BadInput: if the thread is unknown or the file exists.
+        """
+        if path.exists():
+            raise BadInput(f"expected a new file, found {str(path)!r}; remove it or name another")
+        names = self.threads()
+        if thread_id not in names:
+            raise BadInput(
+                f"expected a thread of {str(self.path)!r}, found {thread_id!r}; it has "
+                f"{sorted(names)[:10]}"
+            )
+        with (
+            closing(ThreadDatabase(path, Values(split_lists=False))) as target,
+            self._transaction("BEGIN") as source,
+            target._transaction() as db,
+        ):
+            rows = {
+                "checkpoints": "thread = ?",
+                "writes": "head IN (SELECT head FROM checkpoints WHERE thread = ?)",
+                "threads": "thread = ?",
+            }
+            for table, test in rows.items():
+                copied = source.execute(f"SELECT * FROM {table} WHERE {test}", (thread_id,))
+                _insert(db, table, copied)
+            packed = db.execute("SELECT refs FROM checkpoints").fetchall()
+            refs = db.execute("SELECT DISTINCT ref FROM writes").fetchall()
+            # Keys are digests of contents: they are the same in every store.
+            for table, keep in _reachable(source, packed, refs).items():
+                query = f"SELECT * FROM {table} WHERE id = ?"
+                _insert(db, table, (source.execute(query, (key,)).fetchone() for key in keep))
+
+
+def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    for row in rows:
+        db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _reachable(
+    db: sqlite3.Connection, packed: Iterable[tuple[bytes]], refs: Iterable[tuple[Ref]]
+) -> dict[str, set[int]]:
+    """Keys of the nodes and blobs that checkpoints (by `packed` references) and writes name."""
+    named = [ref for row in packed for ref in read_refs(row[0]).values()]
+    named += [ref for (ref,) in refs]
+    parents = {row[0]: (row[1], row[2]) for row in db.execute("SELECT id, parent, blob FROM nodes")}
+    nodes, blobs = set[int](), set[int]()
+    for ref in named:
+        if isinstance(ref, bytes):
+            continue
+        if ref % 2 == 0:
+            blobs.add(ref // 2)
+            continue
+        node = ref // 2
+        while node and node not in nodes:
+            nodes.add(node)
+            node, blob = parents[node]
+            blobs.add(blob)
+    return {"nodes": nodes, "blobs": blobs}

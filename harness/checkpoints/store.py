@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Generator,
-    Iterator,
-    Sequence,
-)
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
+
+import ormsgpack
 
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
 
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     get_checkpoint_id,
+    get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from harness.checkpoints import rows, threads
-from harness.checkpoints.database import Database
-from harness.checkpoints.values import Ref, Values
-from harness.core import BadInput
+from harness.checkpoints.database import ThreadDatabase, head_key, read_refs
+from harness.checkpoints.values import CheckpointKey, Ref, Values, pack, unpack
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-T = TypeVar("T")
+_ROW = "SELECT thread, ns, checkpoint, head, parent, header, refs, metadata FROM checkpoints"
 
 
 @contextmanager
@@ -64,6 +61,11 @@ async def open_saver(path: Path) -> AsyncGenerator[CheckpointStore]:
         yield store
 
 
+def config_at(thread: str, ns: str, checkpoint: str | None) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
+
+
 def _in_worker(name: str) -> Any:
     """The asynchronous twin of a method: the method, in the store's own thread."""
 
@@ -74,7 +76,7 @@ def _in_worker(name: str) -> Any:
     return call
 
 
-class CheckpointStore(BaseCheckpointSaver[Any]):
+class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
     """Checkpoints in one SQLite file; for synchronous and asynchronous graphs alike.
 
     A channel that a step did not write (by `new_versions`) keeps its parent's reference, so a
@@ -99,20 +101,15 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         Raises:
             BadInput: if the file is something else.
         """
-        super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        serde = serde or JsonPlusSerializer(allowed_msgpack_modules=None)
+        super().__init__(path, Values(split_lists=isinstance(serde, JsonPlusSerializer)))
+        super(ThreadDatabase, self).__init__(serde=serde)  # LangGraph's part
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
-        self._database = Database(path)
-        self._values = Values(self.serde, split_lists=isinstance(self.serde, JsonPlusSerializer))
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._database.path
 
     def close(self) -> None:
         """Close the file. What is still queued is written first."""
         self.worker.shutdown()
-        self._database.close()
+        super().close()
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """The number behind `current`; versions of other savers (text) stay text."""
@@ -120,40 +117,33 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
             return f"{int(current.split('.')[0]) + 1:032}.0"
         return 1 if current is None else current + 1
 
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> CheckpointStore:
-        """The same store, restoring the types of a graph's state schema too (LangGraph asks)."""
-        clone = cast("CheckpointStore", super().with_allowlist(extra_allowlist))
-        if clone is not self:
-            clone._values = self._values.with_serde(clone.serde)
-        return clone
-
-    def _read(self, action: Callable[[Any], T]) -> T:
-        with self._database.reading() as db:
-            if self._database.changed():
-                self._values.forget()
-            return action(db)
-
-    def _write(self, action: Callable[[Any], T]) -> T:
-        with self._database.lock:
-            try:
-                with self._database.transaction() as db:
-                    if self._database.changed():
-                        self._values.forget()
-                    return action(db)
-            except BaseException:
-                self._values.forget()
-                raise
-
-    # LangGraph's interface
-
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest."""
-
-        def read(db: Any) -> CheckpointTuple | None:
-            row = rows.find(db, config)
-            return None if row is None else rows.load(db, self._values, row)
-
-        return self._read(read)
+        place = {"checkpoint_ns": "", **config.get("configurable", {})}
+        place["checkpoint_id"] = place.get("checkpoint_id") or None
+        with self._transaction("BEGIN") as db:
+            row = next(self._search(db, place), None)
+            if row is None:
+                return None
+            thread, ns, checkpoint_id, head, parent, header, packed, metadata = row
+            refs = read_refs(packed)
+            writes = db.execute(
+                "SELECT task, channel, ref FROM writes WHERE head = ? ORDER BY path, task, idx",
+                (head,),
+            ).fetchall()
+            named = [*refs.values(), *(ref for _, _, ref in writes)]
+            loaded = self._stored_values.get(db, self.serde, named)
+        kind, _, body = unpack(header[0] == 1, header[1:]).partition(b"\0")
+        checkpoint = self.serde.loads_typed((kind.decode(), body))
+        checkpoint["channel_values"] = dict(zip(refs, loaded, strict=False))
+        written = zip(writes, loaded[len(refs) :], strict=True)
+        return CheckpointTuple(
+            config_at(thread, ns, checkpoint_id),
+            checkpoint,
+            json.loads(metadata),
+            config_at(thread, ns, parent) if parent else None,
+            [(task, channel, value) for (task, channel, _), value in written],
+        )
 
     def list(
         self,
@@ -164,11 +154,36 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints, newest first; each is read when it is asked for."""
+        place = config.get("configurable", {}) if config is not None else {}
         end = get_checkpoint_id(before) if before else None
-        for row in self._read(lambda db: rows.search(db, config, filter, end, limit)):
-            saved = self.get_tuple(rows.config_of(row.thread, row.ns, row.checkpoint))
+        with self._transaction("BEGIN") as db:
+            rows = [row[:3] for row in islice(self._search(db, place, filter, end), limit)]
+        for row in rows:
+            saved = self.get_tuple(config_at(*row))
             if saved is not None:  # else it was deleted meanwhile
                 yield saved
+
+    def _search(
+        self,
+        db: sqlite3.Connection,
+        place: dict[str, Any],
+        metadata: dict[str, Any] | None = None,
+        before: str | None = None,
+    ) -> Iterator[Any]:
+        """Rows that match, newest first; `metadata` are fields and their values."""
+        tests = {
+            "thread = ?": place.get("thread_id"),
+            "ns = ?": place.get("checkpoint_ns"),
+            "checkpoint = ?": place.get("checkpoint_id"),
+            "checkpoint < ?": before,
+        }
+        tests = {test: str(value) for test, value in tests.items() if value is not None}
+        where = " AND ".join(tests) or "true"
+        query = f"{_ROW} WHERE {where} ORDER BY checkpoint DESC"
+        for row in db.execute(query, [*tests.values()]):
+            stored: dict[str, Any] = json.loads(row[7]) if metadata else {}
+            if all(stored.get(name) == value for name, value in (metadata or {}).items()):
+                yield row
 
     def put(
         self,
@@ -178,9 +193,35 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save one checkpoint; on disk when it returns."""
-        return self._write(
-            lambda db: rows.save(db, self._values, config, checkpoint, metadata, new_versions)
-        )
+        place = config.get("configurable", {})
+        thread, ns = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+        key: CheckpointKey = (thread, ns, checkpoint["id"])
+        parent = place.get("checkpoint_id")
+        versions = checkpoint["channel_versions"]
+        header = {name: part for name, part in checkpoint.items() if name != "channel_values"}
+        kind, data = self.serde.dumps_typed(header)
+        packed, stored = pack(kind.encode() + b"\0" + data)
+        refs: dict[str, Ref] = {}
+        with self._transaction() as db:
+            values = self._stored_values
+            parent_versions, parent_refs = values.recent((thread, ns, parent or ""))
+            for channel, value in checkpoint["channel_values"].items():
+                inherited = channel in parent_refs and channel not in new_versions
+                if inherited and parent_versions.get(channel) == versions.get(channel):
+                    refs[channel] = parent_refs[channel]
+                else:
+                    refs[channel] = values.put(db, self.serde, value, (thread, ns, channel))
+            row = (
+                *key,
+                head_key(key),
+                parent,
+                (b"\1" if packed else b"\0") + stored,
+                ormsgpack.packb(refs),
+                json.dumps(get_checkpoint_metadata(config, metadata), ensure_ascii=False),
+            )
+            db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            values.remember(key, dict(versions), refs)
+        return config_at(*key)
 
     def put_writes(
         self,
@@ -189,32 +230,28 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Save what a task wrote."""
-        self._write(
-            lambda db: rows.save_writes(db, self._values, config, writes, task_id, task_path)
-        )
+        """Save what a task wrote.
 
-    def delete_thread(self, thread_id: str) -> None:
-        """Forget a thread; its values stay until :meth:`vacuum` or :meth:`prune`."""
-        self._write(lambda db: threads.delete_thread(db, str(thread_id)))
-        self._values.forget()
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Forget the checkpoints of runs and their writes."""
-        self._write(lambda db: threads.delete_for_runs(db, run_ids))
-        self._values.forget()
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread with its namespaces, ids and writes; values are shared."""
-        self._write(lambda db: threads.copy_thread(db, source_thread_id, target_thread_id))
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the latest checkpoint of each namespace (or `delete` all) and free the space.
-
-        What a kept checkpoint's delta channels are rebuilt from is kept too.
+        A write that is there already stays; LangGraph's own (errors, interrupts) take over.
         """
-        self._write(lambda db: threads.prune(db, thread_ids, strategy))
-        self.vacuum()
+        place = config.get("configurable", {})
+        ns = str(place.get("checkpoint_ns", ""))
+        head = head_key((str(place["thread_id"]), ns, str(place["checkpoint_id"])))
+        clause = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
+        with self._transaction() as db:
+            rows = [
+                (
+                    *(head, task_id, WRITES_IDX_MAP.get(channel, index), task_path, channel),
+                    self._stored_values.put(db, self.serde, value),
+                )
+                for index, (channel, value) in enumerate(writes)
+            ]
+            db.executemany(f"INSERT OR {clause} INTO writes VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def values(self, refs: Sequence[Ref]) -> Sequence[Any]:
+        """The values behind the references of :meth:`writes`; equal references, equal values."""
+        with self._transaction("BEGIN") as db:
+            return self._stored_values.get(db, self.serde, refs)
 
     aget_tuple = _in_worker("get_tuple")
     aput = _in_worker("put")
@@ -237,77 +274,3 @@ class CheckpointStore(BaseCheckpointSaver[Any]):
         loop, following = asyncio.get_running_loop(), partial(next, listing, None)
         while (saved := await loop.run_in_executor(self.worker, following)) is not None:
             yield saved
-
-    # Beyond it: threads as the debugger uses them
-
-    def vacuum(self) -> None:
-        """Drop values that no checkpoint names and give the space back to the file system."""
-        self._write(threads.sweep)
-        self._values.forget()
-        self._database.vacuum()
-
-    def export_thread(self, thread_id: str, path: Path) -> None:
-        """Write one thread into a store of its own at `path` (a new file).
-
-        Raises:
-            BadInput: if the thread is unknown or the file exists.
-        """
-        if path.exists():
-            raise BadInput(f"expected a new file, found {str(path)!r}; remove it or name another")
-        names = self.threads()
-        if thread_id not in names:
-            raise BadInput(
-                f"expected a thread of {str(self.path)!r}, found {thread_id!r}; it has "
-                f"{sorted(names)[:10]}"
-            )
-        target = CheckpointStore(path, serde=self.serde)
-        try:
-            with self._database.reading() as source, target._database.transaction() as db:
-                threads.transfer((source, self._values), (db, target._values), thread_id)
-        finally:
-            target.close()
-
-    def threads(self) -> dict[str, dict[str, Any]]:
-        """Every thread in the file, with what :meth:`describe` was given."""
-        return self._read(threads.descriptions)
-
-    def describe(self, thread_id: str, info: dict[str, Any]) -> None:
-        """Keep `info` (JSON) with a thread."""
-        self._write(lambda db: threads.describe(db, thread_id, info))
-
-    def outline(self, thread_id: str) -> list[threads.Outline]:
-        """A thread's checkpoints in all namespaces without their values, oldest first."""
-        return self._read(lambda db: threads.outline(db, thread_id))
-
-    def writers(self, thread_id: str) -> dict[tuple[str, str], dict[str, tuple[str, list[str]]]]:
-        """(namespace, checkpoint) -> id of each task that wrote -> its path and its channels."""
-        return self._read(lambda db: threads.writers(db, thread_id))
-
-    def written(self, thread_id: str) -> list[threads.Written]:
-        """A thread's writes to its state, without their values, oldest checkpoint first."""
-        return self._read(lambda db: threads.written(db, thread_id))
-
-    def values(self, refs: Sequence[Ref]) -> list[Any]:
-        """The values behind the references of :meth:`written`; equal references, equal values."""
-        return self._read(lambda db: self._values.get(db, refs))
-
-    def copy_checkpoints(
-        self, source: str, target: str, places: Collection[tuple[str, str]]
-    ) -> None:
-        """Copy some checkpoints (namespace, id), with their writes, to another thread."""
-
-        def copy(db: Any) -> None:
-            for place in places:
-                threads.copy_checkpoint(db, (source, *place), target)
-
-        self._write(copy)
-
-    def drop_writes(
-        self,
-        thread_id: str,
-        place: tuple[str, str],
-        task: str | None = None,
-        channels: Collection[str] = (),
-    ) -> None:
-        """Drop the writes at a checkpoint (namespace, id), all or those of a task or channels."""
-        self._write(lambda db: threads.drop_writes(db, (thread_id, *place), task, channels))

@@ -7,7 +7,8 @@ is all that is packed and written. Equal lists have the same node.
 
 from __future__ import annotations
 
-import copy
+import hashlib
+import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -15,8 +16,6 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import zstandard
-
-from harness.checkpoints.database import CheckpointKey, blob_key
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -43,8 +42,19 @@ WITH RECURSIVE path (id, parent, blob) AS (
 SELECT id, parent, blob FROM path
 """
 
+MASK = (1 << 61) - 1
+"""Keys have 61 bits, so that a reference (twice a key plus one) is an SQLite integer."""
+
+CheckpointKey = tuple[str, str, str]
+"""Thread, namespace, checkpoint id."""
 Ref = int | bytes
 """Twice the key of a blob, twice the key of a node plus one, or a small value itself."""
+
+
+def blob_key(kind: str, data: bytes) -> int:
+    """Key of a serialised value; two values of one key are told apart when they are stored."""
+    digest = hashlib.blake2b(data, digest_size=8, person=kind.encode()[:16]).digest()
+    return int.from_bytes(digest, "big") & MASK or 1
 
 
 class _Zstd(threading.local):
@@ -80,63 +90,54 @@ class _LastList(NamedTuple):
     node: int
 
 
-class _Memory:
-    """What is on disk and kept in memory too; cleared when another process wrote."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Remember nothing."""
-        self.blobs: dict[int, tuple[str, bytes]] = {}
-        self.held = 0
-        self.nodes: dict[int, tuple[int, int]] = {}
-        self.lists: OrderedDict[Hashable, _LastList] = OrderedDict()
-        self.checkpoints: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, Ref]]] = (
-            OrderedDict()
-        )
-
-
 class Values:
-    """Put values in, get references; put references in, get values."""
+    """Put values in, get references; put references in, get values.
 
-    def __init__(self, serde: SerializerProtocol, *, split_lists: bool) -> None:
-        """Use `serde` for the bytes; `split_lists` is for serialisers that write msgpack."""
-        self.serde = serde
+    What is on disk is kept in memory too, until another process writes.
+    """
+
+    def __init__(self, *, split_lists: bool) -> None:
+        """`split_lists` is for serialisers that write msgpack."""
         self._split = split_lists
-        self._memory = _Memory()
-
-    def with_serde(self, serde: SerializerProtocol) -> Values:
-        """The same values, read by another serialiser."""
-        clone = copy.copy(self)
-        clone.serde = serde
-        return clone
+        self.forget()
 
     def forget(self) -> None:
         """Clear the memory: a transaction was rolled back, or another process wrote."""
-        self._memory.clear()
+        self._blobs: dict[int, tuple[str, bytes]] = {}
+        self._held_bytes = 0
+        self._nodes: dict[int, tuple[int, int]] = {}
+        self._lists: OrderedDict[Hashable, _LastList] = OrderedDict()
+        self._checkpoints: OrderedDict[CheckpointKey, tuple[dict[str, Any], dict[str, Ref]]] = (
+            OrderedDict()
+        )
 
     def recent(self, key: CheckpointKey) -> tuple[dict[str, Any], dict[str, Ref]]:
         """Channel versions and references of a checkpoint; empty if it is not remembered."""
-        return self._memory.checkpoints.get(key, ({}, {}))
+        return self._checkpoints.get(key, ({}, {}))
 
     def remember(self, key: CheckpointKey, versions: dict[str, Any], refs: dict[str, Ref]) -> None:
         """Remember the versions and references of a checkpoint for its children."""
-        checkpoints = self._memory.checkpoints
-        checkpoints[key] = (versions, refs)
-        if len(checkpoints) > RECENT:
-            checkpoints.popitem(last=False)
+        self._checkpoints[key] = (versions, refs)
+        if len(self._checkpoints) > RECENT:
+            self._checkpoints.popitem(last=False)
 
-    def put(self, db: sqlite3.Connection, value: Any, place: Hashable = None) -> Ref:
+    def put(
+        self,
+        db: sqlite3.Connection,
+        serde: SerializerProtocol,
+        value: Any,
+        place: Hashable = None,
+    ) -> Ref:
         """Store `value` and return its reference; a small value is its own.
 
         Args:
             db: inside a transaction.
+            serde: makes the bytes.
             value: anything the serialiser takes.
             place: where the value belongs (thread, namespace, channel); the list saved for the
                 same place before is the one it is compared with.
         """
-        kind, data = self.serde.dumps_typed(value)
+        kind, data = serde.dumps_typed(value)
         if len(data) <= SMALL:
             return kind.encode() + b"\0" + data
         if not (self._split and kind == "msgpack" and type(value) is list and value):
@@ -146,7 +147,7 @@ class Values:
         body = data[{0xDC: 3, 0xDD: 5}.get(data[0], 1) :]
         if len(body) < ITEM_BYTES * len(items):
             return 2 * self._put_blob(db, kind, bytes(data))
-        lists = self._memory.lists
+        lists = self._lists
         start = lists.get(place)
         if start is None or not body.startswith(start.body):
             start = _LastList(b"", 0, 0)
@@ -155,7 +156,7 @@ class Values:
             node = self._child(db, node, self._put_blob(db, kind, bytes(body[len(start.body) :])))
         else:
             for item in new:
-                item_kind, item_data = self.serde.dumps_typed(item)
+                item_kind, item_data = serde.dumps_typed(item)
                 node = self._child(db, node, self._put_blob(db, item_kind, bytes(item_data)))
         if place is not None:
             lists[place] = _LastList(body, len(items), node)
@@ -164,11 +165,13 @@ class Values:
                 lists.popitem(last=False)
         return 2 * node + 1
 
-    def get(self, db: sqlite3.Connection, refs: Sequence[Ref]) -> list[Any]:
+    def get(
+        self, db: sqlite3.Connection, serde: SerializerProtocol, refs: Sequence[Ref]
+    ) -> list[Any]:
         """The values of `refs`, in their order, every one an object of its own."""
         paths = [self._path(db, ref) for ref in refs]
         blobs = self._load(db, {blob for path in paths for blob in path})
-        loads = self.serde.loads_typed
+        loads = serde.loads_typed
         values: list[Any] = []
         for ref, path in zip(refs, paths, strict=True):
             if isinstance(ref, bytes):
@@ -180,25 +183,8 @@ class Values:
                 values.append(loads(blobs[path[0]]))
         return values
 
-    def raw(self, db: sqlite3.Connection, ref: int) -> list[tuple[str, bytes]]:
-        """The serialised items of a list, or the one item of another value."""
-        path = self._path(db, ref)
-        blobs = self._load(db, set(path))
-        return [blobs[blob] for blob in path]
-
-    def put_raw(
-        self, db: sqlite3.Connection, items: list[tuple[str, bytes]], *, split: bool
-    ) -> int:
-        """Store what :meth:`raw` of another store gave."""
-        if not split:
-            return 2 * self._put_blob(db, *items[0])
-        node = 0
-        for item in items:
-            node = self._child(db, node, self._put_blob(db, *item))
-        return 2 * node + 1
-
     def _put_blob(self, db: sqlite3.Connection, kind: str, data: bytes) -> int:
-        key, content, blobs = blob_key(kind, data), (kind, data), self._memory.blobs
+        key, content, blobs = blob_key(kind, data), (kind, data), self._blobs
         while blobs.get(key) != content:
             row = (key, kind, *pack(data))
             added = db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?)", row).rowcount
@@ -211,30 +197,27 @@ class Values:
         return key
 
     def _load(self, db: sqlite3.Connection, blobs: set[int]) -> dict[int, tuple[str, bytes]]:
-        held = self._memory.blobs
-        loaded = {blob: held[blob] for blob in blobs if blob in held}
-        missing = sorted(blobs - loaded.keys())
-        for start in range(0, len(missing), 500):
-            keys = missing[start : start + 500]
-            marks = ",".join("?" * len(keys))
-            query = f"SELECT id, type, packed, data FROM blobs WHERE id IN ({marks})"
-            for blob, kind, packed, data in db.execute(query, keys):
-                loaded[blob] = (kind, unpack(packed, data))
-                self._hold(blob, loaded[blob])
+        loaded = {blob: self._blobs[blob] for blob in blobs if blob in self._blobs}
+        missing = json.dumps(sorted(blobs - loaded.keys()))
+        query = (
+            "SELECT id, type, packed, data FROM blobs WHERE id IN (SELECT value FROM json_each(?))"
+        )
+        for blob, kind, packed, data in db.execute(query, (missing,)):
+            loaded[blob] = (kind, unpack(packed, data))
+            self._hold(blob, loaded[blob])
         return loaded
 
     def _hold(self, blob: int, content: tuple[str, bytes]) -> None:
-        memory = self._memory
-        if memory.held > CACHE_BYTES:
-            memory.blobs.clear()
-            memory.held = 0
-        memory.blobs[blob] = content
-        memory.held += len(content[1])
+        if self._held_bytes > CACHE_BYTES:
+            self._blobs.clear()
+            self._held_bytes = 0
+        self._blobs[blob] = content
+        self._held_bytes += len(content[1])
 
     def _child(self, db: sqlite3.Connection, parent: int, blob: int) -> int:
         """The node of the list `parent` with `blob` appended."""
         node = blob_key("node", b"%d,%d" % (parent, blob))
-        while self._memory.nodes.get(node) != (parent, blob):
+        while self._nodes.get(node) != (parent, blob):
             row = (node, parent, blob)
             added = db.execute("INSERT OR IGNORE INTO nodes VALUES (?, ?, ?)", row).rowcount
             if added or db.execute("SELECT * FROM nodes WHERE id = ?", row[:1]).fetchone() == row:
@@ -244,9 +227,9 @@ class Values:
         return node
 
     def _learn(self, node: int, parent: int, blob: int) -> None:
-        if len(self._memory.nodes) > NODES:
-            self._memory.nodes.clear()
-        self._memory.nodes[node] = (parent, blob)
+        if len(self._nodes) > NODES:
+            self._nodes.clear()
+        self._nodes[node] = (parent, blob)
 
     def _path(self, db: sqlite3.Connection, ref: Ref) -> list[int]:
         """The blobs that a value is made of, the first item of a list first."""
@@ -257,9 +240,9 @@ class Values:
         blobs: list[int] = []
         node = ref // 2
         while node:
-            if node not in self._memory.nodes:
+            if node not in self._nodes:
                 for row in db.execute(_PATH, (node,)):
                     self._learn(*row)
-            node, blob = self._memory.nodes[node]
+            node, blob = self._nodes[node]
             blobs.append(blob)
         return blobs[::-1]

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypedDict
 from urllib.parse import quote
 
 from harness.core import BadInput, Trajectory
-from harness.debug.engine import internals
+from harness.debug.engine.graphs import langgraph
 
 END = "__end__"
 START: dict[str, Any] = {"messages": [], "tokens": 0}
@@ -55,7 +55,7 @@ def trajectory_graph(trajectory: Trajectory) -> Any:
         number = len(state["messages"])
         return moves[number][0] if number < len(moves) else END
 
-    builder = internals.state_graph()(Played)
+    builder = langgraph("graph").StateGraph(Played)
     names = sorted({name for name, _ in moves})
     for name in names:
         builder.add_node(name, play)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+from harness.checkpoints import config_at
 from harness.core import BadInput
-from harness.debug.engine.history import config_at
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol

@@ -126,7 +126,7 @@ def test_until_stops_at_the_node_once(store: CheckpointStore) -> None:
     debugger = Debugger(in_sub([]), store)
     debugger.start(EMPTY)
     assert place(debugger.until("i1")) == "sub/i1"
-    assert debugger.breakpoints.listed() == {}
+    assert debugger.breakpoints.points == {}
     debugger.quit()
 
 

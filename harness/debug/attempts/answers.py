@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import JsonValue
 
 from harness.core import Trajectory, canonical_json, digest
-from harness.debug.engine.branches import find_branch
-from harness.debug.engine.history import History
-from harness.debug.engine.recording import LeftRecording
+from harness.debug.engine.controller import LeftRecording
+from harness.debug.engine.history import History, find_branch
 from harness.debug.engine.usage import Meter
 from harness.models import (
     Message,

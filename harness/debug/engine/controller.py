@@ -1,30 +1,48 @@
 """Which tasks may run and which wait.
 
-Every task arrives here before it runs and reports here when it is done. A task that may not run
-waits; when nothing more can happen without the user, a :class:`Stop` is announced. Commands come
-from another thread.
+Every task arrives here, in LangGraph's threads and coroutines, before it runs, and reports here
+when it is done. A task that may not run waits; when nothing more can happen without the user, a
+:class:`Stop` is announced. Commands come from another thread.
 """
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.debug.engine.breakpoints import Breakpoints
+from harness.checkpoints import split_ns
+from harness.core import HarnessError
+from harness.debug.engine.graphs import digest_of, langgraph
 from harness.debug.engine.stops import (
+    Breakpoints,
     Failure,
     Reason,
     Stop,
     TaskInfo,
+    describe_failure,
     describe_task,
     is_inside,
-    state_names,
 )
 
+if TYPE_CHECKING:
+    from harness.checkpoints import CheckpointStore
+    from harness.debug.engine.recording import Recording
+
 Verdict = Literal["go", "suspend", "raise", "retry", "serve"]
+_SETTLE = 3
+"""Turns of the event loop in which the branches of one super-step arrive."""
+_RESUMING = "__pregel_resuming"
+
+
+class LeftRecording(HarnessError):
+    """A node asks a model or a tool for what was not recorded (exit code 2)."""
+
+    exit_code = 2
 
 
 @dataclass(eq=False)
@@ -45,7 +63,7 @@ class Gate:
     writes: list[tuple[str, Any]] | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Mode:
     """How far to go.
 
@@ -71,99 +89,231 @@ class Mode:
             return True
         return not self.into and self.target is not None and is_inside(info.ns, self.target)
 
+    def stops_at(self, gate: Gate) -> bool:
+        """Whether to announce a stop at a task that is held and has not asked for one."""
+        if self.target is not None:
+            return self.into and is_inside(gate.info.ns, self.target)
+        return not self.free and self.goal in (None, gate.info.own_ns)
+
 
 FREE = Mode(free=True)
 
 
 class Controller:
-    """Gates, mode and stops of one run."""
+    """Gates, mode and stops of one run; the hook around its tasks.
 
-    def __init__(self, breakpoints: Breakpoints, *, stop_on_exception: bool = True) -> None:
-        self.breakpoints = breakpoints
+    Attributes:
+        stops: what is announced, in order.
+        mutated: nodes that changed their input in place.
+        current: the gate of the last stop, while the run stands there.
+    """
+
+    def __init__(
+        self,
+        breakpoints: Breakpoints,
+        store: CheckpointStore | None = None,
+        recording: Recording | None = None,
+        *,
+        mode: Mode = FREE,
+        stop_on_exception: bool = True,
+        find_mutations: bool = False,
+    ) -> None:
+        """Stop at `breakpoints`; serve what `recording` holds instead of running.
+
+        Without a store the run is somebody else's, and resumes as LangGraph has it.
+        """
         self.stops: queue.Queue[Stop] = queue.Queue()
+        self.mutated: list[str] = []
+        self.current: Gate | None = None
+        self._breakpoints = breakpoints
+        self._store = store
+        self._recording = recording
+        self._mode = mode
+        self._stop_on_exception = stop_on_exception
+        self._find_mutations = find_mutations
         self._lock = threading.RLock()
-        self._mode = Mode(free=True)
         self._held: list[Gate] = []
         self._running: dict[str, TaskInfo] = {}
         self._suspended = False
-        self._current: Gate | None = None
-        self._stop_on_exception = stop_on_exception
-        self._mutated: list[str] = []
+        self._seen: dict[int, Exception] = {}
+        self._begun: dict[tuple[str, str], set[str]] | None = None
 
     # Called by tasks
 
-    def arrive(self, task: Any, wake: Callable[[], None]) -> Gate:
-        """A task is about to run; if its gate has no verdict it must wait for `wake`."""
-        info = self.breakpoints.count(describe_task(task))
+    def around(self, task: Any, call: Callable[[], Any]) -> Any:
+        """Run a task of a synchronous graph; `call` does it."""
+        woken = threading.Event()
+
+        async def run() -> Any:
+            return call()
+
+        async def wait(gate: Gate) -> None:
+            self._announce()
+            while gate.verdict is None:
+                woken.wait()
+                woken.clear()
+
+        try:
+            self._visit(task, woken.set, run, wait).send(None)
+        except StopIteration as end:
+            return end.value
+        raise AssertionError("nothing in a synchronous visit waits for an event loop")
+
+    async def around_async(self, task: Any, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a task of an asynchronous graph."""
+        loop = asyncio.get_running_loop()
+        woken = asyncio.Event()
+
+        async def wait(gate: Gate) -> None:
+            for _ in range(_SETTLE):
+                await asyncio.sleep(0)
+            self._announce()
+            while gate.verdict is None:
+                await woken.wait()
+                woken.clear()
+
+        return await self._visit(task, lambda: loop.call_soon_threadsafe(woken.set), call, wait)
+
+    async def _visit(
+        self,
+        task: Any,
+        wake: Callable[[], Any],
+        run: Callable[[], Awaitable[Any]],
+        wait: Callable[[Gate], Awaitable[None]],
+    ) -> Any:
+        """Run a task when the user lets it, or serve its writes; what it raises the user decides.
+
+        What is returned is what a task of the functional interface hands to its caller.
+        """
+        gate = self._arrive(task, wake)
+        try:
+            if gate.verdict is None:
+                await wait(gate)
+            while not self._is_served(gate, task):
+                # Stand still in front of a task that the recording does not know.
+                recording = self._recording if gate.verdict == "go" else None
+                if recording is not None and recording.leaves(gate.info):
+                    self._hold(gate, "left recording")
+                    await wait(gate)
+                    continue
+                self._settle(task, gate.info)
+                try:
+                    with self._noting_mutations(task, gate.info):
+                        return await run()
+                except Exception as error:
+                    if not self._asks(gate, error):
+                        raise
+                    await wait(gate)
+                    if gate.verdict == "raise":
+                        raise
+            return next((value for name, value in task.writes if name == "__return__"), None)
+        finally:
+            self._leave(gate)
+
+    def _arrive(self, task: Any, wake: Callable[[], None]) -> Gate:
+        """A task is about to run; if its gate has no verdict it must wait."""
+        info = self._breakpoints.count(describe_task(task))
         gate = Gate(info, task, wake)
-        hit = self.breakpoints.hit(info, lambda: state_names(task))
+        gate.breakpoint = self._breakpoints.hit(info, task)
         with self._lock:
             if self._suspended:
                 gate.verdict = "suspend"
-                return gate
-            if hit is not None:
-                gate.reason, gate.breakpoint = "breakpoint", hit
+            elif gate.breakpoint is not None:
+                self._hold(gate, "breakpoint")
             elif self._mode.lets(info):
                 self._go(gate)
-                return gate
-            self._held.append(gate)
+            else:
+                self._hold(gate, None)
         return gate
 
-    def hold(self, gate: Gate, reason: Reason) -> None:
-        """Hold a task that the mode would let go (it left the recording)."""
+    def _hold(self, gate: Gate, reason: Reason | None, failure: Failure | None = None) -> None:
         with self._lock:
-            self._running.pop(gate.info.own_ns, None)
-            gate.reason, gate.verdict = reason, None
-            self._held.append(gate)
-
-    def fail(self, gate: Gate, failure: Failure, reason: Reason = "exception") -> bool:
-        """A node raised; whether its task has to wait for a verdict."""
-        with self._lock:
-            if not self._stop_on_exception or self._suspended:
-                return False
             self._running.pop(gate.info.own_ns, None)
             gate.reason, gate.failure, gate.verdict = reason, failure, None
             self._held.append(gate)
+
+    def _is_served(self, gate: Gate, task: Any) -> bool:
+        """Whether the node need not run: its writes are known, or it must not begin."""
+        if gate.verdict == "suspend":
+            raise langgraph("errors").GraphInterrupt(())
+        writes = gate.writes if gate.verdict == "serve" else None
+        if gate.verdict == "go" and self._recording is not None:
+            writes = self._recording.take(gate.info, task)
+        if writes is None:
+            return False
+        task.writes.clear()
+        task.writes.extend(writes)
+        return True
+
+    @contextmanager
+    def _noting_mutations(self, task: Any, info: TaskInfo) -> Generator[None]:
+        store = self._store if self._find_mutations else None
+        before = None if store is None else digest_of(store.serde, task.input)
+        try:
+            yield
+        finally:
+            if store is not None and before != digest_of(store.serde, task.input):
+                self.mutated.append(info.where)
+
+    def _asks(self, gate: Gate, error: Exception) -> bool:
+        """Whether the user decides about an exception; the innermost node asks, once."""
+        if isinstance(error, langgraph("errors").GraphBubbleUp) or id(error) in self._seen:
+            return False
+        self._seen[id(error)] = error
+        with self._lock:
+            if not self._stop_on_exception or self._suspended:
+                return False
+            reason = "left recording" if isinstance(error, LeftRecording) else "exception"
+            self._hold(gate, reason, describe_failure(error))
             return True
 
-    def note_mutation(self, gate: Gate) -> None:
-        """A node changed its input in place."""
-        with self._lock:
-            self._mutated.append(gate.info.where)
+    def _settle(self, task: Any, info: TaskInfo) -> None:
+        """Take LangGraph's mark of resuming from a task that has nothing to resume.
 
-    def take_mutated(self) -> tuple[str, ...]:
-        """The nodes noted since the last call."""
-        with self._lock:
-            mutated, self._mutated = tuple(self._mutated), []
-            return mutated
+        LangGraph marks every task of the first step after a resumption. A sub-graph with a history
+        of its own (`checkpointer=True`) then ignores its input and returns its last output, though
+        this visit of it never began. Tasks that left no checkpoint in this step lose the mark.
+        """
+        place = task.config["configurable"]
+        if self._store is None or not place.get(_RESUMING):
+            return
+        if self._begun is None:
+            # Namespaces of sub-graphs by the checkpoint (namespace, id) of a graph around them.
+            self._begun = {}
+            for moment in self._store.outline(str(place["thread_id"])):
+                for key in moment.outer.items():
+                    self._begun.setdefault(key, set()).add(moment.ns)
+        inside = (*info.names, info.node)
+        for ns in self._begun.get((info.ns, info.checkpoint), ()):
+            segment = ns.split("|")[info.ns.count("|") + 1 if info.ns else 0]
+            own = ":" not in segment or is_inside(ns, info.own_ns)
+            if own and split_ns(ns)[: len(inside)] == inside:
+                return
+        del place[_RESUMING]
 
-    def leave(self, gate: Gate) -> None:
+    def _leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""
         with self._lock:
             self._running.pop(gate.info.own_ns, None)
             if gate in self._held:
                 self._held.remove(gate)
-            if self._current is gate:
-                self._current = None
+            if self.current is gate:
+                self.current = None
             if self._mode.target == gate.info.own_ns:
                 self._mode = Mode(reason=self._mode.reason)
-        self.look()
+        self._announce()
 
-    def look(self) -> None:
+    def _announce(self) -> None:
         """Announce a stop if a gate asks for one and none is announced yet."""
         with self._lock:
-            if self._current is not None or not self._held or self._suspended:
+            if self.current is not None or self._suspended:
                 return
             mode = self._mode
             asking = [gate for gate in self._held if gate.reason is not None]
-            if not asking and mode.target is not None and mode.into:
-                asking = [gate for gate in self._held if is_inside(gate.info.ns, mode.target)]
-            if not asking and mode.target is None and not mode.free:
-                asking = [gate for gate in self._held if mode.goal in (None, gate.info.own_ns)]
-            if not asking:
+            gate = next(iter(asking or filter(mode.stops_at, self._held)), None)
+            if gate is None:
                 return
-            gate = self._current = asking[0]
-            self._mode = Mode()
+            self.current, self._mode = gate, Mode()
             waiting = [gate, *(held for held in self._held if held is not gate)]
             self.stops.put(
                 Stop(
@@ -172,49 +322,37 @@ class Controller:
                     waiting=tuple(held.info for held in waiting),
                     running=tuple(self._running.values()),
                     breakpoint=gate.breakpoint,
-                    watches=self.breakpoints.watched(lambda: state_names(gate.task)),
+                    watches=self._breakpoints.watched(gate.task),
                     failure=gate.failure,
                 )
             )
 
     # Called by the user's thread
 
-    @property
-    def current(self) -> Gate | None:
-        """The gate of the last stop, while it stands there."""
-        return self._current
-
     def release(self, mode: Mode) -> None:
         """Resume in `mode`; the current task goes first."""
         with self._lock:
-            current, self._current = self._current, None
+            current, self.current = self.current, None
             self._mode = mode
             if current is not None:
                 self._release(current)
             for gate in list(self._held):
                 if gate.reason is None and mode.lets(gate.info):
                     self._release(gate)
-        self.look()
-
-    def answer(self, verdict: Verdict, writes: list[tuple[str, Any]] | None = None) -> None:
-        """Give the current gate a verdict of its own before the run resumes."""
-        with self._lock:
-            if self._current is not None:
-                self._current.verdict = verdict
-                self._current.writes = writes
+        self._announce()
 
     def pause(self) -> None:
         """Stop at the next task, wherever it is."""
         with self._lock:
-            if self._current is None:
+            if self.current is None:
                 self._mode = Mode(reason="pause")
-        self.look()
+        self._announce()
 
     def free(self) -> None:
         """Stop no task any more; exceptions are raised."""
         with self._lock:
             self._stop_on_exception = False
-            self._mode, self._current = FREE, None
+            self._mode, self.current = FREE, None
             for gate in list(self._held):
                 self._release(gate)
 
@@ -222,11 +360,11 @@ class Controller:
         """Start no more tasks: every waiting one ends as LangGraph's interrupts do."""
         with self._lock:
             self._suspended = True
-            self._current = None
-            for gate in list(self._held):
+            self.current = None
+            for gate in self._held:
                 gate.verdict = "raise" if gate.failure is not None else "suspend"
-                self._held.remove(gate)
                 gate.wake()
+            self._held.clear()
 
     def _release(self, gate: Gate) -> None:
         self._held.remove(gate)

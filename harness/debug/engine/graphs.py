@@ -1,20 +1,43 @@
-"""The user's graph: loaded, its sub-graphs found, its state's types known, saving where we say."""
+"""The user's graph, and what the debugger uses of LangGraph besides its public interface.
+
+Every task of every graph, at any depth, goes through two functions of LangGraph's runner:
+`run_with_retry` and `arun_with_retry`. They are wrapped once per process; a task whose config
+carries no hook is passed on untouched, so other graphs in the process notice nothing. Callbacks
+would be LangChain's public way, but a callback cannot hand a node's recorded writes to LangGraph
+in its place, and sees no tasks of the functional interface (docs/decisions/0005-debugger.md).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import inspect
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterator
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from harness.core import BadInput, assets
-from harness.debug.engine import internals
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.base import SerializerProtocol
+
     from harness.checkpoints import CheckpointStore
+
+HOOK = "__harness_debug"
+"""The hook's place in `config["configurable"]`; LangGraph keeps such keys out of metadata. Its
+`around(task, call)` runs a task of a synchronous graph, `around_async` one of an asynchronous."""
+
+everywhere: Any = None
+"""The hook around the tasks of runs that were started without one."""
+
+
+def langgraph(module: str) -> Any:
+    """A module of LangGraph: importing it takes seconds, and its inner parts carry no types."""
+    return import_module(f"langgraph.{module}")
 
 
 def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
@@ -28,38 +51,38 @@ def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
     Raises:
         BadInput: if the file or the name is missing, or holds something else.
     """
+
+    async def result(awaitable: Awaitable[Any]) -> Any:
+        return await awaitable
+
     folder = str(Path(reference.rpartition(":")[0]).resolve().parent)
     sys.path.insert(0, folder)
     try:
         value: Any = assets.load_object(reference)
-        while _is_factory(value):
-            value = _made(value, reference, config)
-        if isinstance(value, internals.state_graph()):
-            value = value.compile()
+        while callable(value) and not isinstance(value, type) and not is_graph(value):
+            factory: Any = value
+            try:
+                takes_config = len(inspect.signature(factory).parameters) > 0
+                value = factory(config or {"configurable": {}}) if takes_config else factory()
+                value = asyncio.run(result(value)) if inspect.isawaitable(value) else value
+            except Exception as error:
+                raise BadInput(f"{reference!r} failed: {type(error).__name__}: {error}") from error
+        graph: Any = value
+        if isinstance(graph, langgraph("graph").StateGraph):
+            graph = graph.compile()
     finally:
         sys.path.remove(folder)
-    if not is_graph(value):
+    if not is_graph(graph):
         raise BadInput(
             f"expected a LangGraph graph or a function that makes one in {reference!r}, "
-            f"found a {type(value).__name__}"
+            f"found a {type(graph).__name__}"
         )
-    return value
+    return graph
 
 
-def _is_factory(value: Any) -> bool:
-    return callable(value) and not isinstance(value, type) and not is_graph(value)
-
-
-def _made(factory: Any, reference: str, config: dict[str, Any] | None) -> Any:
-    async def wait(awaitable: Awaitable[Any]) -> Any:
-        return await awaitable
-
-    try:
-        takes_config = len(inspect.signature(factory).parameters) > 0
-        value = factory(config or {"configurable": {}}) if takes_config else factory()
-        return asyncio.run(wait(value)) if inspect.isawaitable(value) else value
-    except Exception as error:
-        raise BadInput(f"{reference!r} failed: {type(error).__name__}: {error}") from error
+def is_graph(value: Any) -> bool:
+    """Whether something is a compiled graph."""
+    return isinstance(value, langgraph("pregel").Pregel)
 
 
 def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
@@ -67,17 +90,6 @@ def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
     for name in names:
         graph = None if graph is None else dict(graph.get_subgraphs()).get(name)
     return graph
-
-
-def is_graph(value: Any) -> bool:
-    """Whether something is a compiled graph."""
-    return isinstance(value, internals.pregel())
-
-
-def is_subgraph_node(task: Any) -> bool:
-    """Whether the task's node is a graph itself, not a function that may call one."""
-    steps = cast("list[Any]", getattr(task.proc, "steps", None) or [task.proc])
-    return is_graph(steps[0])
 
 
 def with_store(graph: Any, store: CheckpointStore) -> Any:
@@ -94,7 +106,7 @@ def with_store(graph: Any, store: CheckpointStore) -> Any:
         schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
         schemas += [builder.context_schema] if builder.context_schema is not None else []
         schemas += [node.input_schema for node in builder.nodes.values()]
-        build = internals.serde().build_serde_allowlist
+        build = langgraph("_internal._serde").build_serde_allowlist
         allowed |= build(schemas=schemas, channels=builder.channels)
     clone = copy.copy(graph)
     clone.checkpointer = store.with_allowlist(allowed)
@@ -107,7 +119,7 @@ def checked(graph: Any, values: dict[str, Any]) -> dict[str, Any]:
     Raises:
         BadInput: if a key is not in the state, or a value is of another type.
     """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic import ConfigDict, ValidationError, create_model
 
     builder = getattr(graph, "builder", None)
     types: dict[str, Any] = {} if builder is None else get_type_hints(builder.state_schema)
@@ -118,18 +130,73 @@ def checked(graph: Any, values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name not in types:
             raise BadInput(f"the state has no key {name!r}; it has {', '.join(types)}")
-        adapter: TypeAdapter[Any]
-        try:
-            adapter = TypeAdapter(types[name], config=ConfigDict(arbitrary_types_allowed=True))
-        except Exception:  # noqa: BLE001  # pydantic refuses a config on models: they bring their own
-            adapter = TypeAdapter(types[name])
+        config = ConfigDict(arbitrary_types_allowed=True)
+        model: Any = create_model("State", __config__=config, key=(types[name], ...))
         strict = isinstance(value, str | int | float | bool)
         try:
-            result[name] = adapter.validate_python(value, strict=strict)
+            result[name] = model.model_validate({"key": value}, strict=strict).key
         except ValidationError as error:
             first = error.errors()[0]
-            place = "".join(f"[{part!r}]" for part in first["loc"])
+            place = "".join(f"[{part!r}]" for part in first["loc"][1:])
             raise BadInput(
                 f"state key {name!r}{place}: {first['msg'].lower()}, found {first['input']!r}"
             ) from error
     return result
+
+
+def digest_of(serde: SerializerProtocol, value: Any) -> str:
+    """Digest of a value by its serialised bytes; by its `repr` if it cannot be serialised."""
+    try:
+        kind, data = serde.dumps_typed(value)
+    except Exception:  # noqa: BLE001  # a user's type may fail to serialise in any way
+        kind, data = "repr", repr(value).encode()
+    return hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).hexdigest()
+
+
+class _Stored:
+    """The checkpoint of a graph that makes none: nothing to wait for."""
+
+    def result(self) -> None:
+        """Nothing, at once."""
+
+    def __await__(self) -> Iterator[None]:
+        return iter(())
+
+
+def install_hooks() -> None:
+    """Wrap LangGraph's two functions, if that was not done yet.
+
+    The debugger runs graphs with `durability="sync"`, which sub-graphs inherit. One that is
+    compiled without checkpoints then waits for a checkpoint that it never makes and fails with an
+    AttributeError (LangGraph 1.2.22); its loops are given one that is stored already.
+
+    Raises:
+        BadInput: if this version of LangGraph has them no more.
+    """
+    loop = langgraph("pregel._loop").PregelLoop
+    if not hasattr(loop, "_put_checkpoint_fut"):
+        loop._put_checkpoint_fut = _Stored()
+    runner = langgraph("pregel._runner")
+    for name, method in (("run_with_retry", "around"), ("arun_with_retry", "around_async")):
+        function = getattr(runner, name, None)
+        if function is None or next(iter(inspect.signature(function).parameters)) != "task":
+            raise BadInput(
+                f"the debugger knows LangGraph 1.2, found {version('langgraph')} without "
+                f"{name!r}; install langgraph>=1.2,<1.3"
+            )
+        if not hasattr(function, HOOK):
+            setattr(runner, name, _hooked(function, method))
+
+
+def _hooked(function: Callable[..., Any], method: str) -> Callable[..., Any]:
+    """`function`, called by a method of the task's hook; an asynchronous one gives an awaitable."""
+
+    def run_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
+        hook = task.config.get("configurable", {}).get(HOOK) or everywhere
+        # LangGraph's own nodes, such as the one that takes the input, have no hook.
+        if hook is None or task.name.startswith("__"):
+            return function(task, *args, **kwargs)
+        return getattr(hook, method)(task, lambda: function(task, *args, **kwargs))
+
+    setattr(run_with_retry, HOOK, True)
+    return run_with_retry

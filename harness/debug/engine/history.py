@@ -1,27 +1,29 @@
-"""A stored thread read back: its checkpoints in every namespace, and the tasks of each."""
+"""Stored threads read back: branches and their names, checkpoints in every namespace, tasks."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from harness.checkpoints import Moment as Moment
+from harness.checkpoints import config_at
 from harness.core import BadInput
-from harness.debug.engine import internals
-from harness.debug.engine.graphs import subgraph
-from harness.debug.engine.stops import HIDDEN as HIDDEN
-from harness.debug.engine.stops import split_ns
+from harness.debug.engine.graphs import langgraph, subgraph
+from harness.debug.engine.stops import HIDDEN
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
 
     from harness.checkpoints import CheckpointStore
 
+KEEP = "keep"
+"""As the task of a :class:`Point`: run no task of the next step again."""
+Kind = Literal["run", "fork", "state edit", "output edit", "replay", "reload"]
+ROUTES = ("branch:", "join:")
+"""Beginnings of the channels by which a task calls others; behind the last colon is their name."""
 CONTROL = frozenset(("__interrupt__", "__resume__", "__error__", "__error_source_node__"))
 """Channels that tell what happened to a task; every other holds what it wrote."""
-OUTSIDE = "00000000-0000-0000-0000-000000000000"
-"""The task id of writes that come from outside (`Command`)."""
 
 
 @dataclass(frozen=True)
@@ -42,29 +44,24 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Moment:
-    """One checkpoint of one graph, without its values.
+class Branch:
+    """One thread.
 
     Attributes:
-        id: the checkpoint's id; ids sort by time.
-        ns: its namespace; empty for the main graph.
-        parent: the checkpoint before it in its namespace.
-        outer: checkpoints of the graphs around it, by namespace.
-        step: number of the super-step that made it; -1 is the input.
-        source: `input`, `loop`, `update` or `fork`.
+        thread: its id in the store.
+        name: what the user calls it; the thread's id by default.
+        kind: how it came about.
+        parent: the thread that it was forked from.
+        point: where.
+        left_at: the first node (`outer/node`) that was not in the recording it was served from.
     """
 
-    id: str
-    ns: str
-    parent: str | None
-    outer: dict[str, str]
-    step: int
-    source: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the sub-graph nodes around it, outermost first."""
-        return split_ns(self.ns)
+    thread: str
+    name: str
+    kind: Kind = "run"
+    parent: str | None = None
+    point: Point | None = None
+    left_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,9 +93,47 @@ class Event:
     done: bool
 
 
-def config_at(thread: str, ns: str, checkpoint: str | None) -> RunnableConfig:
-    """The config that names a checkpoint."""
-    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
+def listed(store: CheckpointStore) -> list[Branch]:
+    """Every branch of a store, parents before their forks."""
+    branches: list[Branch] = []
+    for thread, info in store.threads().items():
+        point = Point(**info["point"]) if "point" in info else None
+        name, kind = info.get("name", thread), info.get("kind", "run")
+        branches.append(Branch(thread, name, kind, info.get("parent"), point, info.get("left")))
+    return branches
+
+
+def find_branch(store: CheckpointStore, name: str) -> Branch:
+    """The branch of that name or thread id.
+
+    Raises:
+        BadInput: if there is none.
+    """
+    branches = listed(store)
+    for branch in branches:
+        if name in (branch.name, branch.thread):
+            return branch
+    names = ", ".join(branch.name for branch in branches) or "none"
+    raise BadInput(f"no branch {name!r}; there are {names}")
+
+
+def keep_branch(store: CheckpointStore, branch: Branch) -> None:
+    """Write a branch's description into the store.
+
+    Raises:
+        BadInput: if another branch has the name.
+    """
+    for rival in listed(store):
+        if branch.name in (rival.name, rival.thread) and rival.thread != branch.thread:
+            raise BadInput(f"the name {branch.name!r} belongs to thread {rival.thread!r}")
+    info = {
+        "name": branch.name,
+        "kind": branch.kind,
+        "parent": branch.parent,
+        "point": branch.point and asdict(branch.point),
+        "left": branch.left_at,
+    }
+    store.describe(branch.thread, {key: value for key, value in info.items() if value is not None})
 
 
 def shown(saved: CheckpointTuple) -> dict[str, Any]:
@@ -127,17 +162,7 @@ class History:
         """Read the thread's outline; `moments` are its checkpoints, oldest first."""
         self.thread = thread
         self._store = store
-        self.moments = [
-            Moment(
-                line.checkpoint,
-                line.ns,
-                line.parent,
-                dict(line.metadata.get("parents") or {}),
-                int(line.metadata.get("step", -1)),
-                str(line.metadata.get("source", "loop")),
-            )
-            for line in store.outline(thread)
-        ]
+        self.moments = store.outline(thread)
         self._by_place = {(moment.ns, moment.id): moment for moment in self.moments}
 
     def load(self, moment: Moment) -> CheckpointTuple:
@@ -213,48 +238,45 @@ def timeline(graph: Any, history: History) -> list[Event]:
     for moment in history.trail():
         saved = history.load(moment)
         writes = written(saved)
-        events += [
-            _event(moment, task, writes.get(task.id, []))
-            for task in history.tasks(graph, moment, saved)
-            if not task.name.startswith("__")
-        ]
+        for task in history.tasks(graph, moment, saved):
+            if task.name.startswith("__"):
+                continue
+            own = writes.get(task.id, [])
+            output = outputs(own)
+            errors = [value for channel, value in own if channel == "__error__"]
+            questions = [value for channel, value in own if channel == "__interrupt__"]
+            targets: list[str] = []
+            for channel, value in output:
+                if channel.startswith(ROUTES):
+                    targets.append(channel.rpartition(":")[2])
+                elif channel == "__pregel_tasks":
+                    targets.append(value.node)
+            event = Event(
+                node="/".join((*moment.names, task.name)),
+                point=Point(moment.ns, moment.id, task.id),
+                step=moment.step + 1,
+                pushed=task.path[0] != "__pregel_pull",
+                input=task.input,
+                wrote=tuple(write for write in output if not write[0].startswith(HIDDEN)),
+                goes_to=tuple(targets),
+                interrupts=tuple(
+                    interrupt.value for question in questions for interrupt in question
+                ),
+                error=str(errors[-1]) if errors and not output else None,
+                done=bool(output),
+            )
+            events.append(event)
     return events
-
-
-def _event(moment: Moment, task: Any, writes: list[tuple[str, Any]]) -> Event:
-    output = outputs(writes)
-    errors = [value for channel, value in writes if channel == "__error__"]
-    questions = [value for channel, value in writes if channel == "__interrupt__"]
-    targets: list[str] = []
-    for channel, value in output:
-        if channel.startswith("branch:to:"):
-            targets.append(channel.removeprefix("branch:to:"))
-        elif channel.startswith("join:"):
-            targets.append(channel.rpartition(":")[2])
-        elif channel == "__pregel_tasks":
-            targets.append(value.node)
-    return Event(
-        node="/".join((*moment.names, task.name)),
-        point=Point(moment.ns, moment.id, task.id),
-        step=moment.step + 1,
-        pushed=task.path[0] != "__pregel_pull",
-        input=task.input,
-        wrote=tuple(write for write in output if not write[0].startswith(HIDDEN)),
-        goes_to=tuple(targets),
-        interrupts=tuple(interrupt.value for asked in questions for interrupt in asked),
-        error=str(errors[-1]) if errors and not output else None,
-        done=bool(output),
-    )
 
 
 def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[Any]:
     """LangGraph's tasks after a checkpoint (as its `get_state` prepares them)."""
-    checkpoint = internals.checkpoints().copy_checkpoint(saved.checkpoint)
+    checkpoint = langgraph("pregel._checkpoint").copy_checkpoint(saved.checkpoint)
     step = int(saved.metadata.get("step", -1)) + 1
-    channels, managed = internals.checkpoints().channels_from_checkpoint(
+    channels, managed = langgraph("pregel._checkpoint").channels_from_checkpoint(
         graph.channels, checkpoint, saver=saver, config=saved.config
     )
-    tasks = internals.algorithm().prepare_next_tasks(
+    tasks = langgraph("pregel._algo").prepare_next_tasks(
         checkpoint,
         saved.pending_writes or [],
         graph.nodes,

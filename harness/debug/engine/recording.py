@@ -11,15 +11,20 @@ replay that served the first would come to other states. So it serves the second
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from harness.core import HarnessError
-from harness.debug.engine.graphs import is_subgraph_node
-from harness.debug.engine.history import History, outputs, replace_writes, shown, written
+from harness.debug.engine.graphs import digest_of, is_graph
+from harness.debug.engine.history import (
+    ROUTES,
+    History,
+    outputs,
+    replace_writes,
+    shown,
+    written,
+)
 from harness.debug.engine.stops import HIDDEN, TaskInfo
 
 if TYPE_CHECKING:
@@ -28,31 +33,6 @@ if TYPE_CHECKING:
 
 Beyond = Literal["stop", "live"]
 """What to do where the recording has nothing: stand still in front of the node, or run it."""
-
-
-class LeftRecording(HarnessError):
-    """A node asks a model or a tool for what was not recorded (exit code 2)."""
-
-    exit_code = 2
-
-
-def own_input(task: Any) -> Any:
-    """A task's input without what LangGraph computes from its limits (`remaining_steps`, say)."""
-    values: Any = task.input
-    if not isinstance(values, dict):
-        return values
-    managed = task.config["configurable"]["__pregel_read"].args[2]
-    values = cast("dict[str, Any]", values)
-    return {key: value for key, value in values.items() if key not in managed}
-
-
-def digest_of(serde: SerializerProtocol, value: Any) -> str:
-    """Digest of a value by its serialised bytes; by its `repr` if it cannot be serialised."""
-    try:
-        kind, data = serde.dumps_typed(value)
-    except Exception:  # noqa: BLE001  # a user's type may fail to serialise in any way
-        kind, data = "repr", repr(value).encode()
-    return hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).hexdigest()
 
 
 class Recording:
@@ -84,9 +64,8 @@ class Recording:
         self._serde = serde
         self._lock = threading.Lock()
         # What each task wrote, and whether its steps inside are on record as well.
-        self._records: dict[
-            tuple[tuple[str, ...], str, str], deque[tuple[list[tuple[str, Any]], bool]]
-        ] = {}
+        records: defaultdict[tuple[Any, ...], deque[tuple[list[tuple[str, Any]], bool]]]
+        self._records = records = defaultdict(deque)
         self._input_ids: dict[str, list[BaseMessage]] = {}
         trail = history.trail()
         ends = {moment.ns: moment for moment in trail}
@@ -101,7 +80,7 @@ class Recording:
                 self._input_ids = {key: list(messages) for key, messages in fresh.items()}
             for task in history.tasks(graph, moment, saved) if by_task else []:
                 writes = [
-                    (channel, _with_ids(value, fresh[channel]) if channel in fresh else value)
+                    (channel, _with_ids(value, fresh.get(channel)))
                     for channel, value in outputs(by_task.get(task.id, []))
                 ]
                 if not writes:
@@ -109,19 +88,29 @@ class Recording:
                 # Its sub-graph may keep its checkpoints under the task, or under its name.
                 inside = str(task.config["configurable"]["checkpoint_ns"])
                 by_name = "|".join(part.partition(":")[0] for part in inside.split("|"))
-                enter = is_subgraph_node(task) and not complete.isdisjoint((inside, by_name))
-                key = (moment.names, task.name, digest_of(serde, own_input(task)))
-                self._records.setdefault(key, deque()).append((writes, enter))
+                steps = cast("list[Any]", getattr(task.proc, "steps", None) or [task.proc])
+                enter = is_graph(steps[0]) and not complete.isdisjoint((inside, by_name))
+                records[self._key(moment.names, task)].append((writes, enter))
+
+    def _key(self, names: tuple[str, ...], task: Any) -> tuple[Any, ...]:
+        """A task's place and the digest of its input.
+
+        What LangGraph computes from its limits (`remaining_steps`, say) is no part of the input.
+        """
+        values: Any = task.input
+        if isinstance(values, dict):
+            managed = task.config["configurable"]["__pregel_read"].args[2]
+            named = cast("dict[str, Any]", values).items()
+            values = {key: value for key, value in named if key not in managed}
+        return (names, task.name, digest_of(self._serde, values))
 
     def input_with_ids(self, values: Any) -> Any:
         """The run's input with the ids that its messages got."""
         if not isinstance(values, Mapping):
             return values
-        ids = self._input_ids
-        return {
-            key: _with_ids(value, list(ids[key])) if key in ids else value
-            for key, value in cast("Mapping[str, Any]", values).items()
-        }
+        named = cast("Mapping[str, Any]", values).items()
+        ids = {key: list(messages) for key, messages in self._input_ids.items()}
+        return {key: _with_ids(value, ids.get(key)) for key, value in named}
 
     def take(self, info: TaskInfo, task: Any) -> list[tuple[str, Any]] | None:
         """The recorded writes of a task, or None to run it.
@@ -129,7 +118,7 @@ class Recording:
         A node that is a sub-graph is run and its own nodes are served, so that its states are
         there too; it is served itself if its own steps are not on record to their end.
         """
-        key = (info.names, info.node, digest_of(self._serde, own_input(task)))
+        key = self._key(info.names, task)
         with self._lock:
             records = self._records.get(key)
             if not records:
@@ -139,9 +128,8 @@ class Recording:
             if enter:
                 return None
             self.served += 1
-        routes = ("branch:", "join:")
         channels = task.config["configurable"]["__pregel_read"].args[1]
-        lost = any(name.startswith(routes) and name not in channels for name, _ in writes)
+        lost = any(name.startswith(ROUTES) and name not in channels for name, _ in writes)
         if not (lost or self._reroute):
             return writes
         state = [write for write in writes if not write[0].startswith(HIDDEN)]
@@ -161,20 +149,27 @@ def _added(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, lis
     """By state key, the messages of `after` whose ids `before` does not have, in order."""
     added: dict[str, list[BaseMessage]] = {}
     for key, value in after.items():
-        if not _are_messages(value):
-            continue
-        old = before.get(key)
-        ids = {message.id for message in old} if _are_messages(old) else set[str | None]()
-        if new := [message for message in value if message.id not in ids]:
+        ids = {message.id for message in _messages(before.get(key))}
+        if new := [message for message in _messages(value) if message.id not in ids]:
             added[key] = new
     return added
 
 
-def _with_ids(value: Any, fresh: list[BaseMessage]) -> Any:
+def _messages(value: Any) -> list[BaseMessage]:
+    """The messages of a list of nothing else."""
+    from langchain_core.messages import BaseMessage
+
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return items if all(isinstance(item, BaseMessage) for item in items) else []
+
+
+def _with_ids(value: Any, fresh: list[BaseMessage] | None) -> Any:
     """A written value, its messages without ids replaced by the equal ones of `fresh`.
 
     What is taken from `fresh` is removed from it.
     """
+    if fresh is None:
+        return value
     if isinstance(value, list):
         return [_with_id(item, fresh) for item in cast("list[Any]", value)]
     return _with_id(value, fresh)
@@ -194,10 +189,3 @@ def _with_id(value: Any, fresh: list[BaseMessage]) -> Any:
             if same and candidate.model_dump(exclude={"id"}) == body:
                 return fresh.pop(number)
     return value
-
-
-def _are_messages(value: Any) -> TypeGuard[list[BaseMessage]]:
-    from langchain_core.messages import BaseMessage
-
-    items = cast("list[Any]", value) if isinstance(value, list) else []
-    return bool(items) and all(isinstance(item, BaseMessage) for item in items)

@@ -1,30 +1,40 @@
-"""A debugging session: one graph, one store, the branch that runs now, and changes to it."""
+"""A debugging session: one graph, one store, the branch that runs now, and changes to it.
+
+LangGraph replays from a checkpoint by running past it again under new ids, and looks sub-graphs'
+checkpoints up by time, which starts sub-graphs anew (langgraph #8458). A fork here is a copy of
+the thread, cut at the point, with all ids kept. The copy looks like a run that was stopped just
+there, so LangGraph's plain resumption continues it: at any depth, with finished parallel branches
+and earlier sub-graphs in place. Only what follows the point runs.
+"""
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from harness.checkpoints import Moment, config_at
 from harness.core import BadInput
-from harness.debug.engine import internals
-from harness.debug.engine.branches import (
+from harness.debug.engine import graphs
+from harness.debug.engine.controller import FREE, Controller, Mode
+from harness.debug.engine.graphs import checked, subgraph, with_store
+from harness.debug.engine.history import (
     Branch,
+    History,
     Kind,
     Point,
-    cut,
-    fresh_thread,
     keep_branch,
-    overwrite,
+    prepare,
+    replace_writes,
 )
-from harness.debug.engine.controller import FREE, Controller, Mode
-from harness.debug.engine.gatekeeper import Gatekeeper
-from harness.debug.engine.graphs import checked, subgraph, with_store
-from harness.debug.engine.history import History, config_at, prepare, replace_writes
 from harness.debug.engine.recording import Beyond, Recording
 from harness.debug.engine.stepping import Stepper
 from harness.debug.engine.stops import Stop
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
+
+OUTSIDE = "00000000-0000-0000-0000-000000000000"
+"""The task id of writes that come from outside (`Command`)."""
 
 
 class Debugger(Stepper):
@@ -78,7 +88,7 @@ class Debugger(Stepper):
         self.graph = graph
         branch = self._cut(source, history, point, name, "state edit" if values else "fork")
         if values:
-            overwrite(self.store, branch.thread, moment, values)
+            self._overwrite(branch.thread, moment, values)
         self.branch = branch
         return self._run(None, _enter(point, goal) if hold else FREE)
 
@@ -94,7 +104,7 @@ class Debugger(Stepper):
 
     def edit(self, values: dict[str, Any], *, name: str | None = None) -> Stop:
         """Change the state where the run stands; it stands there still, in a new branch."""
-        task = self._standing
+        task = self._standing.info
         point = Point(task.ns, task.checkpoint, task.id)
         return self.fork(point, name=name, values=values, goal=task.own_ns)
 
@@ -164,7 +174,7 @@ class Debugger(Stepper):
         if first is None:
             raise BadInput(f"branch {source.name!r} has no input to replay")
         self.quit()
-        thread = fresh_thread(self.store, source.thread)
+        thread = self._fresh_thread(source.thread)
         self.branch = Branch(thread, thread, "replay", source.thread)
         self.breakpoints.keep_visits(())
         recording = Recording(self.graph, history, self.store.serde, beyond, reroute=reroute)
@@ -174,14 +184,76 @@ class Debugger(Stepper):
         values = recording.input_with_ids(channels.get("__start__", state))
         return self._run(values, Mode() if hold else FREE, recording)
 
+    def _fresh_thread(self, root: str) -> str:
+        """A thread id that is not in use: `root.1`, `root.2`, …"""
+        threads = self.store.threads()
+        return next(name for number in count(1) if (name := f"{root}.{number}") not in threads)
+
     def _cut(
         self, source: Branch, history: History, point: Point, name: str | None, kind: Kind
     ) -> Branch:
-        thread = fresh_thread(self.store, source.thread.partition(".")[0])
+        """A new branch with a copy of what came before `point`.
+
+        The graph tells which task of a step a sub-graph with a history of its own
+        (`checkpointer=True`) belongs to: its namespace does not.
+        """
+        thread, store = self._fresh_thread(source.thread.partition(".")[0]), self.store
         branch = Branch(thread, name or thread, kind, source.thread, point)
-        keep_branch(self.store, branch)
-        self.breakpoints.keep_visits(cut(self.store, self.graph, history, point, thread))
+        keep_branch(store, branch)
+        end = history.find(point.checkpoint, point.ns)
+        frames = {**end.outer, end.ns: end.id}
+        lines = {ns: history.line(ns, checkpoint) for ns, checkpoint in frames.items()}
+
+        def is_before(moment: Moment) -> bool:
+            if moment.ns in lines:
+                return moment.id in lines[moment.ns]
+            around = [ns for ns in moment.outer if ns in frames]
+            if not around:
+                return False
+            ns = max(around, key=len)
+            checkpoint = moment.outer[ns]
+            if checkpoint != frames[ns]:
+                return checkpoint in lines[ns]
+            if ns == end.ns:
+                return point.task is not None and point.task not in moment.ns
+            return _below(moment.ns, ns) != _below(end.ns, ns) or moment.id <= end.id
+
+        earlier = {(moment.ns, moment.id) for moment in history.moments if is_before(moment)}
+        store.copy_checkpoints(history.thread, thread, earlier)
+        for ns, checkpoint in end.outer.items():
+            # The task that holds the cut sub-graph is unfinished again. Its answers to earlier
+            # interrupts stay: its code runs from the start and asks for them.
+            node, _, task = _below(end.ns, ns).partition(":")
+            if not task:
+                tasks = history.tasks(self.graph, history.find(checkpoint, ns))
+                task = next((prepared.id for prepared in tasks if prepared.name == node), "")
+            saved = store.get_tuple(config_at(thread, ns, checkpoint))
+            writes = (saved.pending_writes if saved is not None else None) or []
+            channels = {channel for writer, channel, _ in writes if writer == task}
+            if channels := channels - {"__resume__"}:
+                store.drop_writes(thread, (ns, checkpoint), task, channels)
+            store.drop_writes(thread, (ns, checkpoint), OUTSIDE)
+        store.drop_writes(thread, (end.ns, end.id), point.task)
+        store.drop_writes(thread, (end.ns, end.id), OUTSIDE)
+        self.breakpoints.keep_visits({checkpoint for _, checkpoint in earlier})
         return branch
+
+    def _overwrite(self, thread: str, moment: Moment, values: dict[str, Any]) -> None:
+        """Change state keys in a checkpoint, in place: no reducer, no change of what comes next."""
+        saved = History(self.store, thread).load(moment)
+        checkpoint = saved.checkpoint
+        checkpoint["channel_values"].update(values)
+        versions = checkpoint["channel_versions"]
+        highest = max(versions.values(), default=None)
+        for name in values.keys() - versions.keys():
+            versions[name] = self.store.get_next_version(highest, None)
+        config = config_at(thread, moment.ns, moment.parent)
+        self.store.put(config, checkpoint, saved.metadata, dict(versions))
+
+
+def _below(ns: str, outer: str) -> str:
+    """The segment of a namespace that names the task of `outer` which it belongs to."""
+    return ns[len(outer) + 1 if outer else 0 :].partition("|")[0]
 
 
 def _enter(point: Point, goal: str | None = None) -> Mode:
@@ -206,14 +278,13 @@ class Attached(Debugger):
 
     def attach(self) -> None:
         """Watch the runs that begin from now on."""
-        internals.install()
+        graphs.install_hooks()
         self._controller = Controller(self.breakpoints)
-        self._controller.release(FREE)
-        internals.set_everywhere(Gatekeeper(self._controller, None))
+        graphs.everywhere = self._controller
 
     def detach(self) -> None:
         """Release every task; a thread that waits for a stop gets `done`."""
-        internals.set_everywhere(None)
+        graphs.everywhere = None
         if self._controller is not None:
             self._controller.free()
             self._controller.stops.put(Stop("done"))

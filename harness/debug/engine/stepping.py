@@ -10,19 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
-from harness.debug.engine import internals
-from harness.debug.engine.branches import Branch, find_branch, keep_branch
-from harness.debug.engine.breakpoints import Breakpoints
+from harness.debug.engine import graphs
 from harness.debug.engine.controller import FREE, Controller, Gate, Mode
-from harness.debug.engine.gatekeeper import Gatekeeper
-from harness.debug.engine.graphs import with_store
-from harness.debug.engine.history import History, replace_writes, shown
-from harness.debug.engine.recording import Recording
-from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo, describe_failure, state_names
+from harness.debug.engine.history import (
+    Branch,
+    History,
+    find_branch,
+    keep_branch,
+    replace_writes,
+    shown,
+)
+from harness.debug.engine.stops import Breakpoint, Breakpoints, Stop, describe_failure, state_names
 from harness.debug.engine.usage import Meter
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
+    from harness.debug.engine.recording import Recording
 
 
 class Stepper:
@@ -70,7 +73,7 @@ class Stepper:
         self.branch: Branch | None = None
         self.recording: Recording | None = None
         self.meter = meter or Meter()
-        self.graph: Any = None if graph is None else with_store(graph, store)
+        self.graph: Any = None if graph is None else graphs.with_store(graph, store)
         self.last: Stop | None = None
         self._config = config or {}
         self._context = context
@@ -121,16 +124,16 @@ class Stepper:
 
     def step(self) -> Stop:
         """Run the current node, its sub-graph included, and stop in front of the next one."""
-        return self._go(Mode(target=self._standing.own_ns))
+        return self._go(Mode(target=self._standing.info.own_ns))
 
     def step_into(self) -> Stop:
         """Run the current node; if it is or calls a graph, stop in front of that one's first."""
-        return self._go(Mode(target=self._standing.own_ns, into=True))
+        return self._go(Mode(target=self._standing.info.own_ns, into=True))
 
     def step_out(self) -> Stop:
         """Finish the current graph and stop in the one around it."""
-        task = self._standing
-        return self._go(Mode(target=task.ns) if task.ns else FREE)
+        ns = self._standing.info.ns
+        return self._go(Mode(target=ns) if ns else FREE)
 
     def go(self) -> Stop:
         """Run to the next breakpoint, exception, interrupt or the end."""
@@ -146,7 +149,7 @@ class Stepper:
 
     def pause(self, timeout: float | None = None) -> Stop:
         """Stop a running graph at its next node."""
-        if self._gate is not None and self.last:
+        if self._gate is not None and self.last is not None:
             return self.last
         self.ask_pause()
         return self.wait(timeout)
@@ -169,7 +172,9 @@ class Stepper:
             stop = controller.stops.get(timeout=timeout)
         except queue.Empty as error:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
-        self.last = replace(stop, mutated=controller.take_mutated())
+        mutated = tuple(controller.mutated)
+        del controller.mutated[: len(mutated)]
+        self.last = replace(stop, mutated=mutated)
         # Note in the branch where it left the recording.
         task = self.recording.left_at if self.recording is not None else None
         if task is None and stop.reason == "left recording":
@@ -190,7 +195,10 @@ class Stepper:
 
     def retry(self) -> Stop:
         """Run the node that raised once more."""
-        self._retry_node()
+        gate = self._standing
+        if gate.failure is None:
+            raise BadInput("no exception to try again; `step` runs the node")
+        gate.verdict = "retry"
         return self.go()
 
     def live(self) -> Stop:
@@ -200,13 +208,13 @@ class Stepper:
         if self.last.failure is not None:
             if self._beyond is not None:
                 self._beyond()
-            self._retry_node()
+            self._standing.verdict = "retry"
         return self.step()
 
     def serve(self, values: Any) -> Stop:
         """Continue as if the current node had returned `values`, without running it."""
-        controller, gate = self._at()
-        controller.answer("serve", replace_writes(gate.task, values))
+        gate = self._standing
+        gate.verdict, gate.writes = "serve", replace_writes(gate.task, values)
         return self._go(Mode())
 
     # Looking
@@ -243,24 +251,16 @@ class Stepper:
         """The task in front of which, or in which, the run stands."""
         return None if self._controller is None else self._controller.current
 
-    def _at(self) -> tuple[Controller, Gate]:
-        gate = self._gate
-        if self._controller is None or gate is None:
-            raise BadInput("the run does not stand in front of a node")
-        return self._controller, gate
-
     @property
-    def _standing(self) -> TaskInfo:
-        return self._at()[1].info
-
-    def _retry_node(self) -> None:
-        controller, gate = self._at()
-        if gate.failure is None:
-            raise BadInput("no exception to try again; `step` runs the node")
-        controller.answer("retry")
+    def _standing(self) -> Gate:
+        if self._gate is None:
+            raise BadInput("the run does not stand in front of a node")
+        return self._gate
 
     def _go(self, mode: Mode) -> Stop:
-        self._at()[0].release(mode)
+        if self._controller is None or self._controller.current is None:
+            raise BadInput("the run does not stand in front of a node")
+        self._controller.release(mode)
         return self.wait()
 
     def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
@@ -268,13 +268,19 @@ class Stepper:
         branch = self._now
         if self._thread is not None:
             self._thread.join()
-        internals.install()
+        graphs.install_hooks()
+        keep_branch(self.store, branch)
         self.recording = recording
-        controller = Controller(self.breakpoints, stop_on_exception=self._stop_on_exception)
-        controller.release(mode)
-        keeper = Gatekeeper(controller, self.store, recording, find_mutations=self._find_mutations)
+        self._controller = controller = Controller(
+            self.breakpoints,
+            self.store,
+            recording,
+            mode=mode,
+            stop_on_exception=self._stop_on_exception,
+            find_mutations=self._find_mutations,
+        )
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
-        place[internals.KEY] = keeper
+        place[graphs.HOOK] = controller
         config = {"recursion_limit": 1000, **self._config, "configurable": place}
         graph, context = self.graph, self._context
 
@@ -291,8 +297,6 @@ class Stepper:
                 stop = Stop("failed", failure=describe_failure(error))
             controller.stops.put(stop)
 
-        keep_branch(self.store, branch)
-        self._controller = controller
         self._thread = threading.Thread(target=work, name="harness-debug", daemon=True)
         self._thread.start()
         return self.wait()

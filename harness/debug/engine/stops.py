@@ -1,13 +1,20 @@
-"""Where a run stands: its tasks, why it stopped, what a node raised."""
+"""Where a run stands and where it stops: tasks, reasons, exceptions; breakpoints and watches."""
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import reprlib
+import threading
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
+
+from harness.checkpoints import split_ns
+from harness.core import BadInput
+from harness.debug.engine.expressions import Expression
 
 Reason = Literal[
     "step", "breakpoint", "pause", "exception", "interrupt", "left recording", "done", "failed",
@@ -22,14 +29,6 @@ _SHOWN = 400
 
 
 @dataclass(frozen=True)
-class Frame:
-    """One graph of the stack: its namespace and the checkpoint that its tasks started from."""
-
-    ns: str
-    checkpoint: str
-
-
-@dataclass(frozen=True)
 class TaskInfo:
     """One execution of one node.
 
@@ -37,31 +36,23 @@ class TaskInfo:
         id: LangGraph's task id; the same for the same checkpoint, node and place in the step.
         node: the node's name.
         names: names of the sub-graph nodes around it, outermost first; empty in the main graph.
+        ns: namespace of the graph that holds the node; empty for the main graph.
+        checkpoint: the checkpoint that the task started from.
         own_ns: namespace of what runs inside the node.
         step: number of the super-step in its graph.
         path: LangGraph's path of the task: pulled by an edge, or pushed by a `Send` or a call.
-        frames: the stack of graphs, outermost first; the last holds the node.
         visit: how often this node has run in the thread, this time included; from 1.
     """
 
     id: str
     node: str
     names: tuple[str, ...]
+    ns: str
+    checkpoint: str
     own_ns: str
     step: int
     path: tuple[Any, ...]
-    frames: tuple[Frame, ...]
     visit: int = 1
-
-    @property
-    def ns(self) -> str:
-        """Namespace of the graph that holds the node; empty for the main graph."""
-        return self.frames[-1].ns
-
-    @property
-    def checkpoint(self) -> str:
-        """The checkpoint that the task started from."""
-        return self.frames[-1].checkpoint
 
     @property
     def depth(self) -> int:
@@ -144,15 +135,6 @@ class Breakpoint:
     condition: str | None = None
 
 
-def split_ns(ns: str) -> tuple[str, ...]:
-    """Node names of a namespace, outermost first: `a:1|2|b:3` is `a`, `b`.
-
-    Segments of digits only number repeated calls of a sub-graph by one task.
-    """
-    parts = (part for part in ns.split("|") if part and not part.isdigit())
-    return tuple(part.partition(":")[0] for part in parts)
-
-
 def is_inside(ns: str, outer: str) -> bool:
     """Whether the namespace `ns` is `outer` or one below it."""
     return ns == outer or ns.startswith(f"{outer}|")
@@ -166,19 +148,15 @@ def describe_task(task: Any) -> TaskInfo:
     ns = own.rpartition("|")[0]
     while ns and ns not in checkpoints:
         ns = ns.rpartition("|")[0]
-    frames = tuple(
-        Frame(name, checkpoints[name])
-        for name in sorted(checkpoints, key=len)
-        if name == "" or is_inside(ns, name)
-    )
     return TaskInfo(
         id=task.id,
         node=task.name,
         names=split_ns(ns),
+        ns=ns,
+        checkpoint=checkpoints.get(ns, ""),
         own_ns=own,
         step=int(task.config.get("metadata", {}).get("langgraph_step", 0)),
         path=tuple(task.path),
-        frames=frames or (Frame("", ""),),
     )
 
 
@@ -224,3 +202,94 @@ def describe_failure(error: BaseException) -> Failure:
         for frame, line in own or frames
     )
     return Failure(type(error).__name__, str(error), sources)
+
+
+class Breakpoints:
+    """Where to stop and what to show there.
+
+    Attributes:
+        points: every breakpoint under its number.
+        watches: the expressions that are shown at every stop, by their texts.
+    """
+
+    def __init__(self) -> None:
+        self.points: dict[int, Breakpoint] = {}
+        self.watches: dict[str, Expression] = {}
+        self._conditions: dict[int, Expression] = {}
+        # By `outer/inner/node`, own namespaces of its visits, each with its checkpoint.
+        self._visits: dict[str, dict[str, str]] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def add(self, point: Breakpoint) -> int:
+        """Add a breakpoint; its number.
+
+        Raises:
+            BadInput: if the visit is below 1 or the condition cannot be read.
+        """
+        if point.visit is not None and point.visit < 1:
+            raise BadInput(f"expected a visit from 1, found {point.visit!r}")
+        condition = Expression("True" if point.condition is None else point.condition)
+        number = next(self._numbers)
+        self._conditions[number] = condition
+        self.points[number] = point
+        return number
+
+    def remove(self, number: int) -> None:
+        """Remove a breakpoint.
+
+        Raises:
+            BadInput: if there is none of that number.
+        """
+        if self.points.pop(number, None) is None:
+            raise BadInput(f"no breakpoint {number}; there are {sorted(self.points) or 'none'}")
+
+    def watch(self, text: str) -> None:
+        """Show the value of an expression at every stop."""
+        self.watches[text] = Expression(text)
+
+    def unwatch(self, text: str) -> None:
+        """Show it no more."""
+        self.watches.pop(text, None)
+
+    def watched(self, task: Any) -> dict[str, Any]:
+        """Every watch with its value in front of LangGraph's `task`; an error is shown as text."""
+        state = state_names(task) if self.watches else {}
+        values: dict[str, Any] = {}
+        for text, watch in self.watches.items():
+            try:
+                values[text] = watch.value(state)
+            except BadInput as error:
+                values[text] = f"<{error}>"
+        return values
+
+    def count(self, task: TaskInfo) -> TaskInfo:
+        """The task with its visit number. A task that comes again keeps its number."""
+        with self._lock:
+            visits = self._visits.setdefault(task.where, {})
+            visits.setdefault(task.own_ns, task.checkpoint)
+            return replace(task, visit=list(visits).index(task.own_ns) + 1)
+
+    def keep_visits(self, checkpoints: Collection[str]) -> None:
+        """Forget the visits of tasks that did not start from one of these checkpoints."""
+        for where, visits in self._visits.items():
+            self._visits[where] = {
+                own: checkpoint for own, checkpoint in visits.items() if checkpoint in checkpoints
+            }
+
+    def visits(self) -> dict[str, int]:
+        """How often each node has run, by `outer/inner/node`."""
+        return {where: len(tasks) for where, tasks in self._visits.items()}
+
+    def hit(self, info: TaskInfo, task: Any) -> int | None:
+        """The number of the first breakpoint that LangGraph's `task`, or `info` of it, meets.
+
+        A condition that fails (a key that is not there yet) does not stop the run.
+        """
+        for number, point in [*self.points.items()]:
+            named = point.node in ("*", info.node, info.where)
+            if named and point.visit in (None, info.visit):
+                with suppress(BadInput):
+                    if self._conditions[number].value(state_names(task)):
+                        return number
+        return None

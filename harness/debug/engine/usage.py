@@ -10,22 +10,23 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput, Usage, digest
-from harness.debug.engine.branches import find_branch
+from harness.debug.engine.history import find_branch
+from harness.debug.engine.stops import HIDDEN
 from harness.models import parse_spec, price_of
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore, Ref
 
-Marked = tuple[Hashable, Usage]
-"""A message's usage, under what tells it from other messages."""
-
 _DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 """The day of a model's version, which price tables leave out."""
 
 
+@dataclass
 class Meter:
     """What the tasks of a session used.
 
@@ -33,9 +34,8 @@ class Meter:
     record; messages are read from the store.
     """
 
-    def __init__(self) -> None:
-        self._noted: defaultdict[tuple[str, str], Usage] = defaultdict(Usage)
-        self._read: dict[Ref, list[Marked]] = {}
+    _noted: defaultdict[tuple[str, str], Usage] = field(default_factory=partial(defaultdict, Usage))
+    _read: dict[Ref, list[tuple[Hashable, Usage]]] = field(default_factory=dict["Ref", Any])
 
     def note(self, thread: str, task: str, usage: Usage) -> None:
         """A call of the task `task`."""
@@ -57,18 +57,23 @@ class Meter:
         return {**self._called(store, branch.parent), **own}
 
     def _written(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
-        writes = [write for write in store.written(thread) if not isinstance(write.ref, bytes)]
-        new = list({write.ref for write in writes} - self._read.keys())
+        writes = [
+            (write, write.ref)
+            for write in store.writes(thread)
+            if not isinstance(write.ref, bytes) and not write.channel.startswith(HIDDEN)
+        ]
+        new = list({ref for _, ref in writes} - self._read.keys())
         for ref, value in zip(new, store.values(new), strict=True):
             items = cast("list[Any]", value) if isinstance(value, list) else [value]
             usages = ((item, _usage(item)) for item in items)
             self._read[ref] = [(_key(item), usage) for item, usage in usages if usage is not None]
         # In the order of their ends: a sub-graph's node ends behind those inside it.
-        ends = {(line.ns, line.parent): line.checkpoint for line in store.outline(thread)}
+        ends = {(moment.ns, moment.parent): moment.id for moment in store.outline(thread)}
+        writes.sort(key=lambda row: ends.get((row[0].ns, row[0].checkpoint), "~"))
         tasks: defaultdict[str, Usage] = defaultdict(Usage)
         seen: set[Hashable] = set()
-        for write in sorted(writes, key=lambda write: ends.get((write.ns, write.checkpoint), "~")):
-            for key, usage in self._read[write.ref]:
+        for write, ref in writes:
+            for key, usage in self._read[ref]:
                 if key not in seen:
                     tasks[write.task] += usage
                 seen.add(key)

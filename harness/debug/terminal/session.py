@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, HarnessError, Usage
-from harness.debug.engine.branches import Point, listed
 from harness.debug.engine.compare import compare
 from harness.debug.engine.expressions import Expression
-from harness.debug.engine.history import Event, timeline
+from harness.debug.engine.history import Event, Point, listed, timeline
 from harness.debug.engine.session import Debugger
 from harness.debug.engine.stops import Breakpoint, Stop
 from harness.debug.terminal import text
@@ -214,7 +213,7 @@ class Terminal:
 
     def _breaks(self) -> str:
         lines: list[str] = []
-        for number, point in self._debugger.breakpoints.listed().items():
+        for number, point in self._debugger.breakpoints.points.items():
             visit = "" if point.visit is None else f":{point.visit}"
             condition = "" if point.condition is None else f" if {point.condition}"
             lines.append(f"{number:>4}  {point.node}{visit}{condition}")

@@ -7,9 +7,8 @@ import re
 from typing import Any
 
 from harness.core import Usage
-from harness.debug.engine.branches import Branch
 from harness.debug.engine.compare import Comparison
-from harness.debug.engine.history import Event
+from harness.debug.engine.history import Branch, Event
 from harness.debug.engine.stops import Failure, Stop, TaskInfo
 
 WIDTH = 100

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, HarnessError
-from harness.debug.engine.branches import Point, listed
+from harness.debug.engine.history import Point, listed
 from harness.debug.engine.session import Debugger
 from harness.debug.engine.sources import Source, node_source, replace_source
 from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
@@ -220,9 +220,9 @@ class Desk:
             ],
             "breakpoints": [
                 {"number": number, **asdict(point)}
-                for number, point in debugger.breakpoints.listed().items()
+                for number, point in debugger.breakpoints.points.items()
             ],
-            "watches": debugger.breakpoints.watches(),
+            "watches": [*debugger.breakpoints.watches],
             "read_only": self.read_only,
             "can_reload": self._reload is not None,
             "can_edit": self._root is not None,

@@ -9,7 +9,16 @@ from uuid import UUID
 
 from harness.core import HarnessError
 from harness.debug.engine.compare import Difference, compare, differences
-from harness.debug.engine.history import CONTROL, HIDDEN, History, Moment, outputs, shown, written
+from harness.debug.engine.history import (
+    CONTROL,
+    ROUTES,
+    History,
+    Moment,
+    outputs,
+    shown,
+    written,
+)
+from harness.debug.engine.stops import HIDDEN
 from harness.debug.web.values import described, tree
 
 if TYPE_CHECKING:
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Differences of one step that are listed."""
-_TO = "branch:to:"
 _PULLED = "~__pregel_pull, "
 _TICKS = 10_000_000
 
@@ -31,7 +39,10 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     """
     history = History(store, thread)
     trail = {(moment.ns, moment.id) for moment in history.trail()}
-    writers = store.writers(thread)
+    writers: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
+    for write in store.writes(thread):
+        tasks = writers.setdefault((write.ns, write.checkpoint), {})
+        tasks.setdefault(write.task, (write.path, []))[1].append(write.channel)
     rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     routes: set[tuple[str, str]] = set()
@@ -81,8 +92,7 @@ def _tasks(
     rows: list[dict[str, Any]] = []
     for task, (path, channels) in writers.items():
         node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else names.get(task, "Send")
-        targets = [channel.removeprefix(_TO) for channel in channels if channel.startswith(_TO)]
-        targets += [name.rpartition(":")[2] for name in channels if name.startswith("join:")]
+        targets = [name.rpartition(":")[2] for name in channels if name.startswith(ROUTES)]
         if not targets and not CONTROL.intersection(channels) and "__pregel_tasks" not in channels:
             targets = ["__end__"]  # it finished and called no other
         rows.append(
