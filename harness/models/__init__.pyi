@@ -5,13 +5,11 @@ from .budget import Price as Price
 from .budget import Reservation as Reservation
 from .budget import Spend as Spend
 from .budget import price_of as price_of
-from .call_db import SentCall as SentCall
-from .call_db import StoredCall as StoredCall
-from .call_db import pack as pack
-from .call_db import unpack as unpack
 from .calls import CallStore as CallStore
-from .calls import Flights as Flights
-from .calls import coalesced as coalesced
+from .calls import SentCall as SentCall
+from .calls import StoredCall as StoredCall
+from .calls import pack as pack
+from .calls import unpack as unpack
 from .client import ChatModel as ChatModel
 from .client import open_model as open_model
 from .endpoints import DEFAULT_SPEC as DEFAULT_SPEC

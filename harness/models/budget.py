@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import Field, ValidationError
 
@@ -129,23 +128,6 @@ class Reservation:
     def forfeit(self) -> None:
         """The fate of the call is unknown: it counts with its worst case."""
         self.settle(self.worst)
-
-
-class Allowance(Protocol):
-    """The budget that calls are charged to: in this process, or at the driver of a fleet."""
-
-    @property
-    def bounds_tokens(self) -> bool:
-        """Whether a call needs a bound on its completion tokens."""
-        ...
-
-    async def reserve(self, worst: Spend) -> Reservation:
-        """Set `worst` aside.
-
-        Raises:
-            LimitReached: if what is spent leaves no room for it.
-        """
-        ...
 
 
 class Budget:

@@ -8,86 +8,77 @@ that is stored is never asked for again.
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from harness.core import Usage
-from harness.models import call_db
+import zstandard
+
+from harness.core import BadInput, Usage, Value
 from harness.models.budget import Spend
-from harness.models.call_db import Committer, SentCall, StoredCall, explained, pack
+from harness.models.commits import Committer, explained
 from harness.models.types import Reply, Role
 
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL,
+    role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    model TEXT NOT NULL,
+    state TEXT NOT NULL,  -- sent, done, refused or lost
+    sent_at REAL NOT NULL,
+    request BLOB NOT NULL,
+    worst_tokens INTEGER NOT NULL,
+    worst_usd REAL NOT NULL,
+    response BLOB,
+    usage TEXT,
+    error TEXT
+);
+CREATE UNIQUE INDEX IF NOT EXISTS answered ON calls (digest) WHERE state = 'done';
+CREATE INDEX IF NOT EXISTS states ON calls (state);
+"""
+_VERSION = 1
+_STORED = "SELECT digest, role, kind, request, response, usage FROM calls WHERE state = 'done'"
 _IN_MEMORY = count(1)
 """Numbers of stores without a file: a budget knows a store by its name."""
-
-Flights = dict[str, "asyncio.Future[Reply]"]
-"""Digest of a request -> its reply to come."""
+_local = threading.local()
 
 
-async def coalesced(
-    flights: Flights, call_id: str, answer: Callable[[], Awaitable[Reply]]
-) -> Reply:
-    """Identical requests under way at one time are sent once.
+class SentCall(Value):
+    """A call that was sent and whose response was not stored.
 
-    Args:
-        flights: what is under way in the running event loop.
+    Attributes:
         call_id: digest of the request.
-        answer: sends it, and is called by the first who asks.
+        role: who asked.
+        model: model name on the wire.
+        sent_at: seconds since the epoch.
+        repeated: whether the same request was sent again later and answered.
     """
-    while (pending := flights.get(call_id)) is not None:
-        try:
-            reply = await asyncio.shield(pending)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not pending.cancelled() or (task is not None and task.cancelling()):
-                raise  # we are cancelled ourselves; otherwise the first asker alone was
-        else:
-            return reply.model_copy(update={"cached": True})
-    flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-    flights[call_id] = flight
-    try:
-        reply = await answer()
-        flight.set_result(reply)
-        return reply
-    except Exception as error:
-        flight.set_exception(error)
-        flight.exception()  # it counts as seen, whether or not anyone else waits
-        raise
-    finally:
-        flight.cancel()  # does nothing once there is a result
-        del flights[call_id]
+
+    call_id: str
+    role: str
+    model: str
+    sent_at: float
+    repeated: bool
 
 
-class Calls(Protocol):
-    """The record of calls and cache of requests: in this process, or at the driver of a fleet."""
+class StoredCall(Value):
+    """An answered call: request and response as they were on the wire."""
 
-    async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
-        """What `answer` gives; askers of one request share it while it is under way."""
-        ...
-
-    async def find(self, call_id: str) -> StoredCall | None:
-        """The stored answer to a request."""
-        ...
-
-    async def sent(
-        self, call_id: str, role: Role, kind: str, body: dict[str, Any], worst: Spend
-    ) -> int:
-        """Record that a request is about to be sent; returns the number of the attempt."""
-        ...
-
-    async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
-        """Store the response to an attempt; returns once it is on the disk."""
-        ...
-
-    async def failed(self, attempt: int, error: str, *, lost: bool) -> None:
-        """Record that an attempt brought no response; `lost` if the server may have done it."""
-        ...
+    call_id: str
+    role: str
+    kind: str
+    body: dict[str, Any]
+    response: dict[str, Any]
+    usage: Usage
 
 
 class CallStore:
@@ -104,25 +95,53 @@ class CallStore:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.name = str(path.resolve()) if path else f"memory-{next(_IN_MEMORY)}"
-        self._flights: WeakKeyDictionary[asyncio.AbstractEventLoop, Flights] = WeakKeyDictionary()
+        self._flights: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, dict[str, asyncio.Future[Reply]]
+        ] = WeakKeyDictionary()
         with explained(self.name):
-            self._thread = Committer(call_db.connect(path), self.name)
-            self._reader = call_db.connect(path) if path else None
+            self._thread = Committer(_connect(path), self.name)
+            self._reader = _connect(path) if path else None
         self._reading = threading.Lock()
 
     async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
-        """What `answer` gives; askers of one request in an event loop share it on its way."""
-        flights = self._flights.setdefault(asyncio.get_running_loop(), {})
-        return await coalesced(flights, call_id, answer)
+        """What `answer` gives; identical requests under way in an event loop are sent once."""
+        loop = asyncio.get_running_loop()
+        flights = self._flights.setdefault(loop, {})
+        while (pending := flights.get(call_id)) is not None:
+            try:
+                reply = await asyncio.shield(pending)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not pending.cancelled() or (task is not None and task.cancelling()):
+                    raise  # we are cancelled ourselves; otherwise the first asker alone was
+            else:
+                return reply.model_copy(update={"cached": True})
+        flight: asyncio.Future[Reply] = loop.create_future()
+        flights[call_id] = flight
+        try:
+            reply = await answer()
+            flight.set_result(reply)
+            return reply
+        except Exception as error:
+            flight.set_exception(error)
+            flight.exception()  # it counts as seen, whether or not anyone else waits
+            raise
+        finally:
+            flight.cancel()  # does nothing once there is a result
+            del flights[call_id]
 
     async def find(self, call_id: str) -> StoredCall | None:
         """The stored answer to a request."""
+
+        def select(db: sqlite3.Connection) -> StoredCall | None:
+            rows = db.execute(f"{_STORED} AND digest = ?", (call_id,))
+            stored = rows.fetchall()  # to its end: a reader in the middle would see nothing newer
+            return _stored(stored[0]) if stored else None
+
         if self._reader is not None and self._thread.alive:
             with self._reading, explained(self.name):
-                return call_db.select_done(self._reader, call_id)
-        return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_db.select_done(db, call_id))
-        )
+                return select(self._reader)
+        return await asyncio.wrap_future(self._thread.submit(select))
 
     async def sent(
         self, call_id: str, role: Role, kind: str, body: dict[str, Any], worst: Spend
@@ -130,39 +149,84 @@ class CallStore:
         """Record that a request is about to be sent; returns the number of the attempt."""
         packed, model = pack(body), str(body["model"])
         row = (call_id, role, kind, model, time.time(), packed, worst.tokens, worst.usd)
-        return await asyncio.wrap_future(
-            self._thread.submit(lambda db: call_db.insert_sent(db, row), opens=1)
-        )
+
+        def insert(db: sqlite3.Connection) -> int:
+            cursor = db.execute(
+                "INSERT INTO calls (digest, role, kind, model, state, sent_at, request,"
+                " worst_tokens, worst_usd) VALUES (?, ?, ?, ?, 'sent', ?, ?, ?, ?)",
+                row,
+            )
+            return int(cursor.lastrowid or 0)
+
+        return await asyncio.wrap_future(self._thread.submit(insert, opens=1))
 
     async def done(self, attempt: int, response: dict[str, Any], usage: Usage) -> None:
         """Store the response to an attempt; returns once it is on the disk."""
-        await self._finish(("done", pack(response), usage.model_dump_json(), None, attempt))
+        await self._finish(attempt, "done", pack(response), usage.model_dump_json())
 
     async def failed(self, attempt: int, error: str, *, lost: bool) -> None:
         """Record that an attempt brought no response; `lost` if the server may have done it."""
-        await self._finish(("lost" if lost else "refused", None, None, error, attempt))
+        await self._finish(attempt, "lost" if lost else "refused", error=error)
 
-    async def _finish(self, row: tuple[Any, ...]) -> None:
-        await asyncio.wrap_future(self._thread.submit(lambda db: call_db.finish(db, row), opens=-1))
+    async def _finish(
+        self,
+        attempt: int,
+        state: str,
+        response: bytes | None = None,
+        usage: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        def update(db: sqlite3.Connection) -> None:
+            # The first answer to a request is kept; a second was paid for and is not used.
+            changed = db.execute(
+                "UPDATE OR IGNORE calls SET state = ?, response = ?, usage = ?, error = ?"
+                " WHERE id = ?",
+                (state, response, usage, error, attempt),
+            )
+            if not changed.rowcount:
+                late = "UPDATE calls SET state = 'lost', usage = ?, error = ? WHERE id = ?"
+                db.execute(late, (usage, "another request was answered first", attempt))
+
+        await asyncio.wrap_future(self._thread.submit(update, opens=-1))
 
     def put(self, calls: list[StoredCall]) -> None:
         """Store answered calls from elsewhere; requests that have an answer keep it."""
-        self._thread.submit(lambda db: [call_db.insert_done(db, call) for call in calls]).result()
+        rows = [
+            (call.call_id, call.role, call.kind, str(call.body["model"]), time.time(),
+             pack(call.body), pack(call.response), call.usage.model_dump_json())
+            for call in calls
+        ]  # fmt: skip
+        insert = (
+            "INSERT OR IGNORE INTO calls (digest, role, kind, model, state, sent_at, request,"
+            " response, usage, worst_tokens, worst_usd)"
+            " VALUES (?, ?, ?, ?, 'done', ?, ?, ?, ?, 0, 0)"
+        )
+        self._thread.submit(lambda db: db.executemany(insert, rows)).result()
 
     def in_flight(self) -> list[SentCall]:
         """Calls that were sent and whose response never arrived, oldest first.
 
         After a kill these are the only calls that a resumed run may send again.
         """
-        return self._thread.submit(call_db.select_sent).result()
+        rows = self._rows(
+            "SELECT digest, role, model, sent_at, EXISTS (SELECT 1 FROM calls AS later WHERE"
+            " later.digest = calls.digest AND later.state = 'done')"
+            " FROM calls WHERE state = 'sent' ORDER BY id"
+        )
+        names = ("call_id", "role", "model", "sent_at", "repeated")
+        return [SentCall.model_validate(dict(zip(names, row, strict=True))) for row in rows]
 
     def answered(self) -> list[StoredCall]:
         """All answered calls, in the order they were sent."""
-        return self._thread.submit(call_db.select_answered).result()
+        return [_stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What each role has used; answers from the cache are not counted again."""
-        return self._thread.submit(call_db.sum_by_role).result()
+        totals: dict[str, Usage] = {}
+        rows = self._rows("SELECT role, usage FROM calls WHERE state = 'done' ORDER BY id")
+        for role, usage in rows:
+            totals[role] = totals.get(role, Usage()) + Usage.model_validate_json(usage)
+        return totals
 
     def usage(self) -> Usage:
         """What all roles have used together."""
@@ -170,7 +234,21 @@ class CallStore:
 
     def spend(self) -> Spend:
         """What counts against a budget: calls without a known outcome with their worst case."""
-        return self._thread.submit(call_db.sum_spend).result()
+        total = Spend()
+        for state, text, tokens, usd in self._rows(
+            "SELECT state, usage, worst_tokens, worst_usd FROM calls"
+        ):
+            if state == "done":
+                usage = Usage.model_validate_json(text)
+                cost = usd if usage.cost_usd is None else usage.cost_usd
+                total += Spend(cost, usage.tokens or tokens, usage.calls)
+            else:
+                used = state != "refused"
+                total += Spend(usd if used else 0.0, tokens if used else 0, 1)
+        return total
+
+    def _rows(self, query: str) -> list[Any]:
+        return self._thread.submit(lambda db: db.execute(query).fetchall()).result()
 
     def close(self) -> None:
         """Wait for what is under way and close the file."""
@@ -189,3 +267,47 @@ class CallStore:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open the file, or a database in memory; the connection may move to another thread.
+
+    Raises:
+        BadInput: if the file has another schema.
+        sqlite3.Error, OSError: if it cannot be used.
+    """
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30)
+    db.execute("PRAGMA journal_mode = WAL")
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, _VERSION):
+        raise BadInput(f"{str(path)!r}: call store of schema {version}, expected {_VERSION}")
+    db.executescript(_SCHEMA)
+    db.execute(f"PRAGMA user_version = {_VERSION}")
+    db.commit()
+    return db
+
+
+def _stored(row: tuple[Any, ...]) -> StoredCall:
+    call_id, role, kind, request, response, usage = row
+    return StoredCall(
+        call_id=call_id,
+        role=role,
+        kind=kind,
+        body=unpack(request),
+        response=unpack(response),
+        usage=Usage.model_validate_json(usage),
+    )
+
+
+def pack(value: dict[str, Any]) -> bytes:
+    """JSON, compressed; a thread keeps its compressor, which takes longer to make than to use."""
+    if not hasattr(_local, "compressor"):
+        _local.compressor = zstandard.ZstdCompressor(level=3)
+    return _local.compressor.compress(json.dumps(value, ensure_ascii=False).encode())
+
+
+def unpack(blob: bytes) -> dict[str, Any]:
+    """What :func:`pack` was given."""
+    return json.loads(zstandard.decompress(blob))

@@ -16,14 +16,13 @@ from harness.core import BadInput, Usage, tracing
 from harness.models import transport
 from harness.models.budget import (
     PRICES_VARIABLE,
-    Allowance,
     Budget,
     Price,
     Reservation,
     Spend,
     price_of,
 )
-from harness.models.calls import Calls, CallStore
+from harness.models.calls import CallStore
 from harness.models.concurrency import Patience, hedged, tried_in_vain, waiting
 from harness.models.endpoints import Endpoint, ModelSpec, parse_spec, resolve
 from harness.models.transport import Connections, Fault
@@ -61,8 +60,8 @@ class ChatModel:
         self,
         spec: ModelSpec,
         endpoint: Endpoint,
-        calls: Calls,
-        budget: Allowance,
+        calls: CallStore,
+        budget: Budget,
         sampling: Sampling,
         concurrency: int,
         role: Role,

@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -26,7 +27,7 @@ from harness.models import (
     import_calls,
     open_model,
 )
-from harness.models.call_db import Committer, connect
+from harness.models.commits import Committer
 from tests.models.http_server import completion, serve
 
 CHILD = """
@@ -132,7 +133,7 @@ def test_usage_is_kept_by_role_and_cached_answers_cost_nothing(tmp_path: Path) -
 
 
 def test_cancelled_jobs_leave_the_thread_alive() -> None:
-    committer = Committer(connect(None), "memory")
+    committer = Committer(sqlite3.connect(":memory:", check_same_thread=False), "memory")
     waiting: queue.SimpleQueue[Future[None] | None] = queue.SimpleQueue()
 
     def cancel() -> None:

@@ -14,11 +14,9 @@ from harness.core import BadInput, HarnessError, Unreachable, Usage
 from harness.models import (
     CallStore,
     ChatModel,
-    Flights,
     Message,
     Reply,
     Sampling,
-    coalesced,
     open_model,
     transport,
 )
@@ -227,8 +225,8 @@ def test_askers_that_are_cancelled_together_all_end() -> None:
         return Reply(text="x", call_id="c", finish_reason="stop", model="m", usage=Usage())
 
     async def run() -> list[bool]:
-        flights: Flights = {}
-        tasks = [asyncio.create_task(coalesced(flights, "c", answer)) for _ in range(3)]
+        calls = CallStore()
+        tasks = [asyncio.create_task(calls.once("c", answer)) for _ in range(3)]
         await asyncio.sleep(0.01)
         for task in tasks[:2]:
             task.cancel()
