@@ -37,8 +37,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             answer = loaded(*request["arguments"])
             answer = asyncio.run(answer) if inspect.iscoroutine(answer) else answer
         elif "messages" in request:
-            asked = {"messages": request["messages"]}
-            state = asyncio.run(loaded.ainvoke(asked, request["config"]))
+            state = {"messages": request["messages"]}
+            state = asyncio.run(loaded.ainvoke(state, request["config"]))
             last: Any = (state.get("messages") or [""])[-1]
             answer = getattr(last, "content", last)  # of LangChain, or a plain dictionary
             if isinstance(answer, dict):

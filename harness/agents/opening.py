@@ -10,8 +10,8 @@ from harness.core import BadInput, assets
 
 def is_foreign(spec: str) -> bool:
     """Whether an agent runs in a process of its own and reaches its model through a gateway."""
-    kind, _, rest = spec.partition(":")
-    return kind in ("cmd", "py") or (kind == "graph" and ":" in rest)
+    kind, _, reference = spec.partition(":")
+    return kind in ("cmd", "py") or (kind == "graph" and ":" in reference)
 
 
 def open_agent(spec: str, *, base: Path | None = None, trusted: bool = False) -> Agent:
@@ -27,17 +27,17 @@ def open_agent(spec: str, *, base: Path | None = None, trusted: bool = False) ->
     Raises:
         BadInput: for another form, code that would run untrusted, or a file that does not import.
     """
-    kind, _, rest = spec.partition(":")
+    kind, _, reference = spec.partition(":")
     folder = base or Path.cwd()
-    if kind == "graph" and rest and ":" not in rest:
+    if kind == "graph" and reference and ":" not in reference:
         from harness.agents.react import ReactAgent
 
-        return ReactAgent(spec, assets.load_graph(rest))
-    if kind == "cmd" and rest.strip():
+        return ReactAgent(spec, assets.load_graph(reference))
+    if kind == "cmd" and reference.strip():
         from harness.agents.foreign import CommandAgent
 
         return CommandAgent(spec, folder, trusted)
-    if kind in ("graph", "py") and rest:
+    if kind in ("graph", "py") and reference:
         from harness.agents.foreign import PythonAgent
 
         if not trusted:

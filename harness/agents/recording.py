@@ -79,11 +79,11 @@ class Recorder:
         """What the last tool call returned."""
         last = self._steps[-1]
         calls = last.tool_calls or ()
-        done = last.observation.results if last.observation else ()
-        source = calls[len(done)].tool_call_id if len(done) < len(calls) else None
+        results = last.observation.results if last.observation else ()
+        source = calls[len(results)].tool_call_id if len(results) < len(calls) else None
         result = ObservationResult(source_call_id=source, content=text)
         self._steps[-1] = last.model_copy(
-            update={"observation": Observation(results=(*done, result))}
+            update={"observation": Observation(results=(*results, result))}
         )
 
     def event(self, event: dict[str, Any]) -> None:

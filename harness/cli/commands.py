@@ -272,10 +272,10 @@ class Progress:
             return
         self._last = now
         cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
-        left = (now - self._started) / done * (self._total - done) if done else float("nan")
+        remaining = (now - self._started) / done * (self._total - done) if done else float("nan")
         line = (
             f"{self._label} {done}/{self._total}  failed {failed}  invalid {invalid}  "
-            f"{tokens:,} tokens  {cost}  {'' if left != left else f'{left:.0f} s left'}"
+            f"{tokens:,} tokens  {cost}  {'' if remaining != remaining else f'{remaining:.0f} s left'}"
         )
         end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
         click.echo(line.ljust(100) + end, nl=False, err=True)

@@ -183,8 +183,8 @@ def diagnose() -> Iterator[Finding]:
             [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
             capture_output=True, text=True, check=False, timeout=20,
         )  # fmt: skip
-        found = listing.stdout.strip().replace("\n", "; ")
-        yield Finding("GPU", "ok" if found else "warning", found or "none answers")
+        models = listing.stdout.strip().replace("\n", "; ")
+        yield Finding("GPU", "ok" if models else "warning", models or "none answers")
     if "local" in plugins("weights"):
         path = load("weights", "local")(EMBEDDED)
         if path is not None:
@@ -205,7 +205,7 @@ def diagnose() -> Iterator[Finding]:
     owners = importlib.metadata.packages_distributions().get("harness", [])
     strangers = sorted(set(owners) - {"agent-skill-harness"})
     if strangers:
-        found = f"also installed by {', '.join(strangers)}"
-        yield Finding("name `harness`", "warning", found, "use an environment of its own")
+        models = f"also installed by {', '.join(strangers)}"
+        yield Finding("name `harness`", "warning", models, "use an environment of its own")
     else:
         yield Finding("name `harness`", "ok", f"assets in {assets.root().name}/")

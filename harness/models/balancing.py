@@ -119,8 +119,8 @@ class _Server:
         """Ask it in the background where that is due."""
         now, task = self._clock(), self._asking
         silent = self.load > 0 and now - self._heard_at > SILENT_S
-        asked = task is not None and not task.done() and not task.get_loop().is_closed()
-        if now >= self._ask_at and (not self.in_service or silent) and not asked:
+        probing = task is not None and not task.done() and not task.get_loop().is_closed()
+        if now >= self._ask_at and (not self.in_service or silent) and not probing:
             self._ask_at = now + self._wait_s
             self._asking = asyncio.get_running_loop().create_task(self._ask())
 

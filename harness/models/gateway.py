@@ -136,8 +136,8 @@ class Account:
         """
         try:
             # A copy: calls that overlap would leave each other's variables in a shared one.
-            asked = asyncio.create_task(self._complete(body), context=self.context.copy())
-            reply = await asked
+            completion = asyncio.create_task(self._complete(body), context=self.context.copy())
+            reply = await completion
         except LimitReached as error:
             self.limit = error
             raise Refused(429, str(error), headers=FINAL) from error
@@ -158,18 +158,18 @@ class Account:
     async def _complete(self, body: Body) -> Reply:
         if body.get("n") not in (None, 1):
             raise BadInput(f"n: expected 1, got {body['n']!r}")
-        given = {name: body[name] for name in body if name not in _NOT_SAMPLING}
-        given = {name: value for name, value in given.items() if value is not None}
+        parameters = {name: body[name] for name in body if name not in _NOT_SAMPLING}
+        parameters = {name: value for name, value in parameters.items() if value is not None}
         if body.get("max_completion_tokens"):
-            given.setdefault("max_tokens", body["max_completion_tokens"])
+            parameters.setdefault("max_tokens", body["max_completion_tokens"])
         if self.seed is not None:
-            given.setdefault("seed", self.seed)
-        if isinstance(given.get("stop"), str):
-            given["stop"] = (given["stop"],)
-        known = Sampling.model_fields.keys() - {"extra", "timeout_s"}
+            parameters.setdefault("seed", self.seed)
+        if isinstance(parameters.get("stop"), str):
+            parameters["stop"] = (parameters["stop"],)
+        fields = Sampling.model_fields.keys() - {"extra", "timeout_s"}
         sampling = Sampling(
-            **{name: value for name, value in given.items() if name in known},
-            extra={name: value for name, value in given.items() if name not in known},
+            **{name: value for name, value in parameters.items() if name in fields},
+            extra={name: value for name, value in parameters.items() if name not in fields},
         )
         return await self.model.complete(
             body["messages"],

@@ -100,8 +100,8 @@ class LimitedModel:
         Raises:
             SampleLimitReached: if a limit leaves no room for the call.
         """
-        left, limits = self._left(), self._live.now
-        clock, work = asyncio.timeout(left), asyncio.timeout(None)
+        seconds, limits = self._left(), self._live.now
+        clock, work = asyncio.timeout(seconds), asyncio.timeout(None)
         try:
             async with clock, work:
                 with self._work.during(work if limits.working else None):
@@ -142,10 +142,10 @@ class LimitedModel:
                 raise SampleLimitReached(self._over("working", "working"))
         if limits.seconds is None:
             return None
-        left = limits.seconds - (time.monotonic() - self._began)
-        if left <= 0:
+        seconds = limits.seconds - (time.monotonic() - self._began)
+        if seconds <= 0:
             raise SampleLimitReached(self._over("time", "seconds"))
-        return left
+        return seconds
 
     def _over(self, option: str, name: str) -> str:
         limit = getattr(self._live.now, name)

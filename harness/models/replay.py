@@ -132,9 +132,9 @@ class Recording:
             if answer is not None:
                 return answer
         models = {model for _, model in self._models}
-        asked = {**body, "model": next(iter(models))} if len(models) == 1 else body
-        key = request_digest(self._models[0][0] if self._models else "replay", asked)
-        lines = "\n  ".join(nearest(asked, [call.body for call in self._calls]))
+        request = {**body, "model": next(iter(models))} if len(models) == 1 else body
+        key = request_digest(self._models[0][0] if self._models else "replay", request)
+        lines = "\n  ".join(nearest(request, [call.body for call in self._calls]))
         raise Refused(
             404,
             f"not in the recording {self._path} ({len(self._calls)} calls): request {key}; "
@@ -153,11 +153,11 @@ def nearest(body: Body, recorded: Sequence[Body]) -> list[str]:
     return min(ranked, key=lambda ranked: (len(ranked[1]), -ranked[0]))[1]
 
 
-def differences(asked: Body, recorded: Body) -> tuple[int, list[str]]:
+def differences(request: Body, recorded: Body) -> tuple[int, list[str]]:
     """How two requests differ: messages shared from the start, and a line for each field."""
     shared, lines = 0, list[str]()
-    for name in sorted(asked.keys() | recorded.keys()):
-        ours, theirs = asked.get(name), recorded.get(name)
+    for name in sorted(request.keys() | recorded.keys()):
+        ours, theirs = request.get(name), recorded.get(name)
         if ours == theirs:
             continue
         if not (name in _LISTINGS and isinstance(ours, list) and isinstance(theirs, list)):
@@ -173,9 +173,9 @@ def differences(asked: Body, recorded: Body) -> tuple[int, list[str]]:
     return shared, lines
 
 
-def excerpts(asked: Any, recorded: Any) -> str:
+def excerpts(value: Any, recorded: Any) -> str:
     """Two JSON values from shortly before the first character in which they differ."""
-    ours, theirs = canonical_json(asked), canonical_json(recorded)
+    ours, theirs = canonical_json(value), canonical_json(recorded)
     start = max(0, _agreeing(ours, theirs) - 20)
     end = start + _SHOWN
     return f"asked …{ours[start:end]!r}, recorded …{theirs[start:end]!r}"

@@ -137,15 +137,15 @@ async def respond(form: Format, content: bytes, backend: Backend) -> Answer:
         if not isinstance(parsed, dict):
             raise ValueError(f"expected an object, found {parsed!r:.80}")
         body = cast("Body", parsed)
-        asked = form.request(body)
-        answer = await backend(asked)
+        request = form.request(body)
+        answer = await backend(request)
     except Refused as error:
-        said = form.error(str(error), error.status, error.param)
-        return Answer.of_json(said, error.status, error.headers)
+        refusal = form.error(str(error), error.status, error.param)
+        return Answer.of_json(refusal, error.status, error.headers)
     except ValueError as error:
         return Answer.of_json(form.error(f"the body is not JSON: {error}", 400), 400)
     if body.get("stream"):
-        chunks = _chunks(asked, answer) if isinstance(answer, dict) else answer
+        chunks = _chunks(request, answer) if isinstance(answer, dict) else answer
         return Answer(200, {"content-type": EVENTS}, _events(form, body, chunks))
     assert isinstance(answer, dict)  # no stream was asked for
     return Answer.of_json(form.whole(body, answer))
@@ -158,9 +158,9 @@ async def _events(form: Format, body: Body, chunks: AsyncIterator[Body]) -> Asyn
             async for event in events:
                 yield event_bytes(event)
     except Refused as error:
-        said = form.error(str(error), error.status, error.param)
+        refusal = form.error(str(error), error.status, error.param)
         named = {} if form is CHAT else {"type": "error", "message": str(error)}
-        yield event_bytes(named | said)
+        yield event_bytes(named | refusal)
         return
     finally:
         if isinstance(chunks, AsyncGenerator):
@@ -176,18 +176,20 @@ def event_bytes(value: Body) -> bytes:
     return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
-async def _chunks(asked: Body, completion: Body) -> AsyncGenerator[Body]:
+async def _chunks(request: Body, completion: Body) -> AsyncGenerator[Body]:
     """A whole completion as the chunks of a stream."""
     [choice] = completion["choices"]
     shared = {name: completion.get(name) for name in ("id", "created", "model")}
     head = {**shared, "object": "chat.completion.chunk"}
     message = {name: value for name, value in choice["message"].items() if value is not None}
-    calls = [{"index": at, **call} for at, call in enumerate(message.pop("tool_calls", None) or [])]
+    calls = [
+        {"index": index, **call} for index, call in enumerate(message.pop("tool_calls", None) or [])
+    ]
     delta = {**message, "role": "assistant"} | ({"tool_calls": calls} if calls else {})
     yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     finish = choice["finish_reason"] or "stop"
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
-    options: Any = asked.get("stream_options") or {}
+    options: Any = request.get("stream_options") or {}
     if options.get("include_usage"):
         yield {**head, "choices": [], "usage": completion.get("usage")}
 

@@ -133,8 +133,8 @@ class Script:
         }
 
     def _chosen(self, messages: list[dict[str, Any]]) -> ScriptedReply:
-        asked = next((m["content"] for m in reversed(messages) if m.get("role") == "user"), "")
-        text = asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False)
+        question = next((m["content"] for m in reversed(messages) if m.get("role") == "user"), "")
+        text = question if isinstance(question, str) else json.dumps(question, ensure_ascii=False)
         for reply in self._replies:
             if reply.match is not None and re.search(reply.match, text):
                 return reply

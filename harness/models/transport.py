@@ -343,5 +343,5 @@ class RateGate:
 
     async def wait(self) -> None:
         """Return once calls may be sent."""
-        while (left := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
-            await asyncio.sleep(left)
+        while (seconds := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
+            await asyncio.sleep(seconds)
