@@ -272,10 +272,11 @@ class Progress:
             return
         self._last = now
         cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
-        remaining = (now - self._started) / done * (self._total - done) if done else float("nan")
+        seconds = (now - self._started) / done * (self._total - done) if done else None
+        remaining = "" if seconds is None else f"{seconds:.0f} s left"
         line = (
             f"{self._label} {done}/{self._total}  failed {failed}  invalid {invalid}  "
-            f"{tokens:,} tokens  {cost}  {'' if remaining != remaining else f'{remaining:.0f} s left'}"
+            f"{tokens:,} tokens  {cost}  {remaining}"
         )
         end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
         click.echo(line.ljust(100) + end, nl=False, err=True)
