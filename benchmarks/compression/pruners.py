@@ -32,10 +32,9 @@ from benchmarks.compression.pruners_words import WordPruner
 from benchmarks.compression.quality import interval
 from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
-from harness.rag.compress import Critic, open_tokenizer
+from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
-from harness.rag.compress.query import LexicalCritic
 from harness.rag.retrieve import open_encoder
 
 BUDGETS = (0.05, 0.10, 0.20)

@@ -28,10 +28,9 @@ from benchmarks.compression.cases import Case, covidqa, qmsum, sample, xquad
 from benchmarks.compression.memory import Remembered, Scored, remembering
 from benchmarks.reports import option, read_options
 from harness.core import digest_file, write_atomic
-from harness.rag.compress import Critic, open_tokenizer
+from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
 from harness.rag.compress.critics.fused import EmbeddingCritic
 from harness.rag.compress.critics.token import WEIGHTS
-from harness.rag.compress.query import LexicalCritic
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 

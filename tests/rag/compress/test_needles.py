@@ -14,7 +14,7 @@ import pytest
 from harness.rag.compress import FileSource, Query, compress, open_tokenizer
 from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.pool import dense_pool, sparse_pool
-from harness.rag.compress.query import bm25, query_terms
+from harness.rag.compress.ranking import bm25, query_terms
 from harness.rag.retrieve import words
 
 FILLER = ["Rain fell on the hills.", "A cart went by.", 'He said "wait."', "Nobody sang (much)."]

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.core import BadInput
 from harness.rag.compress.critics.windows import merged, unit_windows
+from harness.rag.compress.tokens import load_tokenizer
 from harness.rag.compress.types import Query, Unit
 from harness.rag.packages import require
 
@@ -57,8 +58,7 @@ class CprsCritic:
         kinds = self._model.config.layer_types
         both_ways = [_BOTH_WAYS] * (len(kinds) - causal_layers)
         self._model.config.layer_types = [*kinds[:causal_layers], *both_ways]
-        loader: Any = import_module("tokenizers").Tokenizer
-        self._tokenizer: Any = loader.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer = load_tokenizer(folder / "tokenizer.json")
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
         """Scores from 0 to 1, comparable between calls.

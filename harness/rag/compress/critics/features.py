@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.rag.compress.query import bm25, query_terms
+from harness.rag.compress.ranking import bm25, query_terms
 from harness.rag.compress.types import Unit
 from harness.rag.retrieve import words
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.core import BadInput
 from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
-from harness.rag.compress.query import bm25, query_terms
+from harness.rag.compress.ranking import bm25, query_terms
 from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import Encoder, EncoderKind, open_encoder, words
 
@@ -42,9 +42,16 @@ class EmbeddingCritic:
         """Cosines, from -1 to 1; comparable between calls too."""
         if not units:
             return []
-        texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
-        vectors = self._encoder.encode([query.text, *texts])
+        _, vectors = _encoded(self._encoder, query, units)
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
+
+
+def _encoded(
+    encoder: Encoder, query: Query, units: Sequence[Unit]
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Texts of the units, and vectors of the query and of each of them."""
+    texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
+    return texts, encoder.encode([query.text, *texts])
 
 
 class FusedCritic:
@@ -114,15 +121,14 @@ class FusedCritic:
         Raises:
             BadInput: for a recall above the highest one that was calibrated.
         """
-        margins = sorted((float(key), margin) for key, margin in self._margins.items())
-        for reached, margin in margins:
-            if recall <= reached:
-                return max(scores, default=0.0) - margin
-        raise BadInput(f"expected a recall up to {margins[-1][0]}, got {recall!r}")
+        margins = {float(key): margin for key, margin in self._margins.items()}
+        if recall > max(margins):
+            raise BadInput(f"expected a recall up to {max(margins)}, got {recall!r}")
+        least = min(reached for reached in margins if recall <= reached)
+        return max(scores, default=0.0) - margins[least]
 
     def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
-        texts = [f"{unit.heading}\n{unit.text}".strip() for unit in units]
-        vectors = self._encoder.encode([query.text, *texts])
+        texts, vectors = _encoded(self._encoder, query, units)
         # In a talk the coefficients may not use the token critic at all.
         if self._critic is None or (is_talk(units) and not self._reads_talk):
             return Scores(None, vectors[0], vectors[1:])

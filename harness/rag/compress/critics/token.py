@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harness.core import BadInput
+from harness.rag.compress.tokens import load_tokenizer
 from harness.rag.compress.types import Query, Unit
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
@@ -57,7 +58,8 @@ class TokenCritic:
             )
         if not (folder / "critic.onnx").is_file():
             raise BadInput(f"expected the weights critic.onnx in {str(folder)!r}")
-        self._session, self._tokenizer = _opened(folder)
+        self._session = _session(folder / "critic.onnx")
+        self._tokenizer = load_tokenizer(folder / "tokenizer.json")
         report = folder / "report.json"
         facts: Any = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
         self._thresholds: dict[str, float] = facts["critic"]["thresholds"] if facts else {}
@@ -90,10 +92,9 @@ class TokenCritic:
             BadInput: for a recall above the highest one that was calibrated.
         """
         thresholds = {float(key): threshold for key, threshold in self._thresholds.items()}
-        for reached, threshold in sorted(thresholds.items()):
-            if recall <= reached:
-                return threshold
-        raise BadInput(f"the critic is not calibrated for a recall of {recall!r}")
+        if recall > max(thresholds, default=0.0):
+            raise BadInput(f"the critic is not calibrated for a recall of {recall!r}")
+        return thresholds[min(reached for reached in thresholds if recall <= reached)]
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
         encodings: Any = self._tokenizer.encode_batch(texts, add_special_tokens=False)
@@ -150,8 +151,8 @@ def windows_of(units: Sequence[Unit], ids: Sequence[list[int]], room: int) -> li
 
 
 @cache
-def _opened(folder: Path) -> tuple[Any, Any]:
-    """The session and the tokenizer, loaded once."""
+def _session(path: Path) -> Any:
+    """The network, loaded once."""
     runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
@@ -159,10 +160,4 @@ def _opened(folder: Path) -> tuple[Any, Any]:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Weights come in 8 bits: multiplied out once, at loading, not in every call.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
-    session = runtime.InferenceSession(
-        str(folder / "critic.onnx"), options, providers=["CPUExecutionProvider"]
-    )
-    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return session, tokenizer
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
