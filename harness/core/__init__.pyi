@@ -19,6 +19,7 @@ from .jsonl import parse_row as parse_row
 from .jsonl import read_json as read_json
 from .jsonl import read_models as read_models
 from .jsonl import read_rows as read_rows
+from .plugins import require as require
 from .trajectory import AgentInfo as AgentInfo
 from .trajectory import Observation as Observation
 from .trajectory import ObservationResult as ObservationResult

@@ -28,6 +28,7 @@ simply not there.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,23 @@ def load(group: str, name: str) -> Any:
         return point.load()
     except (ImportError, AttributeError) as error:
         raise BadInput(f"plugin {name!r} of harness.{group} does not load: {error}") from error
+
+
+def require(module: str, need: str, install: str = "'agent-skill-harness[rag]'") -> Any:
+    """A module of an optional package, imported when it is needed.
+
+    Args:
+        module: its dotted name.
+        need: begins the message, such as "the vector index needs FAISS".
+        install: what to install.
+
+    Raises:
+        BadInput: if it cannot be imported.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise BadInput(f"{need} ({error}): pip install {install}") from error
 
 
 def _present(module: str) -> bool:

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import write_atomic
-from harness.rag.packages import require
+from harness.core import require, write_atomic
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]

@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput, Unreachable
-from harness.rag.packages import require
+from harness.core import BadInput, Unreachable, require
 from harness.rag.retrieve.minilm import load_minilm
 
 Vectors = NDArray[np.float32]

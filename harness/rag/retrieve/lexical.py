@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.rag.packages import require
+from harness.core import require
 from harness.rag.retrieve.text import compound_parts
 
 

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-from harness.rag.packages import require
+from harness.core import require
 
 _SAMPLE = 20_000
 _SCRIPTS = {  # first word of a letter's Unicode name -> language, where the script decides

@@ -81,7 +81,7 @@ _BOUND_WORDS: dict[Bound, str] = {
     "about": r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|"
     r"an estimated|estimated|~|≈|in the region of|or so|nearly|almost",
 }
-_BOUNDS = [
+_BOUNDS: list[tuple[Bound, re.Pattern[str]]] = [
     (bound, re.compile(rf"(?<![\w'])(?:{pattern})\s*(?:a |an )?$", re.IGNORECASE))
     for bound, pattern in _BOUND_WORDS.items()
 ]

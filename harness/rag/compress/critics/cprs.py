@@ -13,11 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput
+from harness.core import BadInput, require
 from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.tokens import load_tokenizer
 from harness.rag.compress.types import Query, Unit
-from harness.rag.packages import require
 
 CAUSAL_LAYERS = 21
 # Tokens of a window with instruction and query in it, and tokens that two windows share.

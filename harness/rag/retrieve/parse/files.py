@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from harness.core import BadInput
-from harness.rag.packages import require
+from harness.core import BadInput, require
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.parse import office, plain
 from harness.rag.retrieve.parse.pdf import parse_pdf

@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput
-from harness.rag.packages import require
+from harness.core import BadInput, require
 from harness.rag.retrieve.document import Document, Heading, TextBuilder
 
 _HYPHEN = re.compile("[\u0002\ufffe](?:\r?\n)?")  # how pdfium marks a word broken at a line end

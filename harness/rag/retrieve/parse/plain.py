@@ -11,8 +11,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput
-from harness.rag.packages import require
+from harness.core import BadInput, require
 from harness.rag.retrieve.document import Document, Heading, TextBuilder
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")

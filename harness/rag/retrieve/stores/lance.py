@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from harness.rag.packages import require
+from harness.core import require
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.encoder import Encoder
 from harness.rag.retrieve.stores.base import StoredChunk, StoreIndex, TermCounts, Vector

@@ -17,8 +17,8 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
+from harness.core import require
 from harness.corpora import Evidence
-from harness.rag.packages import require
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
