@@ -28,12 +28,12 @@ from langgraph.types import Send
 from harness.core import BadInput, Edit, Patch, Usage
 from harness.evals import ItemRecord
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
-from harness.evolve.analysts.single import teaches, write_patch
+from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import sequential_gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
-from harness.evolve.merge.skill_layout import assemble, safe_edits
+from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import CANDIDATES, Members, try_sets
 from harness.evolve.types import (
     Collected,
@@ -44,7 +44,7 @@ from harness.evolve.types import (
     Patches,
     Reading,
 )
-from harness.skills import apply_patch, write_skill
+from harness.skills import apply_patch, lint_text, write_skill
 from harness.trajectories import open_trajectories
 
 # Analysts per superstep: many more than run at one time, few enough for small checkpoints.
@@ -114,7 +114,7 @@ async def rollouts(state: State, runtime: Context) -> Update:
     fleet = [
         number
         for number, run in enumerate(runs.runs)
-        if evolution.read is not None and teaches(run.outcome, evolution.options.signal)
+        if evolution.read is not None and evolution.options.teaches(run.outcome)
     ]
     spent = [used.model_dump(mode="json")]
     return {"runs": evolution.store.put(runs), "fleet": fleet, "sent": 0, "spent": spent}
@@ -144,7 +144,7 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     evolution, number = runtime.context, unit["number"]
     run = evolution.runs(unit).runs[number]
     (trajectory,) = evolution.store.load([run])
-    kind = teaches(run.outcome, evolution.options.signal)
+    kind = evolution.options.teaches(run.outcome)
     assert evolution.read is not None and kind is not None, "the fleet holds runs that teach"
     reading = await detached(evolution.read(trajectory, kind))
     record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
@@ -168,7 +168,7 @@ def collect(state: State, runtime: Context) -> Update:
     evolution, options = runtime.context, runtime.context.options
     runs = evolution.runs(state).runs
     if options.exemplar:
-        teaching = [run for run in runs if teaches(run.outcome, options.signal)]
+        teaching = [run for run in runs if options.teaches(run.outcome)]
         collected = Collected()
         patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
     elif options.patches is not None:
@@ -254,9 +254,10 @@ async def translate(state: State, runtime: Context) -> Update:
     """TRANSLATE and SANITISE: exact edits of the seed, without secrets, machine paths, injected
     instructions or hidden text."""
     evolution = runtime.context
-    patch = evolution.merged(state).patch
-    edits, unsafe = safe_edits(patch.edits)
-    used = Usage()
+    patch, used = evolution.merged(state).patch, Usage()
+    findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
+    unsafe = tuple(Discarded.of(edit, lint[0][1]) for edit, lint in findings if lint)
+    edits = tuple(edit for edit, lint in findings if not lint)
     if evolution.merger is not None and not evolution.options.exemplar:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
@@ -314,8 +315,7 @@ def apply(state: State, runtime: Context) -> Update:
     evolution = runtime.context
     result = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch)
     evolution.tell("apply", f"{len(result.applied)} edits")
-    learned = any(edit.changed for edit in result.applied)
-    return {"skill": result.skill.digest, "learned": learned}
+    return {"skill": result.skill.digest, "learned": any(edit.changed for edit in result.applied)}
 
 
 def verify(state: State, runtime: Context) -> Update:

@@ -118,10 +118,13 @@ def only_writer(folder: Path) -> TextIO:
     """Take the writer's lock of a folder, which the system gives back however the process ends.
 
     Raises:
-        BadInput: if another process holds it.
+        BadInput: if another process holds it, or the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    guard = (folder / "writer.lock").open("w")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        guard = (folder / "writer.lock").open("w")
+    except OSError as error:
+        raise BadInput(f"cannot write the folder {str(folder)!r}: {error.strerror}") from error
     try:
         fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

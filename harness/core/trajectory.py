@@ -239,6 +239,16 @@ class FinalMetrics(Value):
     extra: Extra | None = None
 
 
+def content_text(content: Content) -> str:
+    """The text of a message; an image or recording becomes `[image: path]`."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(
+        part.text or "" if part.source is None else f"[{part.type}: {part.source.path}]"
+        for part in content
+    )
+
+
 class Trajectory(Value):
     """One agent's run on one sample.
 
@@ -291,3 +301,32 @@ class Trajectory(Value):
         """Our own facts: task_id, outcome, score, skill digest, sandbox, ... (empty if foreign)."""
         value = (self.extra or {}).get("harness")
         return value if isinstance(value, dict) else {}
+
+    @property
+    def task_id(self) -> str:
+        """The task; without one, the trajectory stands for itself."""
+        return str(self.harness.get("task_id") or self.trajectory_id)
+
+    @property
+    def outcome(self) -> str:
+        """pass, fail, invalid, or "" where nothing was scored."""
+        return str(self.harness.get("outcome") or "")
+
+    @property
+    def prompt(self) -> str:
+        """What the agent was asked: the task's own words, else the first message of the user."""
+        task = self.harness.get("task")
+        if isinstance(task, dict):
+            for key in ("prompt", "instruction", "question"):
+                if isinstance(text := task.get(key), str):
+                    return text
+        return next((content_text(s.message) for s in self.steps if s.source == "user"), "")
+
+    @property
+    def answer(self) -> str:
+        """The answer that was scored, else the last message of the agent."""
+        answer = self.harness.get("answer")
+        if isinstance(answer, str):
+            return answer
+        replies = [step.message for step in self.steps if step.source == "agent"]
+        return content_text(replies[-1]) if replies else ""

@@ -14,6 +14,7 @@ from .evolution import Evaluate as Evaluate
 from .evolution import Event as Event
 from .evolution import Evolution as Evolution
 from .evolution import evolve as evolve
+from .evolution import ignore_event as ignore_event
 from .evolution import seed_skill as seed_skill
 from .formats.records import read_recorded as read_recorded
 from .gate import sequential_gate as sequential_gate

@@ -7,12 +7,13 @@ are, and no stage holds more than it works on.
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -21,13 +22,13 @@ import zstandard
 from pydantic import BaseModel
 
 from harness.core import BadInput, Trajectory, Value, digest
-from harness.evolve.analysts.transcript import outcome_of, task_id
-from harness.evolve.merge.wording import TermCounter
 
 ValueT = TypeVar("ValueT", bound=BaseModel)
 NAME = "work.sqlite"
 # Trajectories that are written in one transaction.
 BATCH = 256
+# Tasks that must share a label before it counts as the benchmark's.
+SHARED_LABEL = 5
 
 
 class Run(Value):
@@ -53,7 +54,9 @@ class Runs(Value):
 
     Attributes:
         runs: one entry a trajectory.
-        terms: words of the benchmark that no rule may hold.
+        terms: words of the benchmark that no rule may hold, lower-cased and sorted: names of the
+            fields that describe a task (those with an underscore), and labels with a hyphen or
+            space that at least five tasks share (a task type).
     """
 
     runs: tuple[Run, ...] = ()
@@ -117,31 +120,39 @@ class ArtifactStore:
         return key
 
     def take_in(self, trajectories: Iterable[Trajectory]) -> Runs:
-        """Store trajectories, holding one of them at a time.
+        """Store trajectories, holding few of them at a time; they are ordered by id.
 
-        They are ordered by id: a concurrent run stores them as they end, differently every time.
+        A concurrent run stores them as they end, differently every time.
         """
         runs: list[Run] = []
-        terms, remaining = TermCounter(), iter(trajectories)
-        while True:
-            rows: dict[str, bytes] = {}
-            for trajectory in islice(remaining, BATCH):
-                terms.add(trajectory)
-                key, data = _packed(trajectory)
-                rows[key] = data
-                runs.append(
-                    Run(
-                        id=trajectory.trajectory_id,
-                        task_id=task_id(trajectory),
-                        outcome=outcome_of(trajectory),
-                        simulated=bool(trajectory.harness.get("simulated")),
-                        digest=key,
-                    )
+        names: set[str] = set()
+        labels: Counter[str] = Counter()
+        rows: dict[str, bytes] = {}
+        for trajectory in trajectories:
+            task = trajectory.harness.get("task")
+            for name, value in task.items() if isinstance(task, dict) else ():
+                if "_" in name:
+                    names.add(name.casefold())
+                if isinstance(value, str) and len(value) < 40 and re.search(r"\w[- ]\w", value):
+                    labels[value.casefold()] += 1
+            key, data = _packed(trajectory)
+            rows[key] = data
+            runs.append(
+                Run(
+                    id=trajectory.trajectory_id,
+                    task_id=trajectory.task_id,
+                    outcome=trajectory.outcome,
+                    simulated=bool(trajectory.harness.get("simulated")),
+                    digest=key,
                 )
-            if not rows:
-                break
-            self._write(rows)
-        return Runs(runs=tuple(sorted(runs, key=lambda run: run.id)), terms=terms.terms())
+            )
+            if len(rows) == BATCH:
+                self._write(rows)
+                rows.clear()
+        self._write(rows)
+        shared = {label for label, count in labels.items() if count >= SHARED_LABEL}
+        terms = tuple(sorted(names | shared))
+        return Runs(runs=tuple(sorted(runs, key=lambda run: run.id)), terms=terms)
 
     def _write(self, rows: Mapping[str, bytes]) -> None:
         try:

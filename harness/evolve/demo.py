@@ -7,29 +7,34 @@ over the best control, whatever it is.
 
 from __future__ import annotations
 
+import random
+import re
 import resource
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from harness.core import Usage, Value, assets, loops, render_page, write_atomic
-from harness.evals import (
-    EvalSettings,
-    Evaluator,
-    ItemRecord,
-    compare_paired,
-    load_suite,
-    records,
-)
-from harness.evolve.baselines.few_shot import random_sets, rule_alone
+from harness.core import BadInput, Task, Value, assets, loops, render_page, write_atomic
+from harness.evals import ItemRecord, Split, compare_paired, load_suite
+from harness.evolve.analysts.exemplar import EXAMPLES_SECTION
 from harness.evolve.evolution import Event, ignore_event
-from harness.evolve.rollouts import tally_event
-from harness.evolve.session import run_evolution
+from harness.evolve.session import SuiteRuns, run_evolution
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
-from harness.skills import Skill, explain, export, load_skill, read_provenance, write_skill
+from harness.models import Budget, read_calls
+from harness.skills import (
+    Skill,
+    count_tokens,
+    explain,
+    export,
+    load_skill,
+    new_skill,
+    read_provenance,
+    write_skill,
+)
 from harness.stats import PairedComparison, detectable_lift, wilson
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
@@ -42,8 +47,10 @@ NO_SKILL, EVOLVED, RULE, RANDOM, BEST = (
     "random examples",
     "best of random sets",
 )
+# Largest relative difference in tokens between a control and the skill.
+TOLERANCE = 0.1
 Origin = Literal["live", "recorded", "simulated"]
-Tell = Callable[[Event], None]
+_EXAMPLES = re.compile(rf"^{re.escape(EXAMPLES_SECTION)}\s*$.*?(?=^## |\Z)", re.M | re.S)
 TEMPLATE = Path(__file__).parent / "templates" / "demo.html.j2"
 
 
@@ -117,7 +124,7 @@ def run_demo(
     model: str,
     sizes: DemoSizes | None = None,
     concurrency: int = 8,
-    tell: Tell = ignore_event,
+    tell: Callable[[Event], None] = ignore_event,
 ) -> DemoReport:
     """Run the demo into the folder `out`; running it again resumes where it was.
 
@@ -148,41 +155,54 @@ def run_demo(
     )
     evolution = run_evolution(settings, progress=tell)
     skill_dir = out / "evolved" / "skill" / NAME
-    bench = _Bench(out, model, concurrency, tell)
+    runs = SuiteRuns(settings.model_copy(update={"limit": None}), Budget(), tell)
     arms: tuple[Arm, ...] = ()
     passes: tuple[int, ...] = ()
-    if evolution.edits:
-        arms, passes = loops.run(bench.arms(load_skill(skill_dir), skill_dir, sizes))
     # An accepted skill is exported for every client; a refused or empty one stays where it is.
     target = out / "export"
     shutil.rmtree(target, ignore_errors=True)
-    if evolution.edits and evolution.accepted:
-        for kind in ("agents", "claude", "zip"):
-            export(load_skill(skill_dir), kind, target)
+    if evolution.edits:
+        arms, passes = loops.run(_compare(runs, out, skill_dir, sizes))
+        if evolution.accepted:
+            for client in ("agents", "claude", "zip"):
+                export(load_skill(skill_dir), client, target)
     exported = sorted(str(path.relative_to(out)) for path in target.rglob("*") if path.is_file())
     kind, _, name = model.partition("/")
-    answered_by = model
     if kind == "replay":  # the spec of the model that answered when the recording was made
-        from harness.models import read_calls
-
         call = next(read_calls(Path(name)))
-        answered_by = f"{call.kind}/{call.body['model']}"
+        model = f"{call.kind}/{call.body['model']}"
     origins: dict[str, Origin] = {"replay": "recorded", "simulated": "simulated"}
     report = DemoReport(
         origin=origins.get(kind, "live"),
-        model=answered_by,
+        model=model,
         sizes=sizes,
         evolution=evolution,
         arms=arms,
         chosen_set_passes=passes,
         detectable=detectable_lift(sizes.test),
         exported=tuple(exported),
-        tokens=evolution.tokens + bench.usage.tokens,
+        tokens=evolution.tokens + runs.budget.spent.tokens,
         seconds=time.monotonic() - started,
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
     write_atomic(out / "demo.json", report.model_dump_json(indent=1) + "\n")
-    _write_page(report, skill_dir, out / "report.html")
+    # The page: verdict, arms with intervals, and where each line of the skill came from.
+    controls = [arm for arm in arms if arm.against is not None]
+    lines: list[dict[str, object]] = []
+    if (skill_dir / "SKILL.md").is_file():
+        skill, provenance = load_skill(skill_dir), read_provenance(skill_dir)
+        count = len((skill_dir / "SKILL.md").read_text("utf-8").splitlines())
+        for number in range(1, count + 1):
+            line = explain(provenance, skill, "SKILL.md", number)
+            lines.append({"number": number, "text": line.text, "edit": line.edit})
+    page = render_page(
+        TEMPLATE,
+        report=report,
+        gate=evolution.gate,
+        best=max(controls, key=lambda arm: arm.passed, default=None),
+        lines=lines,
+    )
+    write_atomic(out / "report.html", page)
     return report
 
 
@@ -191,86 +211,92 @@ def recording() -> Path:
     return assets.find(RECORDING)
 
 
-class _Bench:
-    """Runs the arms of the comparison and counts what they use."""
+async def _compare(
+    runs: SuiteRuns, out: Path, skill_dir: Path, sizes: DemoSizes
+) -> tuple[tuple[Arm, ...], tuple[int, ...]]:
+    """Every arm on the test tasks; the best random set is chosen on selection tasks."""
 
-    def __init__(self, out: Path, model: str, concurrency: int, tell: Tell) -> None:
-        self._out, self._model, self._concurrency, self._tell = out, model, concurrency, tell
-        self.usage = Usage()
+    async def run(name: str, split: Split, limit: int, skill: Path | None) -> list[ItemRecord]:
+        runs.progress(Event(stage=name, message=f"{limit} tasks of split {split}"))
+        suite = load_suite(SUITE, split)
+        suite = suite.model_copy(update={"tasks": suite.tasks[:limit]})
+        return await runs.attempts(suite, out / "runs" / name, skill)
 
-    async def arms(
-        self, skill: Skill, skill_dir: Path, sizes: DemoSizes
-    ) -> tuple[tuple[Arm, ...], tuple[int, ...]]:
-        """Every arm on the test tasks; the best random set is chosen on selection tasks."""
-        train = load_suite(SUITE, "train").tasks[: sizes.train]
-        sets = random_sets(skill, train, sizes.sets, seed=41)
-        folders = [self._written(f"random-{number}", drawn) for number, drawn in enumerate(sets)]
-        passes: list[int] = []
-        for number, folder in enumerate(folders):
-            items = await self._run(f"choose-{number}", "selection", sizes.choose, folder)
-            passes.append(sum(item.outcome == "pass" for item in items))
-        conditions: dict[str, Path | None] = {
-            NO_SKILL: None,
-            RULE: self._written("rule", rule_alone(skill)),
-            RANDOM: folders[0],
-            BEST: folders[passes.index(max(passes))],
-            EVOLVED: skill_dir,
-        }
-        runs = {
-            name: await self._run(name.replace(" ", "-"), "test", sizes.test, folder)
-            for name, folder in conditions.items()
-        }
-        arms: list[Arm] = []
-        for name, items in runs.items():
-            passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
-            arms.append(
-                Arm(
-                    name=name,
-                    passed=sum(passed),
-                    valid=len(passed),
-                    invalid=len(items) - len(passed),
-                    ci95=wilson(sum(passed), len(passed)),
-                    tokens=sum(item.usage.tokens for item in items),
-                    against=None if name == EVOLVED else compare_paired(items, runs[EVOLVED]),
-                )
+    skill = load_skill(skill_dir)
+    train = load_suite(SUITE, "train").tasks[: sizes.train]
+    controls = {"rule": rule_alone(skill)}
+    for number, drawn in enumerate(random_sets(skill, train, sizes.sets, seed=41)):
+        controls[f"random-{number}"] = drawn
+    folders = {name: out / "controls" / name / skill.name for name in controls}
+    for name, control in controls.items():
+        write_skill(control, folders[name])
+    passes: list[int] = []
+    for number in range(sizes.sets):
+        folder = folders[f"random-{number}"]
+        items = await run(f"choose-{number}", "selection", sizes.choose, folder)
+        passes.append(sum(item.outcome == "pass" for item in items))
+    conditions: dict[str, Path | None] = {
+        NO_SKILL: None,
+        RULE: folders["rule"],
+        RANDOM: folders["random-0"],
+        BEST: folders[f"random-{passes.index(max(passes))}"],
+        EVOLVED: skill_dir,
+    }
+    results = {
+        name: await run(name.replace(" ", "-"), "test", sizes.test, folder)
+        for name, folder in conditions.items()
+    }
+    arms: list[Arm] = []
+    for name, items in results.items():
+        passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
+        arms.append(
+            Arm(
+                name=name,
+                passed=sum(passed),
+                valid=len(passed),
+                invalid=len(items) - len(passed),
+                ci95=wilson(sum(passed), len(passed)),
+                tokens=sum(item.usage.tokens for item in items),
+                against=None if name == EVOLVED else compare_paired(items, results[EVOLVED]),
             )
-        return tuple(arms), tuple(passes)
-
-    def _written(self, name: str, skill: Skill) -> Path:
-        folder = self._out / "controls" / name / skill.name
-        write_skill(skill, folder)
-        return folder
-
-    async def _run(
-        self, name: str, split: Literal["selection", "test"], limit: int, skill: Path | None
-    ) -> list[ItemRecord]:
-        self._tell(Event(stage=name, message=f"{limit} tasks of split {split}"))
-        settings = EvalSettings(
-            suite=SUITE,
-            limit=limit,
-            models=(self._model,),
-            concurrency=self._concurrency,
-            sandbox="none",
         )
-        folder = self._out / "runs" / name
-        await Evaluator(settings, load_suite(SUITE, split)).run(
-            folder, skill, lambda label, tally: self._tell(tally_event(label, tally))
-        )
-        items = records(folder)
-        self.usage += sum((item.usage for item in items), Usage())
-        return items
+    return tuple(arms), tuple(passes)
 
 
-def _write_page(report: DemoReport, skill_dir: Path, out: Path) -> None:
-    """Write the page: verdict, arms with intervals, and where each line of the skill came from."""
-    controls = [arm for arm in report.arms if arm.against is not None]
-    best = max(controls, key=lambda arm: arm.passed, default=None)
-    lines: list[dict[str, object]] = []
-    if (skill_dir / "SKILL.md").is_file():
-        skill, provenance = load_skill(skill_dir), read_provenance(skill_dir)
-        count = len((skill_dir / "SKILL.md").read_text("utf-8").splitlines())
-        for number in range(1, count + 1):
-            line = explain(provenance, skill, "SKILL.md", number)
-            lines.append({"number": number, "text": line.text, "edit": line.edit})
-    gate = report.evolution.gate
-    write_atomic(out, render_page(TEMPLATE, report=report, gate=gate, best=best, lines=lines))
+def rule_alone(skill: Skill) -> Skill:
+    """The skill without its worked examples."""
+    body = _EXAMPLES.sub("", skill.body).rstrip() + "\n"
+    return new_skill(skill.name, skill.description, body)
+
+
+def random_sets(skill: Skill, tasks: Sequence[Task], sets: int, seed: int) -> list[Skill]:
+    """The skill with its examples replaced by random tasks and their gold answers.
+
+    Every set holds as many examples as the skill, and its length in tokens is that of the skill
+    within a tenth.
+
+    Args:
+        skill: with worked examples.
+        tasks: the tasks that the skill's own examples were drawn from.
+        sets: how many skills to make.
+        seed: of the draw.
+
+    Raises:
+        BadInput: if the tasks cannot fill such sets.
+    """
+    count = len(re.findall(r"^Task:", skill.body, re.M))
+    tokens = count_tokens(skill.body)
+    start = rule_alone(skill)
+    rng = random.Random(seed)
+    skills: list[Skill] = []
+    for _ in range(200 * sets):
+        examples = [
+            f"Task: {' '.join(task.prompt.split())}\nAnswer: {' '.join(str(task.answer).split())}\n"
+            for task in rng.sample(list(tasks), min(count, len(tasks)))
+        ]
+        body = f"{start.body.rstrip()}\n\n{EXAMPLES_SECTION}\n\n" + "\n".join(examples)
+        if abs(count_tokens(body) - tokens) <= TOLERANCE * tokens:
+            skills.append(replace(start, body=body))
+            if len(skills) == sets:
+                return skills
+    raise BadInput(f"{len(tasks)} tasks cannot fill {sets} sets of {count} examples of that length")

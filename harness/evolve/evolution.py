@@ -279,8 +279,7 @@ async def evolve(
     seed = seed_skill(options)
     if rollouts is None and options.trajectories is None:
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
-    asks = options.patches is None and not options.exemplar
-    merges = options.merge == "model" and not options.exemplar
+    asks, merges = options.asking
     if asks and read is None:
         read = single_reader(_needed(model, "an analyst"), seed.text)
     merging = _needed(merger or model, "--merge model") if merges else None

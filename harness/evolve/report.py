@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +18,7 @@ from harness.core import BadInput, Patch, Usage, render_page, write_atomic
 from harness.evolve.analysts.transcript import step_of
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, State
-from harness.evolve.formats.patches import OfficialPatches, write_official_patches
+from harness.evolve.formats.patches import OfficialPatches
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
     Collected,
@@ -42,6 +44,10 @@ from harness.skills import (
 )
 
 RESULT = "evolve.json"
+# Fields of an official edit.
+OFFICIAL_FIELDS = {
+    "file", "op", "target_section", "target_text", "content", "old_text", "after_section",
+}  # fmt: skip
 TEMPLATE = Path(__file__).parent / "templates" / "evolution.html.j2"
 
 
@@ -238,3 +244,41 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     write_atomic(out / "report.html", page)
     for name, document in documents.items():
         write_atomic(out / name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
+    """Write a folder of intermediates as the official code does, swapped in as a whole.
+
+    An edit has exactly the official fields, and `sources` and `support` where it has sources.
+    """
+    files: dict[str, Patch | None] = {
+        "final_patch.json": patches.final,
+        "translated_final_patch.json": patches.translated,
+    }
+    for level, merged in enumerate(patches.levels):
+        stem = f"merge_level_{level}/merged" if level else "map_patches/patch"
+        files |= {f"{stem}_{number:04d}.json": patch for number, patch in enumerate(merged, 1)}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as scratch:
+        built = Path(scratch) / "built"
+        built.mkdir()
+        for name, patch in files.items():
+            if patch is None:
+                continue
+            edits = [
+                edit.model_dump(
+                    mode="json",
+                    include=OFFICIAL_FIELDS | ({"sources", "support"} if edit.sources else set()),
+                )
+                for edit in patch.edits
+            ]
+            fields = patch.model_dump(mode="json", exclude={"edits"})
+            document = {"reasoning": fields.pop("reasoning"), "edits": edits, **fields}
+            (built / name).parent.mkdir(exist_ok=True)
+            text = json.dumps(document, ensure_ascii=False, indent=2)
+            (built / name).write_bytes(text.encode("utf-8"))
+        if patches.diffs:
+            (built / "applied_diffs.patch").write_bytes(patches.diffs.encode("utf-8"))
+        if folder.exists():
+            folder.rename(Path(scratch) / "old")
+        shutil.move(built, folder)

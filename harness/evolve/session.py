@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, loops, write_atomic
-from harness.evals import LoadedSuite, agent_model_spec, budget_of, load_suite
+from harness.core import BadInput, Usage, loops, write_atomic
+from harness.evals import (
+    EvalSettings,
+    Evaluator,
+    ItemRecord,
+    LoadedSuite,
+    Split,
+    agent_model_spec,
+    budget_of,
+    load_suite,
+    records,
+)
 from harness.evolve.analysts.single import Read, agentic_reader
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
-from harness.evolve.evolution import Afterwards, Event, evolve, ignore_event, seed_skill
+from harness.evolve.evolution import Event, evolve, ignore_event, seed_skill
 from harness.evolve.report import Finished
-from harness.evolve.rollouts import SuiteRuns, gate_suite, selection_plan, split_of, train_suite
-from harness.evolve.settings import EvolveOptions, EvolveSettings
+from harness.evolve.selection import CANDIDATES, most_trials
+from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
 from harness.models import (
     Budget,
@@ -24,19 +38,209 @@ from harness.models import (
     Model,
     Role,
     Sampling,
+    Spend,
     open_model,
     parse_roles,
     parse_spec,
 )
 from harness.sandbox import Limits, Result, select
-from harness.skills import Execute
 from harness.stats import SequentialPlan
 
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
+# Settings that an eval run shares with the evolution.
+SHARED = (
+    "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
+    "executor", "workers", "worker_resources",
+)  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
+
+
+@dataclass
+class SuiteRuns:
+    """Runs suites with what is left of the evolution's budget; finished attempts are kept.
+
+    Attributes:
+        settings: of the evolution.
+        budget: of the evolution, which the runs are booked on.
+        progress: called with every event.
+    """
+
+    settings: EvolveSettings
+    budget: Budget
+    progress: Callable[[Event], None] = ignore_event
+    _looks: Counter[str] = field(default_factory=Counter[str])
+
+    async def attempts(
+        self, suite: LoadedSuite, folder: Path, skill: Path | None, user: str | None = None
+    ) -> list[ItemRecord]:
+        """Run a suite in `folder`, by the model `user` if it is another than the evolution's."""
+        budget, spent = self.budget, self.budget.spent
+        remaining = {
+            "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
+            "budget_tokens": None
+            if budget.tokens is None
+            else max(0, budget.tokens - spent.tokens),
+            "budget_calls": None if budget.calls is None else max(0, budget.calls - spent.calls),
+        }
+        shared = {name: getattr(self.settings, name) for name in SHARED}
+        if user is not None:
+            shared["models"] = (user,)
+        chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
+        await Evaluator(chosen, suite).run(
+            folder,
+            skill,
+            lambda label, tally: self.progress(
+                Event(
+                    stage=label,
+                    done=tally.done,
+                    total=tally.total,
+                    message=f"{tally.failed} failed, {tally.invalid} invalid, "
+                    f"{tally.usage.tokens:,} tokens",
+                )
+            ),
+        )
+        items = records(folder)
+        used = sum((item.usage for item in items), Usage())
+        budget.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
+        return items
+
+    def split_of(self, reference: str, split: Split) -> LoadedSuite:
+        """The named split; a suite of one task file is taken whole where nothing else needs it."""
+        suite, settings = load_suite(reference), self.settings
+        needs_no_split = reference != settings.suite or settings.gate == "none"
+        return suite if suite.split is None and needs_no_split else load_suite(reference, split)
+
+    @cached_property
+    def train(self) -> LoadedSuite | None:
+        """The train split of the evolution's suite; None where trajectories are given."""
+        suite = self.settings.suite
+        return self.split_of(suite, "train") if suite else None
+
+    @cached_property
+    def taught(self) -> LoadedSuite | None:
+        """The tasks that the analysts learn from, where they are known."""
+        tasks = self.settings.tasks
+        return load_suite(tasks) if tasks else self.train
+
+    @cached_property
+    def gated(self) -> LoadedSuite | None:
+        """The tasks of the gate."""
+        settings = self.settings
+        reference = settings.suite if settings.gate == "auto" else settings.gate
+        if settings.gate == "none" or reference is None:
+            return None
+        return self.split_of(reference, "selection")
+
+    @cached_property
+    def trial_suite(self) -> LoadedSuite:
+        """A seeded sample of the tasks that the analysts learned from, for a selection.
+
+        Raises:
+            BadInput: if no suite is named.
+        """
+        settings, suite = self.settings, self.taught
+        if suite is None:
+            raise BadInput("--select runs tasks: give --suite, or --tasks SUITE")
+        tasks = suite.tasks[: settings.limit]
+        count = min(settings.select_tasks, len(tasks))
+        chosen = random.Random(settings.select_seed).sample(tasks, count)
+        return suite.model_copy(update={"tasks": tuple(chosen)})
+
+    def selection_plan(self, tasks: int) -> str:
+        """What a selection will run, in one sentence."""
+        settings = self.settings
+        most = most_trials(settings.select, CANDIDATES[settings.select])
+        return (
+            f"{settings.select}: at most {most} sets of lessons on {tasks} trial tasks, "
+            f"{most * tasks * settings.epochs} attempts"
+        )
+
+    @cached_property
+    def transfer_plan(self) -> TransferPlan | None:
+        """What the users of the skill will run; None where none was asked for.
+
+        Raises:
+            BadInput: if there is nothing that they could run.
+        """
+        settings = self.settings
+        if not (settings.users or settings.transfer):
+            return None
+        suites = [load_suite(name) for name in dict.fromkeys(settings.transfer)]
+        suites = suites or ([self.gated] if self.gated else [])
+        if not suites:
+            raise BadInput("--user runs the gate's tasks or other suites: give --transfer SUITE")
+        taught = {task.id: task.prompt for task in self.train.tasks} if self.train else {}
+        agent = agent_model_spec(settings.models)
+        # The models that have a hand in the skill: of the runs, the analysts and the merger.
+        roles = parse_roles(list(settings.models))
+        asks, merges = settings.asking
+        authors = [agent] if settings.suite else []
+        authors += [str(roles["analyst"])] if asks else []
+        authors += [str(roles["merger"])] if merges else []
+        users = dict.fromkeys(settings.users or (agent,))
+        return TransferPlan(
+            author=" + ".join(dict.fromkeys(authors)) or "recorded",
+            users=tuple(str(parse_spec(user)) for user in users),
+            suites=tuple(
+                held_out(suite, taught, settings.limit) for suite in suites or [self.gated] if suite
+            ),
+            epochs=settings.epochs,
+            discordance=settings.expected_discordance,
+            margin=settings.margin,
+        )
+
+    async def rollouts(self) -> tuple[Path, Usage]:
+        """Attempts at the train split, for the analysts."""
+        assert self.train is not None, "rollouts are made of a suite"
+        settings = self.settings
+        folder = settings.out / "runs" / "train"
+        message = f"{len(self.train.tasks[: settings.limit])} tasks"
+        self.progress(Event(stage="train", message=message))
+        items = await self.attempts(self.train, folder, settings.skill)
+        return folder, sum((item.usage for item in items), Usage())
+
+    async def trial(self, skill: Path | None, label: str) -> list[ItemRecord]:
+        """A set of lessons on the trial tasks."""
+        folder = self.settings.out / "runs" / "selection" / label
+        return await self.attempts(self.trial_suite, folder, skill)
+
+    async def evaluate(self, skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        """Tasks of the gate, with the evolved skill, its seed or none."""
+        assert self.gated is not None, "a gate has tasks"
+        evolved = skill is not None and skill.is_relative_to(self.settings.out / "skill")
+        name = "gate-after" if evolved else "gate-before"
+        self._looks[name] += 1
+        folder = self.settings.out / "runs" / name / f"look-{self._looks[name]:02d}"
+        chosen = tuple(task for task in self.gated.tasks if task.id in set(tasks))
+        return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
+
+    async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
+        """Baselines on all tasks of the gate: one that stopped early chose its moment."""
+        assert self.gated is not None, "baselines are run on the gate's tasks"
+        settings = self.settings
+        tasks = self.gated.tasks[: settings.limit]
+        suite = self.gated.model_copy(update={"tasks": tasks})
+
+        async def run(name: str, skill: Path | None, suite: LoadedSuite) -> list[ItemRecord]:
+            return await self.attempts(suite, settings.out / "runs" / "baselines" / name, skill)
+
+        items = await run("evolved", evolved.evolution.skill_dir, suite)
+        ground = Ground(done=evolved, model=model, seed=settings.seed)
+        return await run_baselines(
+            settings.baselines, ground, suite=suite, evaluate=run, evolved=items
+        )
+
+    async def transfer(self, evolved: Finished) -> list[TransferRow]:
+        """The skill with its users, by the plan."""
+        assert self.transfer_plan is not None, "a transfer was asked for"
+        return await run_transfer(self.transfer_plan, evolved, self.attempts, self.announce)
+
+    def announce(self, message: str) -> None:
+        """Report a sentence on the transfer."""
+        self.progress(Event(stage="transfer", message=message))
 
 
 def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
@@ -45,12 +249,10 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
     Raises:
         BadInput: as :func:`run_evolution`, where the settings alone show it.
     """
-    seed = seed_skill(settings)
-    train = split_of(settings, settings.suite, "train") if settings.suite else None
-    gated = gate_suite(settings)
+    seed, runs = seed_skill(settings), SuiteRuns(settings, Budget())
+    train, gated, users = runs.train, runs.gated, runs.transfer_plan
     count = len(gated.tasks[: settings.limit]) if gated else 0
-    users = transfer_plan(settings, gated)
-    select = selection_plan(settings, settings.select_tasks) if settings.select != "all" else ""
+    selects = settings.select != "all"
     gate = SequentialPlan(tasks=count, discordance=settings.expected_discordance) if count else None
     return {
         "seed": str(settings.skill or f"new skill {seed.name!r}"),
@@ -59,7 +261,7 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
         "merge": settings.merge,
-        "select": select or "all lessons",
+        "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
         "gate": str(gate or "none: not gated"),
         "transfer": users.lines() if users else None,
     }
@@ -83,59 +285,68 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
         raise BadInput("give either --suite S or --trajectories PATH")
     # What cannot begin is found before anything is paid for.
     settings.open_executor()
-    seed = seed_skill(settings)
-    gated = gate_suite(settings)
-    runs = SuiteRuns(settings, budget_of(settings), gated, progress)
-    trial = runs.trial if settings.select != "all" else None
-    if trial is not None:
-        tasks = len(runs.trial_suite.tasks)
-        progress(Event(stage="select", message=selection_plan(settings, tasks)))
-    rollouts = runs.rollouts if settings.suite else None
-    inputs: dict[str, Any] | None = None
-    if rollouts is not None:
-        _ = runs.train  # a suite without such a split
-        inputs = {name: getattr(settings, name) for name in ROLLOUTS}
-    options = {name: getattr(settings, name) for name in EvolveOptions.model_fields}
+    seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
+    gated, train = runs.gated, runs.train
+    selects = settings.select != "all"
+    if selects:
+        message = runs.selection_plan(len(runs.trial_suite.tasks))
+        progress(Event(stage="select", message=message))
     analyst, merger = open_models(settings, runs.budget)
     try:
+        read = None
+        if settings.analyst == "agentic" and settings.patches is None and analyst is not None:
+            read = _agentic_reader(runs, analyst, seed.text)
+        if settings.baselines and gated is None:
+            raise BadInput("--baselines are run on the gate's tasks: give --suite, or --gate SUITE")
+        if (plan := runs.transfer_plan) is not None:
+            with CallStore() as calls:
+                for user in plan.users:  # one that cannot be opened must not be found at the end
+                    limit = Budget(usd=settings.budget_usd)
+                    open_model(user, base_url=settings.base_url, calls=calls, budget=limit)
+            for line in plan.lines():  # announced before anything is spent
+                runs.announce(line)
+
+        async def compare(evolved: Finished) -> list[BaselineRow]:
+            return await runs.compare(evolved, merger or analyst)
+
+        def execute(
+            command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+        ) -> Result:
+            sandbox = select(settings.sandbox)  # chosen when the first script is run
+            return sandbox.exec(command, workdir=workdir, files=files, limits=Limits(wall_s=20))
+
         result = await evolve(
-            EvolveOptions.model_validate(options),
+            settings,
             model=analyst,
             merger=merger,
-            read=_agentic_reader(settings, analyst, seed.text),
-            rollouts=rollouts,
-            trial=trial,
+            read=read,
+            rollouts=runs.rollouts if train else None,
+            trial=runs.trial if selects else None,
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
-            execute=_sandboxed(settings),
-            compare=_comparison(settings, runs, merger or analyst),
-            transfer=_transfer(settings, runs),
-            inputs=inputs,
+            execute=None if settings.sandbox == "none" else execute,
+            compare=compare if settings.baselines else None,
+            transfer=runs.transfer if plan else None,
+            inputs={name: getattr(settings, name) for name in ROLLOUTS} if train else None,
             progress=progress,
         )
     finally:
         for model in (analyst, merger):
             if model is not None:
                 await model.aclose()
-    if interrupted := interrupted_calls(settings.out):
-        write_atomic(settings.out / INTERRUPTED, json.dumps(interrupted, indent=1) + "\n")
-        message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
-        progress(Event(stage="done", message=message))
-    return result
-
-
-def interrupted_calls(out: Path) -> list[dict[str, Any]]:
-    """Calls that were sent and whose answer was never stored, since the process was killed.
-
-    Each may have been paid for; one that was needed was sent again (`repeated`).
-    """
-    rows: list[dict[str, Any]] = []
+    # Calls that were sent and whose answer was never stored, since the process was killed. Each
+    # may have been paid for; one that was needed was sent again (`repeated`).
+    out, interrupted = settings.out, list[dict[str, Any]]()
     for path in sorted([*out.glob("calls.sqlite"), *out.rglob("runs/**/calls.sqlite")]):
         store = path.relative_to(out).as_posix()
         with CallStore(path) as calls:
-            sent = calls.in_flight()
-        rows += [{"store": store, **call.model_dump(mode="json")} for call in sent]
-    return rows
+            rows = [call.model_dump(mode="json") for call in calls.in_flight()]
+        interrupted += [{"store": store, **row} for row in rows]
+    if interrupted:
+        write_atomic(out / INTERRUPTED, json.dumps(interrupted, indent=1) + "\n")
+        message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
+        progress(Event(stage="done", message=message))
+    return result
 
 
 def open_models(
@@ -166,105 +377,23 @@ def open_models(
     return opened("analyst") if analysts else None, opened("merger") if merges else None
 
 
-def _agentic_reader(settings: EvolveSettings, model: Model | None, skill: str) -> Read | None:
-    """The agentic analyst where it was asked for; None for the default."""
-    if settings.analyst != "agentic" or settings.patches is not None or model is None:
-        return None
-    suite = train_suite(settings)
-    if suite is None:
+def _agentic_reader(runs: SuiteRuns, model: Model, skill: str) -> Read:
+    """The agentic analyst.
+
+    Raises:
+        BadInput: without the tasks to prove fixes on, or without a sandbox.
+    """
+    settings = runs.settings
+    if runs.taught is None:
         raise BadInput("--analyst agentic proves fixes on tasks: give --tasks SUITE or --suite")
     if settings.sandbox == "none":
         raise BadInput("--analyst agentic runs model-written code beside gold: it needs a sandbox")
     return agentic_reader(
         model,
         skill,
-        tasks={task.id: task for task in suite.tasks},
-        base=suite.base,
+        tasks={task.id: task for task in runs.taught.tasks},
+        base=runs.taught.base,
         sandbox=select(settings.sandbox),
         folder=settings.out / "analysts",
         max_turns=settings.analyst_turns,
     )
-
-
-def _sandboxed(settings: EvolveSettings) -> Execute | None:
-    """Runs scripts of the skill in the sandbox, which is chosen when the first one is run."""
-
-    def execute(
-        command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
-    ) -> Result:
-        sandbox = select(settings.sandbox)
-        return sandbox.exec(command, workdir=workdir, files=files, limits=Limits(wall_s=20))
-
-    return None if settings.sandbox == "none" else execute
-
-
-def _comparison(
-    settings: EvolveSettings, runs: SuiteRuns, model: Model | None
-) -> Afterwards | None:
-    """Baselines on all tasks of the gate; None where none was asked for."""
-    if not settings.baselines:
-        return None
-    if runs.gated is None:
-        raise BadInput("--baselines are run on the gate's tasks: give --suite, or --gate SUITE")
-    # A gate that stopped early chose its moment: the comparison takes every task.
-    tasks = runs.gated.tasks[: settings.limit]
-    suite = runs.gated.model_copy(update={"tasks": tasks})
-
-    async def compare(finished: Finished) -> list[BaselineRow]:
-        evolved = await runs.baseline("evolved", finished.evolution.skill_dir, suite)
-        ground = Ground(done=finished, model=model, seed=settings.seed)
-        return await run_baselines(
-            settings.baselines, ground, suite=suite, evaluate=runs.baseline, evolved=evolved
-        )
-
-    return compare
-
-
-def transfer_plan(settings: EvolveSettings, gated: LoadedSuite | None) -> TransferPlan | None:
-    """What the users of the skill will run; None where none was asked for."""
-    if not (settings.users or settings.transfer):
-        return None
-    suites = [load_suite(name) for name in dict.fromkeys(settings.transfer)]
-    if not suites and gated is None:
-        raise BadInput("--user runs the gate's tasks or other suites: give --transfer SUITE")
-    train = split_of(settings, settings.suite, "train").tasks if settings.suite else ()
-    taught = {task.id: task.prompt for task in train}
-    users = settings.users or (agent_model_spec(settings.models),)
-    # The models that have a hand in the skill: of the runs, the analysts and the merger.
-    roles = parse_roles(list(settings.models))
-    asks, merges = settings.asking
-    authors = [agent_model_spec(settings.models)] if settings.suite else []
-    authors += [str(roles["analyst"])] if asks else []
-    authors += [str(roles["merger"])] if merges else []
-    return TransferPlan(
-        author=" + ".join(dict.fromkeys(authors)) or "recorded",
-        users=tuple(str(parse_spec(user)) for user in dict.fromkeys(users)),
-        suites=tuple(
-            held_out(suite, taught, settings.limit) for suite in suites or [gated] if suite
-        ),
-        epochs=settings.epochs,
-        discordance=settings.expected_discordance,
-        margin=settings.margin,
-    )
-
-
-def _transfer(settings: EvolveSettings, runs: SuiteRuns) -> Afterwards | None:
-    """Runs the skill with its users; the plan is announced now, before anything is spent."""
-    plan = transfer_plan(settings, runs.gated)
-    if plan is None:
-        return None
-    with CallStore() as calls:
-        for user in plan.users:  # one that cannot be opened must not be found at the end
-            limit = Budget(usd=settings.budget_usd)
-            open_model(user, base_url=settings.base_url, calls=calls, budget=limit)
-
-    def tell(message: str) -> None:
-        runs.progress(Event(stage="transfer", message=message))
-
-    for line in plan.lines():
-        tell(line)
-
-    async def transfer(evolved: Finished) -> list[TransferRow]:
-        return await run_transfer(plan, evolved, runs.transfer, tell)
-
-    return transfer

@@ -10,7 +10,7 @@ from pydantic import Field
 from harness.core import BadInput, Option, Value
 from harness.evals import ModelSettings, WorkerSettings
 from harness.evolve.merge.similarity import Grouping
-from harness.evolve.types import Signal
+from harness.evolve.types import AnalystType, Signal
 
 AnalystKind = Literal["agentic", "single", "exemplar"]
 MergeKind = Literal["model", "deterministic"]
@@ -90,15 +90,28 @@ class EvolveOptions(Value):
 
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""
-        excluded = {"out", "trajectories", "patches", "skill", "concurrency"}
+        names = set(EvolveOptions.model_fields)
+        names -= {"out", "trajectories", "patches", "skill", "concurrency"}
         if not self.check_conclusions:
-            excluded.add("check_conclusions")  # as it was before there was the option
-        return self.model_dump(mode="json", exclude=excluded)
+            names.remove("check_conclusions")  # as it was before there was the option
+        return self.model_dump(mode="json", include=names)
 
     @property
     def exemplar(self) -> bool:
         """Whether worked examples are made instead of lessons."""
         return self.analyst == "exemplar" and self.patches is None
+
+    @property
+    def asking(self) -> tuple[bool, bool]:
+        """Whether analysts ask a model, and whether the merge does."""
+        asks = self.patches is None and not self.exemplar
+        return asks, self.merge == "model" and not self.exemplar
+
+    def teaches(self, outcome: str) -> AnalystType | None:
+        """Which analyst reads a run of that outcome; None if it was not scored or not asked for."""
+        kinds: dict[str, AnalystType] = {"fail": "error", "pass": "success"}
+        kind = kinds.get(outcome)
+        return kind if self.signal in ("combined", kind) else None
 
 
 def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
@@ -163,9 +176,3 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
     ] = ()
     epochs: Annotated[int, Option("Attempts per task.")] = 1
     trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False
-
-    @property
-    def asking(self) -> tuple[bool, bool]:
-        """Whether analysts ask a model, and whether the merge does."""
-        exemplar = self.analyst == "exemplar"
-        return self.patches is None and not exemplar, self.merge == "model" and not exemplar

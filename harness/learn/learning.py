@@ -15,7 +15,7 @@ import yaml
 from harness.core import BadInput, Value, digest, write_atomic
 from harness.core.redaction import Redactor, redact
 from harness.core.segments import only_writer
-from harness.evolve import Event, EvolveResult, run_evolution
+from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
 from harness.learn.rebuilding import Made, NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
@@ -86,15 +86,11 @@ class LearnResult(Value):
     reason: str = ""
 
 
-def _silent(event: Event) -> None:
-    """Progress that nobody watches."""
-
-
 def gather(
     settings: LearnSettings,
     *,
     environment: Mapping[str, str] = os.environ,
-    progress: Progress = _silent,
+    progress: Progress = ignore_event,
 ) -> Gathered:
     """Read, judge and redact sessions, and make their tasks again; no model is called.
 
@@ -157,7 +153,7 @@ def gather(
 
 
 def learn(
-    settings: LearnSettings, gathered: Gathered, *, progress: Progress = _silent
+    settings: LearnSettings, gathered: Gathered, *, progress: Progress = ignore_event
 ) -> LearnResult:
     """Evolve a skill from gathered sessions; the first model call happens here.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from harness.core import Value, digest
-from harness.evals import ModelSettings
-from harness.evolve import AnalystKind, EvolveSettings, MergeKind, Signal
+from pydantic import Field
+
+from harness.core import Option, Value, digest
+from harness.evolve import AnalystKind, EvolveSettings
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]
@@ -127,11 +128,10 @@ class Rebuilt(Value):
     why_not: str = ""
 
 
-class LearnSettings(ModelSettings):
-    """Everything `harness learn` takes.
+class LearnSettings(EvolveSettings):
+    """Everything `harness learn` takes; `suite`, `tasks` and `trajectories` come from the sessions.
 
     Attributes:
-        out: folder to write.
         paths: logs and folders of logs; () looks where the clients keep theirs.
         client: whose folders are looked into, and whose sessions are taken.
         since: a date, or an age such as `30d`; "" for all.
@@ -139,30 +139,31 @@ class LearnSettings(ModelSettings):
         limit: sessions at most, of the latest logs; of a log with many, its first.
         rebuild: whether tasks are made again from the sessions.
         gate: `auto` (tasks that were made again) or `none`.
-        skill, create, description, signal, analyst, merge, min_support, max_rules, grouping,
-        margin, agent, epochs, concurrency: as :class:`harness.evolve.EvolveSettings`.
     """
 
-    out: Path
     paths: tuple[Path, ...] = ()
-    client: Client = "all"
-    since: str = ""
-    project: Path | None = None
-    limit: int = 100
-    rebuild: bool = True
-    gate: Literal["auto", "none"] = "auto"
-    skill: Path | None = None
-    create: str | None = None
-    description: str = ""
-    signal: Signal = "combined"
-    analyst: AnalystKind = "single"
-    merge: MergeKind = "deterministic"
-    min_support: int = 2
-    max_rules: int = 40
-    margin: float = 0.0
-    agent: str | None = None
-    epochs: int = 1
-    concurrency: int = 16
+    client: Annotated[Client, Option("Whose sessions to take.", names=("--client", "--source"))] = (
+        "all"
+    )
+    since: Annotated[str, Option("Only sessions since a date, or of the last 30d, 2w, 12h.")] = ""
+    project: Annotated[
+        Path | None,
+        Option("Only sessions in this folder and below it.", names=("--project", "--repo")),
+    ] = None
+    limit: Annotated[int, Field(ge=1), Option("Sessions at most, the latest first.")] = 100  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+    rebuild: Annotated[
+        bool, Option("Make tasks again for a gate.", names=("--rebuild/--no-rebuild",))
+    ] = True
+    gate: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
+        Literal["auto", "none"], Option("Prove the skill on tasks that were made again, or do not.")
+    ] = "auto"
+    analyst: Annotated[
+        AnalystKind,
+        Option(
+            "One model call a session, or examples without a model.", choices=("single", "exemplar")
+        ),
+    ] = "single"
+    concurrency: Annotated[int, Option()] = 16
 
     @property
     def gathering(self) -> str:
@@ -173,19 +174,13 @@ class LearnSettings(ModelSettings):
 
     def evolution(self, sessions: Path, gate: Path | None) -> EvolveSettings:
         """The evolution from the gathered sessions."""
-        same: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in EvolveSettings.model_fields
-            if name in type(self).model_fields and name not in ("out", "gate", "create")
+        name = self.create or (None if self.skill else NAME)
+        fields = {field: getattr(self, field) for field in EvolveSettings.model_fields}
+        fields |= {
+            "out": self.out / "evolved",
+            "trajectories": sessions,
+            "create": name,
+            "description": self.description or (DESCRIPTION if name == NAME else ""),
+            "gate": "none" if gate is None else str(gate),
         }
-        named = self.create or (None if self.skill else NAME)
-        return EvolveSettings.model_validate(
-            {
-                **same,
-                "out": self.out / "evolved",
-                "trajectories": sessions,
-                "create": named,
-                "description": self.description or (DESCRIPTION if named == NAME else ""),
-                "gate": "none" if gate is None else str(gate),
-            }
-        )
+        return EvolveSettings.model_validate(fields)

@@ -12,7 +12,6 @@ from harness.evolve.formats.patches import (
     OfficialPatches,
     read_official_patches,
     read_semantic_patch,
-    write_official_patches,
 )
 from harness.evolve.formats.records import (
     dump_official,
@@ -21,6 +20,7 @@ from harness.evolve.formats.records import (
     read_official_records,
     write_official_records,
 )
+from harness.evolve.report import write_official_patches
 from harness.evolve.types import AnalystRecord, MemoryItem
 
 ERROR = AnalystRecord(

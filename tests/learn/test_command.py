@@ -145,6 +145,20 @@ def test_from_logs_to_a_staged_skill(
     assert left == set()
 
 
+def test_an_output_that_is_a_file_is_refused_and_stays(
+    harness: Harness, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for command in (("learn", "--out", "notes.txt"), ("learn", "--resume", "notes.txt")):
+        refused = harness(*command, "--model", "openai/test", "--yes")
+        assert refused.returncode == 2
+        assert "give an empty folder for --out" in refused.stderr
+        assert (tmp_path / "notes.txt").read_text() == "mine"
+    below = harness("learn", "--out", "notes.txt/learned", "--dry-run")
+    assert below.returncode == 2, below.stderr
+    assert "cannot write the folder 'notes.txt/learned': Not a directory" in below.stderr
+
+
 def _holds(file: Path, secret: str) -> bool:
     return secret.encode() in file.read_bytes()
 

@@ -63,7 +63,7 @@ def reexecute(
     started = time.monotonic()
     runs = list(trajectories)
     by_id = {task.id: task for task in tasks}
-    matched = [by_id.get(str(run.harness.get("task_id") or run.trajectory_id)) for run in runs]
+    matched = [by_id.get(run.task_id) for run in runs]
     program = interpreter(python)
     with _folder(out) as base:
 

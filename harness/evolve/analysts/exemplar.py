@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from harness.core import Edit, Patch, Trajectory
-from harness.evolve.analysts.transcript import final_answer, outcome_of, task_id, task_prompt
 from harness.evolve.merge.similarity import tfidf_similarities
 
 FORMAT_SECTION, EXAMPLES_SECTION = "## Answer format", "## Worked examples"
@@ -35,9 +34,9 @@ def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Pat
 
 def answer_format(trajectories: Sequence[Trajectory]) -> list[Edit]:
     """Rules on the shape of the final answer that tell passing from failing runs."""
-    answered = [(run, final_answer(run).strip()) for run in trajectories]
-    passing = [(run, text) for run, text in answered if text and outcome_of(run) == "pass"]
-    failing = [(run, text) for run, text in answered if text and outcome_of(run) == "fail"]
+    answered = [(run, run.answer.strip()) for run in trajectories]
+    passing = [(run, text) for run, text in answered if text and run.outcome == "pass"]
+    failing = [(run, text) for run, text in answered if text and run.outcome == "fail"]
     edits: list[Edit] = []
     for rule, follows in _format_rules([text for _, text in passing]):
         good = [run for run, text in passing if follows(text)]
@@ -82,20 +81,20 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
     """
 
     def cost(run: Trajectory) -> tuple[int, int, str]:
-        size = len(task_prompt(run)) + len(final_answer(run))
+        size = len(run.prompt) + len(run.answer)
         return len(run.steps), size, run.trajectory_id
 
     best: dict[str, Trajectory] = {}
     for run in sorted(trajectories, key=cost):
-        if outcome_of(run) == "pass" and task_prompt(run).strip() and final_answer(run).strip():
-            best.setdefault(task_id(run), run)
+        if run.outcome == "pass" and run.prompt.strip() and run.answer.strip():
+            best.setdefault(run.task_id, run)
     candidates = list(best.values())
     if len(candidates) <= count or count < 1:
         return [example_edit(run) for run in candidates[: max(0, count)]]
-    sizes = [len(task_prompt(run)) for run in candidates]
+    sizes = [len(run.prompt) for run in candidates]
     short = [run for run, size in zip(candidates, sizes, strict=True) if size <= median(sizes)]
     pool = short if len(short) >= count else candidates
-    similarity = tfidf_similarities([task_prompt(run) for run in pool])
+    similarity = tfidf_similarities([run.prompt for run in pool])
     chosen = [0]
     while len(chosen) < min(count, len(pool)):
         unchosen = [i for i in range(len(pool)) if i not in chosen]
@@ -105,8 +104,8 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
 
 def example_edit(trajectory: Trajectory) -> Edit:
     """One worked example: the task and the answer that passed."""
-    prompt = " ".join(task_prompt(trajectory).split())
-    answer = " ".join(final_answer(trajectory).split())
+    prompt = " ".join(trajectory.prompt.split())
+    answer = " ".join(trajectory.answer.split())
     return _edit(EXAMPLES_SECTION, f"Task: {prompt}\nAnswer: {answer}", [trajectory])
 
 
@@ -117,5 +116,5 @@ def _edit(section: str, content: str, trajectories: Sequence[Trajectory]) -> Edi
         target_section=section,
         content=content,
         sources=tuple(sorted({run.trajectory_id for run in trajectories})),
-        support=len({task_id(run) for run in trajectories}),
+        support=len({run.task_id for run in trajectories}),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
@@ -19,6 +19,13 @@ from harness.models import Message, Model
 ValueT = TypeVar("ValueT")
 REPAIRS = 2
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
+_REPAIRS: dict[str, tuple[re.Pattern[str], str]] = {
+    "quotes": (re.compile(r"\\[\u201c\u201d]"), r'\\"'),
+    "escapes": (re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'), r"\\\\"),
+    "commas": (re.compile(r",(\s*[}\]])"), r"\1"),
+    # `{ { ... } }` in a list of objects: the outer pair says nothing.
+    "braces": (re.compile(r"\{(\s*)\{(.*?)\}(\s*)\}", re.DOTALL), r"{\2}"),
+}
 
 
 async def ask_json(
@@ -79,8 +86,7 @@ def parse_object(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     candidate = body[start : end + 1] if 0 <= start < end else ""
     repairs: list[str] = []
     first: json.JSONDecodeError | None = None
-    for name, repair in _REPAIRS:
-        repaired = repair(candidate)
+    for name, repaired in _repaired(candidate):
         if name and repaired == candidate:
             continue
         candidate = repaired
@@ -97,8 +103,13 @@ def parse_object(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     raise ValueError(f"expected one JSON object: {reason}; the reply began {text[:60]!r}")
 
 
-def _close_brackets(text: str) -> str:
-    """Close what a cut-off reply left open."""
+def _repaired(text: str) -> Iterator[tuple[str, str]]:
+    """The text as it is, and with one repair after another: (name of the last one, text)."""
+    yield "", text
+    for name, (pattern, replacement) in _REPAIRS.items():
+        text = pattern.sub(replacement, text)
+        yield name, text
+    # What a cut-off reply left open is closed.
     stack: list[str] = []
     inside = escaped = False
     for char in text:
@@ -111,20 +122,4 @@ def _close_brackets(text: str) -> str:
             stack.append("}" if char == "{" else "]")
         elif char in "}]" and stack:
             stack.pop()
-    return text + ('"' if inside else "") + "".join(reversed(stack))
-
-
-def _substitution(pattern: str, replacement: str, flags: int = 0) -> Callable[[str], str]:
-    compiled = re.compile(pattern, flags)
-    return lambda text: compiled.sub(replacement, text)
-
-
-_REPAIRS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("", str),  # as it is
-    ("quotes", _substitution(r"\\[\u201c\u201d]", r'\\"')),
-    ("escapes", _substitution(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})', r"\\\\")),
-    ("commas", _substitution(r",(\s*[}\]])", r"\1")),
-    # `{ { ... } }` in a list of objects: the outer pair says nothing.
-    ("braces", _substitution(r"\{(\s*)\{(.*?)\}(\s*)\}", r"{\2}", re.DOTALL)),
-    ("brackets", _close_brackets),
-)
+    yield "brackets", text + ('"' if inside else "") + "".join(reversed(stack))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from harness.core import Edit, Patch, Trajectory
-from harness.evolve.analysts.transcript import mentions_gold, task_id, unsupported
+from harness.evolve.analysts.transcript import mentions_gold, unsupported
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, MemoryItem
 
@@ -100,7 +100,7 @@ def accepted(
         ValueError: if it has no lesson, or none of its lessons has a quote that occurs there.
     """
     fields = {**data, "analyst_type": kind}
-    record = record_of(fields, trajectory.trajectory_id, task_id(trajectory))
+    record = record_of(fields, trajectory.trajectory_id, trajectory.task_id)
     if not record.items:
         raise ValueError("no memory_items")
     quotes = {*record.evidence, *(quote for item in record.items for quote in item.evidence)}

@@ -18,20 +18,13 @@ from typing import Any
 from harness.core import Patch, Task, Trajectory, digest, plugins, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
-from harness.evolve.analysts.transcript import extract, task_id, task_prompt, transcript
-from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Reading, Signal
+from harness.evolve.analysts.transcript import extract, transcript
+from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Reading
 from harness.models import Model
 from harness.sandbox import Sandbox
 from harness.trajectories import fence_untrusted
 
 Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
-
-
-def teaches(outcome: str, signal: Signal) -> AnalystType | None:
-    """Which analyst reads a run of that outcome; None if it was not scored or not asked for."""
-    kinds: dict[str, AnalystType] = {"fail": "error", "pass": "success"}
-    kind = kinds.get(outcome)
-    return kind if signal in ("combined", kind) else None
 
 
 async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill: str) -> Reading:
@@ -43,7 +36,7 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
     text = transcript(trajectory)
     prompt = render(
         f"analyst_{kind}",
-        task=task_prompt(trajectory),
+        task=trajectory.prompt,
         transcript=fence_untrusted(extract(trajectory)),
         skill=skill,
         max_items=MAX_ITEMS,
@@ -89,9 +82,9 @@ def agentic_reader(
         if kind == "success":
             return await analyse(trajectory, kind, model, skill)
         name = trajectory.trajectory_id
-        task = tasks.get(task_id(trajectory))
+        task = tasks.get(trajectory.task_id)
         if task is None:
-            reason = f"no task {task_id(trajectory)!r} to prove a fix on: give --tasks SUITE"
+            reason = f"no task {trajectory.task_id!r} to prove a fix on: give --tasks SUITE"
             return Reading(losses=(lost(name, reason),))
         # A folder name that tells trajectories apart and that a person can read.
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name)[:60].strip(".") or "run"

@@ -57,36 +57,6 @@ def _observations(step: Step) -> list[str]:
     return [content_text(result.content or "") for result in results]
 
 
-def task_prompt(trajectory: Trajectory) -> str:
-    """What the agent was asked: the task's own words, else the first message of the user."""
-    task = trajectory.harness.get("task")
-    if isinstance(task, dict):
-        for key in ("prompt", "instruction", "question"):
-            if isinstance(text := task.get(key), str):
-                return text
-    messages = (content_text(step.message) for step in trajectory.steps if step.source == "user")
-    return next(messages, "")
-
-
-def final_answer(trajectory: Trajectory) -> str:
-    """The answer that was scored, else the last message of the agent."""
-    answer = trajectory.harness.get("answer")
-    if isinstance(answer, str):
-        return answer
-    messages = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
-    return messages[-1] if messages else ""
-
-
-def outcome_of(trajectory: Trajectory) -> str:
-    """pass, fail, invalid, or "" where nothing was scored."""
-    return str(trajectory.harness.get("outcome") or "")
-
-
-def task_id(trajectory: Trajectory) -> str:
-    """The task of a trajectory; without one, the trajectory stands for itself."""
-    return str(trajectory.harness.get("task_id") or trajectory.trajectory_id)
-
-
 def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
     """Quotes that do not stand in the transcript (white space and outer quotes aside)."""
     text = flat(transcript_text)
@@ -142,7 +112,7 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
         if len(text) >= MIN_CHARACTERS and not (own and own_length <= OWN_SHARE * limit)
     }
     fixed = sum(len(text) for index, (_, text, _) in enumerate(parts) if str(index) not in long)
-    query = f"{task_prompt(trajectory)}\n{final_answer(trajectory)}"
+    query = f"{trajectory.prompt}\n{trajectory.answer}"
     shortened = _compressed(long, max(limit - fixed, limit // 10), query)
     lines: dict[int, list[str]] = {}
     for index, (number, text, _) in enumerate(parts):

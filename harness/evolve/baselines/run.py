@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.core import BadInput, Usage, Value
 from harness.evals import ItemRecord, LoadedSuite, compare_paired
-from harness.evolve.analysts.transcript import task_prompt
 from harness.evolve.report import Finished
 from harness.evolve.settings import NAMES, BaselineName
 from harness.evolve.types import AnalystRecord
@@ -119,7 +118,7 @@ class Ground:
         """Task id -> what was asked, of the trajectories in their order."""
         runs = self.done.runs.runs
         trajectories = self.done.evolution.store.load(runs)
-        return {run.task_id: task_prompt(t) for run, t in zip(runs, trajectories, strict=True)}
+        return {run.task_id: t.prompt for run, t in zip(runs, trajectories, strict=True)}
 
     def needed(self, name: str) -> Model:
         """The model.

@@ -18,7 +18,6 @@ from pydantic import Field
 
 from harness.core import BadInput, Usage, Value, digest
 from harness.evals import ItemRecord, LoadedSuite, compare_paired
-from harness.evolve.analysts.transcript import task_prompt
 from harness.evolve.gate import both_valid
 from harness.evolve.report import Finished
 from harness.models import parse_spec
@@ -29,9 +28,9 @@ ALPHA = 0.05
 # A task set that cannot see ten points says nothing by finding nothing.
 USEFUL_LIFT = 0.10
 EvaluateUser = Callable[
-    [str, Path, Path | None, LoadedSuite], Coroutine[Any, Any, list[ItemRecord]]
+    [LoadedSuite, Path, Path | None, str], Coroutine[Any, Any, list[ItemRecord]]
 ]
-"""Runs a suite with a user's model in a run folder, with a skill directory or with none."""
+"""Runs a suite in a run folder, with a skill directory or with none, by a user's model."""
 
 
 class TransferRow(Value):
@@ -186,7 +185,7 @@ async def run_transfer(
     ids = {task.id for suite in plan.suites for task in suite.tasks}
     runs = [run for run in evolved.runs.runs if run.task_id in ids]
     trajectories = evolution.store.load(runs)
-    prompts = {r.task_id: task_prompt(t) for r, t in zip(runs, trajectories, strict=True)}
+    prompts = {r.task_id: t.prompt for r, t in zip(runs, trajectories, strict=True)}
     plan = plan.untaught(prompts)
     counts = [sum(len(suite.tasks) for suite in some.suites) for some in (planned, plan)]
     if counts[0] > counts[1]:
@@ -209,8 +208,8 @@ async def run_transfer(
         before: list[ItemRecord] = []
         after: list[ItemRecord] = []
         if suite.tasks:
-            before = await evaluate(user, folder / "without", evolution.options.skill, suite)
-            after = await evaluate(user, folder / "with", evolution.skill_dir, suite)
+            before = await evaluate(suite, folder / "without", evolution.options.skill, user)
+            after = await evaluate(suite, folder / "with", evolution.skill_dir, user)
         sides.append((before, after))
     rows = judged(plan, sides)
     for row in rows:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import tempfile
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Patch, Value, first_fault, read_json
 
-# Fields of an official edit.
-_FIELDS = {
-    "file", "op", "target_section", "target_text", "content", "old_text", "after_section",
-}  # fmt: skip
 _START, _END = "===== PATCH START =====", "===== PATCH END ====="
 _MARK = re.compile(
     r"^\s*(?:\[ITEM_\d+_(START|END)\]|#{1,6}\s*\[?ITEM[_ ]?\d+\]?)\s*:?\s*$",
@@ -78,46 +71,6 @@ def read_official_patches(folder: Path) -> OfficialPatches:
         translated=translated,
         diffs=diffs.read_text("utf-8", errors="replace") if diffs.is_file() else "",
     )
-
-
-def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
-    """Write a folder of intermediates, swapped in as a whole.
-
-    An edit has exactly the official fields, and `sources` and `support` where it has sources.
-    """
-    files: dict[str, Patch | None] = {
-        "final_patch.json": patches.final,
-        "translated_final_patch.json": patches.translated,
-    }
-    for level, merged in enumerate(patches.levels):
-        stem = f"merge_level_{level}/merged" if level else "map_patches/patch"
-        files |= {f"{stem}_{number:04d}.json": patch for number, patch in enumerate(merged, 1)}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as scratch:
-        built = Path(scratch) / "built"
-        built.mkdir()
-        for name, patch in files.items():
-            if patch is not None:
-                (built / name).parent.mkdir(exist_ok=True)
-                (built / name).write_bytes(_official_json(patch).encode("utf-8"))
-        if patches.diffs:
-            (built / "applied_diffs.patch").write_bytes(patches.diffs.encode("utf-8"))
-        if folder.exists():
-            folder.rename(Path(scratch) / "old")
-        shutil.move(built, folder)
-
-
-def _official_json(patch: Patch) -> str:
-    plain = patch.model_dump(mode="json", exclude={"edits"})
-    edits = [
-        edit.model_dump(
-            mode="json",
-            include=_FIELDS | {"sources", "support"} if edit.sources else _FIELDS,
-        )
-        for edit in patch.edits
-    ]
-    plain = {"reasoning": plain.pop("reasoning"), "edits": edits, **plain}
-    return json.dumps(plain, ensure_ascii=False, indent=2)
 
 
 def read_semantic_patch(text: str) -> Patch:

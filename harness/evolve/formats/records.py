@@ -25,7 +25,6 @@ from harness.core import (
 )
 from harness.evolve.analysts.json_reply import parse_object
 from harness.evolve.analysts.records import lost, record_of
-from harness.evolve.analysts.transcript import outcome_of, task_id
 from harness.evolve.formats.patches import read_official_patches
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import (
@@ -271,7 +270,7 @@ def read_collected(options: EvolveOptions, trajectories: Iterable[Trajectory]) -
         BadInput: if the file is of no known form.
     """
     assert options.patches is not None, "recorded records come from a file"
-    tasks = {task_id(run): (run.trajectory_id, outcome_of(run)) for run in trajectories}
+    tasks = {run.task_id: (run.trajectory_id, run.outcome) for run in trajectories}
     recorded = read_any_records(options.patches, tasks, keep_unmatched=options.keep_unmatched)
     kinds = ("error", "success") if options.signal == "combined" else (options.signal,)
     return Collected(

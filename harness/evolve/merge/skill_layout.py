@@ -18,7 +18,7 @@ from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words
 from harness.evolve.types import Discarded
-from harness.skills import Skill, lint_text, sections
+from harness.skills import Skill, sections
 
 PHASES: dict[str, str] = {
     "Look before you change": "inspect explore discover examine discovery inspection existence"
@@ -49,7 +49,6 @@ _NO_TOPIC_WORDS = (
     " construction multi aware reference source range row column sheet workbook sheets"
 )
 _NO_TOPIC = frozenset(_NO_TOPIC_WORDS.split())
-_PHASE_STEMS = {heading: frozenset(content_words(words)) for heading, words in PHASES.items()}
 REFERENCE = "references/further-rules.md"
 REFERENCE_RULES = 200
 REFERENCE_INTRO = (
@@ -58,14 +57,6 @@ REFERENCE_INTRO = (
     "section that fits when a rule in SKILL.md is not enough."
 )
 LINK = f"- [{REFERENCE}]({REFERENCE}): further rules, by the same themes, learned from fewer tasks."
-
-
-def safe_edits(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
-    """Edits without secrets, machine paths, injected instructions or hidden text, and the rest."""
-    warnings = [next((message for _, message in lint_text(edit.content)), None) for edit in edits]
-    pairs = list(zip(edits, warnings, strict=True))
-    unsafe = tuple(Discarded.of(edit, warning) for edit, warning in pairs if warning is not None)
-    return tuple(edit for edit, warning in pairs if warning is None), unsafe
 
 
 def assemble(
@@ -189,7 +180,22 @@ def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = Non
         for name in reversed(list(existing))
         if name.casefold().split()[:1] == phase.casefold().split()[:1]
     }
-    topics = _topics(rules)
+    phase_stems = {phase: frozenset(content_words(text)) for phase, text in PHASES.items()}
+    # Topics: stem -> heading of the nouns, three at most, that a fair share of the titles hold.
+    low, high = (share * len(rules) for share in TOPIC_SHARE)
+    counts = Counter(stem for rule in rules for stem in set(content_words(rule.title)))
+    excluded = _NO_TOPIC.union(*phase_stems.values())
+    common = [
+        stem
+        for stem, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        if max(low, 3) <= count <= high and stem not in excluded
+    ]
+    title_words = [word for rule in rules for word in re.findall(r"[A-Za-z]+", rule.title)]
+    topics: dict[str, str] = {}
+    for stem in common[:3]:
+        nouns = [word.lower() for word in title_words if content_words(word) == (stem,)]
+        noun = max(sorted(set(nouns)), key=nouns.count)
+        topics[stem] = (noun if noun.endswith("s") else f"{noun}s").capitalize()
     headings: list[str] = []
     for index, rule in enumerate(rules):
         title, text = content_words(rule.title), set(content_words(rule.text))
@@ -197,7 +203,7 @@ def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = Non
         if not heading:
             scores_of = {
                 phase: 2 * len(stems & set(title)) + len(stems & text)
-                for phase, stems in _PHASE_STEMS.items()
+                for phase, stems in phase_stems.items()
             }
             heading = max(scores_of, key=lambda phase: scores_of[phase])
             heading = heading if scores_of[heading] else FALLBACK
@@ -216,22 +222,3 @@ def order(headings: Sequence[str]) -> list[str]:
         return (99.0 if heading == FALLBACK else len(phases) - 1.5), distinct.index(heading)
 
     return sorted(distinct, key=place)
-
-
-def _topics(rules: Sequence[Lesson]) -> dict[str, str]:
-    """Stem -> heading of the nouns, three at most, that a fair share of the titles hold."""
-    low, high = (share * len(rules) for share in TOPIC_SHARE)
-    counts = Counter(stem for rule in rules for stem in set(content_words(rule.title)))
-    excluded = _NO_TOPIC.union(*_PHASE_STEMS.values())
-    chosen = [
-        stem
-        for stem, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        if max(low, 3) <= count <= high and stem not in excluded
-    ]
-    words = [word for rule in rules for word in re.findall(r"[A-Za-z]+", rule.title)]
-    topics: dict[str, str] = {}
-    for stem in chosen[:3]:
-        same = [word.lower() for word in words if content_words(word) == (stem,)]
-        noun = max(sorted(set(same)), key=same.count)
-        topics[stem] = (noun if noun.endswith("s") else f"{noun}s").capitalize()
-    return topics

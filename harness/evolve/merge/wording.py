@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
-from harness.core import Trajectory
 from harness.evolve.merge.lessons import Lesson
 
 MIN_WORDS, MAX_WORDS, TITLE_WORDS = 3, 36, 6
-# Tasks that must share a label before it counts as the benchmark's.
-SHARED_LABEL = 5
 _ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
 # Traces of one particular task or benchmark: paths, judging, numbers, cells.
-_RESIDUES = tuple(
-    re.compile(pattern, flags)
-    for pattern, flags in (
-        (r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b"
-         r"|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b", 0),
-        (r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?"
-         r"|graders?)\b", re.IGNORECASE),
-        (r"\b\d+-\d+\b|\b\d{3,}\b", 0),
-        (r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?", 0),
-    )
+_RESIDUES = (
+    re.compile(r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b"
+               r"|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"),
+    re.compile(r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?"
+               r"|graders?)\b", re.IGNORECASE),
+    re.compile(r"\b\d+-\d+\b|\b\d{3,}\b"),
+    re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?"),
 )  # fmt: skip
 _DANGLING = re.compile(r"(?:[:,]|\b(?:either by|as follows|such as))\.?$", re.IGNORECASE)
 _PADDING = re.compile(
@@ -63,32 +56,6 @@ def stem(word: str) -> str:
             word = word[: -len(ending)]
             break
     return _SYNONYMS.get(word, word)
-
-
-class TermCounter:
-    """Finds the words that belong to the task set and not to the skill.
-
-    These are names of the fields that describe a task (those with an underscore), and labels with
-    a hyphen or space that at least five tasks share (a task type), lower-cased.
-    """
-
-    def __init__(self) -> None:
-        self._names: set[str] = set()
-        self._labels: Counter[str] = Counter()
-
-    def add(self, trajectory: Trajectory) -> None:
-        """Take one trajectory into account."""
-        task = trajectory.harness.get("task")
-        for key, value in task.items() if isinstance(task, dict) else ():
-            if "_" in key:
-                self._names.add(key.casefold())
-            if isinstance(value, str) and len(value) < 40 and re.search(r"\w[- ]\w", value):
-                self._labels[value.casefold()] += 1
-
-    def terms(self) -> tuple[str, ...]:
-        """The words, sorted."""
-        shared = {label for label, count in self._labels.items() if count >= SHARED_LABEL}
-        return tuple(sorted(self._names | shared))
 
 
 def residue(text: str, terms: frozenset[str] = frozenset()) -> str:

@@ -31,47 +31,17 @@ SHOWN = 5
 @click.command(
     short_help="A skill from your Claude Code and Codex sessions.",
     cls=SettingsCommand,
-    settings="harness.evals.settings:SuiteSettings",
-    only=(*MODEL_FIELDS, "sandbox"),
-)
+    settings="harness.learn:LearnSettings",
+    only=(
+        "client", "since", "project", "limit", "rebuild", "gate", "skill", "create", "description",
+        "signal", "analyst", "merge", "min_support", "agent", *MODEL_FIELDS, "sandbox",
+    ),
+)  # fmt: skip
 @click.argument("paths", nargs=-1, type=path_type)
 @shared_option("--out", help="Folder for the sessions, the tasks and the skill.")
-@click.option(
-    "--client", "--source", type=click.Choice(["all", "claude", "codex"]), default="all",
-    show_default=True, help="Whose sessions to take.",
-)  # fmt: skip
-@click.option(
-    "--since", default="", help="Only sessions since a date, or of the last 30d, 2w, 12h."
-)
-@click.option(
-    "--project", "--repo", type=path_type, help="Only sessions in this folder and below it."
-)
-@shared_option(
-    "--limit", default=100, show_default=True, help="Sessions at most, the latest first."
-)
-@click.option("--rebuild/--no-rebuild", default=True, help="Make tasks again for a gate.")
-@click.option("--gate", type=click.Choice(["auto", "none"]), default="auto", show_default=True,
-              help="Prove the skill on tasks that were made again, or do not.")  # fmt: skip
-@shared_option("--skill", help="Deepen this skill directory.")
-@click.option("--create", metavar="NAME", help="Name of a new skill.")
-@click.option("--description", default="", help="Frontmatter description of a new skill.")
-@click.option(
-    "--signal", type=click.Choice(["error", "success", "combined"]), default="combined",
-    show_default=True, help="Which sessions teach.",
-)  # fmt: skip
-@click.option(
-    "--analyst", type=click.Choice(["single", "exemplar"]), default="single", show_default=True,
-    help="One model call a session, or examples without a model.",
-)  # fmt: skip
-@click.option(
-    "--merge", type=click.Choice(["model", "deterministic"]), default="deterministic",
-    show_default=True,
-)  # fmt: skip
-@click.option("--min-support", default=2, show_default=True, help="Tasks that a rule needs.")
-@shared_option("--agent", help="Agent of the gate: graph:FILE.py:NAME or cmd:COMMAND.")
 @shared_option("--yes", help="Send without asking.")
 @shared_option("--dry-run", help="Show what would be sent; call no model.")
-@shared_option("--resume", help="Go on with this output folder.")
+@shared_option("--resume", help="Resume this output folder.")
 @json_option
 def learn(
     as_json: bool, dry_run: bool, yes: bool, out: Path | None, resume: Path | None, **options: Any
@@ -128,27 +98,22 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     lines += [f"skipped {skip}" for skip in gathered.skipped if skip.line]
     unread = Counter(skip.reason for skip in gathered.skipped if not skip.line)
     lines += [f"skipped {count} x {reason}" for reason, count in unread.items()]
-    lines += _tasks(gathered)
+    rebuilt = {task.task: task for task in gathered.tasks if task.task}
+    verified = sum(task.verified for task in rebuilt.values())
+    held_out = sum(task.held_out for task in rebuilt.values())
+    lines.append(
+        f"tasks made again: {len(rebuilt)} ({verified} verified, {held_out} held out for the gate)"
+    )
+    reasons = Counter(task.why_not for task in gathered.tasks if task.why_not)
+    lines += [f"  not made: {count} x {reason}" for reason, count in sorted(reasons.items())]
+    if gathered.no_gate:
+        lines.append(f"gate: none, {gathered.no_gate}; the skill will be staged for review")
     secrets = sum(gathered.redactions.values())
     kinds = ", ".join(f"{count} x {kind}" for kind, count in gathered.redactions.items())
     lines.append(f"redacted: {secrets} secrets{f' ({kinds})' if kinds else ''}")
     lines += [f"would be sent to {recipient}" for recipient in recipients(settings, gathered)]
     lines.append(f"read it before: {gathered.sent}")
     return "\n".join(lines)
-
-
-def _tasks(gathered: Gathered) -> list[str]:
-    rebuilt = {task.task: task for task in gathered.tasks if task.task}
-    reasons = Counter(task.why_not for task in gathered.tasks if task.why_not)
-    verified = sum(task.verified for task in rebuilt.values())
-    held = sum(task.held_out for task in rebuilt.values())
-    lines = [
-        f"tasks made again: {len(rebuilt)} ({verified} verified, {held} held out for the gate)"
-    ]
-    lines += [f"  not made: {count} x {reason}" for reason, count in sorted(reasons.items())]
-    if gathered.no_gate:
-        lines.append(f"gate: none, {gathered.no_gate}; the skill will be staged for review")
-    return lines
 
 
 def result_text(result: LearnResult) -> str:

@@ -58,7 +58,7 @@ def write_inspect(
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for trajectory in trajectories:
-                sample_id = str(trajectory.harness.get("task_id") or trajectory.trajectory_id)
+                sample_id = trajectory.task_id
                 epochs[sample_id] += 1
                 duration = (seconds or {}).get(trajectory.trajectory_id)
                 sample = _sample(trajectory, sample_id, epochs[sample_id], duration)
