@@ -1,15 +1,21 @@
-"""Which exchanges belong together: a request that begins as an earlier one did goes on with it."""
+"""Which exchanges belong together, and what was said in them as ATIF trajectories."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
-from harness.record.exchange import Exchange, json_of
-from harness.record.sse import is_stream, objects
-from harness.record.wires import Body, Turn, Wire, wire_of
-from harness.trajectories.lenient import mapping, string
+from pydantic import JsonValue
+
+from harness.core import AgentInfo, Trajectory, Usage
+from harness.core.trajectory import FinalMetrics, Metrics
+from harness.record.exchanges import Exchange, json_of
+from harness.record.wires import Body, Wire, is_stream, objects, turn_key, wire_of
+from harness.trajectories.building import Builder
+from harness.trajectories.lenient import Notes, listing, mapping, string
+from harness.trajectories.messages import Turn
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,28 @@ class Spoken:
     reply: Turn | None
     answer: Body
 
+    @property
+    def earlier(self) -> str:
+        """The response that the request names as the one it goes on from."""
+        return string(mapping(self.exchange.request.body).get("previous_response_id"))
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was recorded, else what the answer says; None if nobody counted."""
+        recorded: Any = self.exchange.facts.get("usage")
+        if recorded:
+            return Usage.model_validate(recorded)
+        tokens = self.wire.tokens(self.answer)
+        if tokens is None:
+            return None
+        return Usage(
+            calls=1,
+            prompt_tokens=tokens.prompt,
+            completion_tokens=tokens.completion,
+            cached_tokens=tokens.cached,
+            cost_usd=None,
+        )
+
 
 @dataclass
 class Conversation:
@@ -36,63 +64,63 @@ class Conversation:
     Attributes:
         moves: turns in order; those that the model answered here come with their exchange.
         spoken: its exchanges in order.
+        history: keys of the turns of its last request.
+        ids: of its responses.
     """
 
     moves: list[tuple[Turn, Spoken | None]] = field(
         default_factory=list[tuple[Turn, "Spoken | None"]]
     )
     spoken: list[Spoken] = field(default_factory=list[Spoken])
-    asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+    history: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     ids: set[str] = field(default_factory=set[str])
 
-    def fits(self, turn: Spoken) -> int:
+    def fits(self, spoken: Spoken) -> int:
         """How well a request goes on with this conversation: 0 if not, else higher is better."""
-        earlier = _earlier(turn)
-        if earlier:
-            return 1 if earlier in self.ids else 0
-        keys = [turn.key for turn in turn.turns]
-        length = len(self.asked)
+        if spoken.earlier:
+            return 1 if spoken.earlier in self.ids else 0
+        keys = [turn_key(turn) for turn in spoken.turns]
+        length = len(self.history)
         last = self.spoken[-1].reply
-        if keys[:length] != self.asked or (len(keys) == length and last is not None):
+        if keys[:length] != self.history or (len(keys) == length and last is not None):
             return 0
-        agrees = last is not None and len(keys) > length and keys[length] == last.key
+        agrees = last is not None and len(keys) > length and keys[length] == turn_key(last)
         return 2 * length + agrees + 1
 
-    def take(self, turn: Spoken) -> None:
+    def take(self, spoken: Spoken) -> None:
         """Go on with an exchange."""
-        fresh = turn.turns if _earlier(turn) else turn.turns[len(self.asked) :]
+        fresh = spoken.turns if spoken.earlier else spoken.turns[len(self.history) :]
         answered = bool(self.spoken) and self.spoken[-1].reply is not None
         if answered and fresh and fresh[0].role == "assistant":
             fresh = fresh[1:]  # the reply that is here already, as the client gave it back
         self.moves += [(turn, None) for turn in fresh]
-        if turn.reply is not None:
-            self.moves.append((turn.reply, turn))
-        self.spoken.append(turn)
-        if not _earlier(turn):
-            self.asked = [turn.key for turn in turn.turns]
-        self.ids.add(string(turn.answer.get("id")))
+        if spoken.reply is not None:
+            self.moves.append((spoken.reply, spoken))
+        self.spoken.append(spoken)
+        if not spoken.earlier:
+            self.history = [turn_key(turn) for turn in spoken.turns]
+        self.ids.add(string(spoken.answer.get("id")))
 
 
 def conversations(exchanges: Iterable[Exchange]) -> list[Conversation]:
-    """The conversations of a session, in the order in which they began."""
-    conversations_so_far: list[Conversation] = []
-    for exchange in exchanges:
-        turn = speak(exchange)
-        if turn is None:
-            continue
-        fits = [conversation.fits(turn) for conversation in conversations_so_far]
+    """The conversations of a session, in the order in which they began.
+
+    A request that begins as an earlier one did goes on with it.
+    """
+    begun: list[Conversation] = []
+    for spoken in filter(None, map(_speak, exchanges)):
+        fits = [conversation.fits(spoken) for conversation in begun]
         best = max(fits, default=0)
         if not best:
-            conversations_so_far.append(Conversation())
-        chosen = conversations_so_far[fits.index(best)] if best else conversations_so_far[-1]
-        chosen.take(turn)
-    return conversations_so_far
+            begun.append(Conversation())
+        (begun[fits.index(best)] if best else begun[-1]).take(spoken)
+    return begun
 
 
-def speak(exchange: Exchange) -> Spoken | None:
+def _speak(exchange: Exchange) -> Spoken | None:
     """An exchange of a known format; None for another one."""
-    wire = wire_of(exchange.asked.method, exchange.asked.path)
-    body = mapping(exchange.asked.body)
+    wire = wire_of(exchange.request.method, exchange.request.path)
+    body = mapping(exchange.request.body)
     if wire is None or not body:
         return None
     answer: Body = {}
@@ -107,6 +135,82 @@ def speak(exchange: Exchange) -> Spoken | None:
     return Spoken(exchange, wire, wire.turns(body), reply, answer)
 
 
-def _earlier(turn: Spoken) -> str:
-    """The response that a request names as the one it goes on from."""
-    return string(mapping(turn.exchange.asked.body).get("previous_response_id"))
+def trajectory_of(
+    conversation: Conversation, trajectory_id: str, session: str, agent: str
+) -> Trajectory:
+    """One conversation as a trajectory.
+
+    Args:
+        conversation: with at least one turn.
+        trajectory_id: of the trajectory.
+        session: of the command.
+        agent: its name.
+    """
+    notes = Notes()
+    builder = Builder(notes)
+    for turn, spoken in conversation.moves:
+        draft = builder.take(turn)
+        if spoken is None:
+            continue
+        exchange, usage = spoken.exchange, spoken.usage
+        draft.timestamp = datetime.fromtimestamp(exchange.time, UTC).isoformat()
+        draft.model = string(spoken.answer.get("model")) or None
+        context = {name: exchange.facts.get(name) for name in ("compressed", "expanded")}
+        draft.extra = {"exchange": exchange.number}
+        draft.extra |= {name: facts for name, facts in context.items() if facts}
+        if usage is not None:
+            draft.metrics = Metrics(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                cached_tokens=usage.cached_tokens,
+                cost_usd=usage.cost_usd,
+            )
+    last = conversation.spoken[-1]
+    body = mapping(last.exchange.request.body)
+    tools = [tool for entry in listing(body.get("tools")) if (tool := mapping(entry))]
+    facts: dict[str, JsonValue] = {
+        "source": "record",
+        "wire": last.wire.name,
+        "exchanges": [spoken.exchange.number for spoken in conversation.spoken],
+        **notes.facts(),
+    }
+    exchanges = (spoken.exchange for spoken in conversation.spoken)
+    errors: list[JsonValue] = [_failed(exchange) for exchange in exchanges if not exchange.good]
+    if errors:
+        facts["errors"] = errors
+    steps = builder.steps()
+    return Trajectory(
+        session_id=session,
+        trajectory_id=trajectory_id,
+        agent=AgentInfo(
+            name=agent,
+            version="unknown",
+            model_name=string(last.answer.get("model")) or string(body.get("model")) or None,
+            tool_definitions=tuple(tools) or None,
+        ),
+        steps=steps,
+        final_metrics=_sum(conversation, len(steps)),
+        extra={"harness": facts},
+    )
+
+
+def _sum(conversation: Conversation, steps: int) -> FinalMetrics:
+    """Sums of what is known: a server that streams may give no usage."""
+    used = [usage for spoken in conversation.spoken if (usage := spoken.usage) is not None]
+    if not used:
+        return FinalMetrics(total_steps=steps)
+    total = sum(used, Usage())
+    return FinalMetrics(
+        total_prompt_tokens=total.prompt_tokens,
+        total_completion_tokens=total.completion_tokens,
+        total_cached_tokens=total.cached_tokens,
+        total_cost_usd=total.cost_usd,
+        total_steps=steps,
+        extra=None if len(used) == len(conversation.spoken) else {"usage_unknown": True},
+    )
+
+
+def _failed(exchange: Exchange) -> str:
+    status = f"HTTP {exchange.status}" if exchange.status else "no response"
+    ended = exchange.outcome or "the recorder was stopped"
+    return f"exchange {exchange.number}: {status}, {exchange.facts.get('error') or ended}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -13,13 +14,80 @@ import httpx
 from starlette.responses import Response
 
 from harness.core import LimitReached, Unreachable, Usage
-from harness.record.context import Sitting
-from harness.record.exchange import Asked, Event, Outcome, json_of, pack
-from harness.record.line import Leg, Line, said
-from harness.record.replies import Stream, failure, passed_on
-from harness.record.sse import Splitter, data_of, event_of, is_stream, objects
-from harness.record.wires import Body, Wire
+from harness.core.redaction import Redactor
+from harness.models import Answer, Reservation, Spend, event_bytes
+from harness.record.answers import failure
+from harness.record.context import Context, ShortenedExchange
+from harness.record.exchanges import LogWriter, Outcome, RecordedRequest, json_of, pack
+from harness.record.upstream import Purse, Upstream
+from harness.record.wires import Body, Splitter, Wire, data_of, is_stream, objects
 from harness.trajectories.lenient import mapping
+
+_HOP = (
+    "connection", "content-encoding", "content-length", "date", "keep-alive", "server",
+    "set-cookie", "transfer-encoding",
+)  # fmt: skip
+"""The upstream's headers that do not hold for the client's connection."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What all requests of a recording share.
+
+    Attributes:
+        upstream: where they go.
+        client: sends them.
+        log: where they are written; None for a server that keeps nothing.
+        purse: the budget.
+        secrets: what is not written.
+        session: of the command that asks.
+        context: what shortens tool outputs; None passes requests on as they are.
+    """
+
+    upstream: Upstream
+    client: httpx.AsyncClient
+    log: LogWriter | None
+    purse: Purse
+    secrets: Redactor
+    session: str
+    context: Context | None = None
+
+
+@dataclass
+class Leg:
+    """One request to the upstream; an exchange has several where the proxy answers a tool call.
+
+    Attributes:
+        body: what was sent, if it is of a known format.
+        response: headers have come; the body comes as it is read.
+        usage: what it used, known at its end.
+        answer: the whole answer, known at its end.
+    """
+
+    body: Body
+    response: httpx.Response
+    reservation: Reservation | None
+    started: float
+    usage: Usage | None = None
+    answer: Body = field(default_factory=dict[str, Any])
+
+    @property
+    def streams(self) -> bool:
+        """Whether the response is a stream of events."""
+        return is_stream(self.response.headers.get("content-type", ""))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the response is an error."""
+        return self.response.status_code >= 400
+
+
+class LegFailed(Exception):
+    """A later leg of an exchange was answered with an error, which is its content."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content.decode("utf-8", "replace")[:500])
+        self.content = content
 
 
 class Forward:
@@ -28,7 +96,7 @@ class Forward:
     Args:
         line: of the recording.
         number: of the exchange.
-        asked: the request without its keys.
+        request: without its keys.
         headers: with them.
         content: the body as it came.
         wire: its format, None to pass it through.
@@ -38,17 +106,16 @@ class Forward:
         self,
         line: Line,
         number: int,
-        request: Asked,
+        request: RecordedRequest,
         headers: Mapping[str, str],
         content: bytes,
         wire: Wire | None,
     ) -> None:
-        self._line, self._number, self._asked = line, number, request
-        self._headers, self._content = headers, content
-        self.wire = wire
-        self.body = mapping(json_of(content)) if wire else {}
-        self.legs: list[Leg] = []
-        self._sitting: Sitting | None = None
+        self._line, self._number, self._request = line, number, request
+        self._headers, self._content, self._wire = headers, content, wire
+        self._body = mapping(json_of(content)) if wire else {}
+        self._legs: list[Leg] = []
+        self._shortened: ShortenedExchange | None = None
         self._started = time.monotonic()
 
     async def respond(self) -> Response:
@@ -58,94 +125,76 @@ class Forward:
             LimitReached: if the budget cannot hold the request; nothing is recorded then.
             BadInput: if money is limited and the price is unknown, or the disk is full.
         """
-        body = self.body
-        if self._line.context is not None and self.wire is not None and body:
-            self._sitting = await self._line.context.begin(self.wire, body)
-            body = self._sitting.body
+        body = self._body
+        if self._line.context is not None and self._wire is not None and body:
+            self._shortened = await self._line.context.begin(self._wire, body)
+            body = self._shortened.body
         try:
-            leg = await self.send(body)
+            leg = await self._send(body)
         except Unreachable as error:
-            await self._end("unreachable", str(error))
-            return failure(str(error))
-        headers = passed_on(leg.response.headers)
-        if is_stream(headers.get("content-type", "")):
-            await self._reply(leg, headers)
-            return Stream(self._events(leg), leg.response.status_code, headers)
+            return await self._no_response("unreachable", error)
+        if leg.streams:
+            headers = await self._reply(leg)
+            return await Answer(leg.response.status_code, headers, self._events(leg)).response()
         try:
-            leg, content = await self._all(leg)
+            content = await self._whole(leg)
+            if self._wire and self._shortened and self._shortened.rounds and leg.answer:
+                content = await self._whole_of_all(self._wire, leg, content)
         except (Unreachable, LimitReached) as error:
-            await self._end("cut", str(error))
-            return failure(str(error))
-        headers = passed_on(leg.response.headers)
-        await self._reply(leg, headers)
+            return await self._no_response("cut", error)
+        leg = self._legs[-1]
+        headers = await self._reply(leg)
         self._data(content)
         await self._end("complete")
         return Response(content, leg.response.status_code, headers)
 
-    async def _reply(self, leg: Leg, headers: dict[str, str]) -> None:
-        clean = self._line.secrets.clean(headers)
-        await self._write("reply", status=leg.response.status_code, headers=clean)
+    async def _whole_of_all(self, wire: Wire, leg: Leg, content: bytes) -> bytes:
+        """The response that is no stream, of all legs as one; of one that fails, its error."""
+        if leg.failed:
+            return content
+        try:
+            events = [event async for event in self._shown(leg)]
+        except LegFailed as error:
+            return error.content
+        return json.dumps(wire.assemble(objects(events)), ensure_ascii=False).encode()
 
-    async def _all(self, leg: Leg) -> tuple[Leg, bytes]:
-        """The last leg, and the response that is no stream, of all legs as one.
-
-        Raises:
-            Unreachable: if a response is cut or does not come.
-            LimitReached: if the budget does not hold a further leg.
-        """
-        content = await self._whole(leg)
-        sitting, rounds = self._sitting, self._sitting.rounds if self._sitting else None
-        if sitting is None or rounds is None or not leg.answer:
-            return leg, content
-        while leg.response.status_code < 400:
-            rounds.add(leg.answer)
-            following = await sitting.follow(leg.answer)
-            if following is None:
-                shown = rounds.whole()
-                sitting.finish(shown)
-                return leg, json.dumps(shown, ensure_ascii=False).encode()
-            leg = await self.send(following)
-            content = await self._whole(leg)
-        return leg, content
-
-    async def send(self, body: Body) -> Leg:
+    async def _send(self, body: Body) -> Leg:
         """Send one leg; its response's headers have come.
 
         Raises:
             LimitReached: if the budget cannot hold it.
             Unreachable: if no response comes.
         """
-        upstream, client_request = self._line.upstream, self._asked
+        upstream, request = self._line.upstream, self._request
         content, reservation = self._content, None
-        if self.wire and body:
+        if self._wire and body:
             if upstream.spec is not None:
                 body = {**body, "model": upstream.spec.name}
             if upstream.adapt is not None:
                 body = upstream.adapt(body)
-            body = self._line.purse.bounded(self.wire, body)
-            reservation = await self._line.purse.reserve(self.wire, body)
-            if body != self.body:
+            body = self._line.purse.bounded(self._wire, body)
+            reservation = await self._line.purse.reserve(self._wire, body)
+            if body != self._body:
                 content = json.dumps(body, ensure_ascii=False).encode()
-        if not self.legs:
-            await self._write(
-                "request", time=time.time(), session=self._line.session, **vars(client_request)
-            )
-        request = self._line.client.build_request(
-            client_request.method,
-            upstream.url(client_request.path, self._headers)
-            + (f"?{client_request.query}" if client_request.query else ""),
+        if not self._legs:
+            session = self._line.session
+            await self._write("request", time=time.time(), session=session, **vars(request))
+        query = f"?{request.query}" if request.query else ""
+        outgoing = self._line.client.build_request(
+            request.method,
+            upstream.url(request.path, self._headers) + query,
             headers=upstream.headers(self._headers),
             content=content,
         )
         try:
-            response = await self._line.client.send(request, stream=True)
+            response = await self._line.client.send(outgoing, stream=True)
         except httpx.HTTPError as error:
             if reservation is not None:
                 unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 reservation.release() if unsent else reservation.forfeit()
-            raise Unreachable(f"{request.url.host}: {said(error)}") from error
+            raise Unreachable(f"{outgoing.url.host}: {_named(error)}") from error
         leg = Leg(body, response, reservation, time.monotonic())
-        self.legs.append(leg)
+        self._legs.append(leg)
         return leg
 
     async def _whole(self, leg: Leg) -> bytes:
@@ -161,11 +210,10 @@ class Forward:
         except httpx.HTTPError as error:
             self._data(content)
             raise Unreachable(
-                f"the response was cut after {len(content)} bytes: {said(error)}"
+                f"the response was cut after {len(content)} bytes: {_named(error)}"
             ) from error
         finally:
-            await leg.close()
-            leg.settle(self._line, self.wire, mapping(json_of(content)))
+            await self._settle(leg, mapping(json_of(content)))
         return content
 
     async def _events(self, leg: Leg) -> AsyncGenerator[bytes]:
@@ -178,45 +226,56 @@ class Forward:
                     self._data(event)
                     yield event
             outcome = "complete"
+        except (LegFailed, Unreachable, LimitReached) as error:
+            inner = {"type": "api_error", "message": str(error)}
+            event = event_bytes({"type": "error", "error": inner})
+            self._data(event)
+            outcome = "complete"
+            yield event
         except httpx.HTTPError as error:
-            outcome, problem = "cut", said(error)
+            outcome, problem = "cut", _named(error)
             raise
         finally:
-            ended = self._event("end", outcome=outcome, facts=self._ended(problem))
             with anyio.CancelScope(shield=True):
-                await self._put(ended)
+                await self._end(outcome, problem)
 
     async def _shown(self, leg: Leg) -> AsyncGenerator[bytes]:
-        """The events that the client gets, of all legs as of one."""
-        sitting, rounds = self._sitting, self._sitting.rounds if self._sitting else None
-        shown: list[bytes] = []
+        """The events that the client gets, of all legs as of one.
+
+        Raises:
+            LegFailed: if a later leg is answered with an error.
+            Unreachable: if a later leg is not answered.
+            LimitReached: if the budget does not hold a later leg.
+            httpx.HTTPError: if a stream is cut.
+        """
+        shortened, shown = self._shortened, list[bytes]()
+        rounds = shortened.rounds if shortened else None
         while True:
             async with aclosing(self._split(leg)) as events:
                 async for event in events:
-                    new = rounds.feed(data_of(event), event) if rounds else [event]
-                    for raw_event in map(_raw, new):
-                        shown.append(raw_event)
-                        yield raw_event
-            if sitting is None or rounds is None or self.wire is None:
+                    for visible in rounds.feed(data_of(event), event) if rounds else [event]:
+                        shown.append(_raw(visible))
+                        yield shown[-1]
+            if shortened is None or rounds is None or self._wire is None:
                 return
-            following = await sitting.follow(leg.answer)
+            following = await shortened.follow(leg.answer)
             if following is None:
                 break
-            try:
-                leg = await self.send(following)
-                if leg.response.status_code >= 400:
-                    raise Unreachable((await self._whole(leg)).decode("utf-8", "replace")[:500])
-            except (Unreachable, LimitReached) as error:
-                inner = {"type": "api_error", "message": str(error)}
-                yield event_of({"type": "error", "error": inner})
-                return
-        for raw_event in map(_raw, rounds.close()):
-            shown.append(raw_event)
-            yield raw_event
-        sitting.finish(self.wire.assemble(objects(shown)))
+            leg = await self._send(following)
+            content = b"" if leg.streams and not leg.failed else await self._whole(leg)
+            if leg.failed:
+                raise LegFailed(content)
+        for visible in rounds.close():
+            shown.append(_raw(visible))
+            yield shown[-1]
+        shortened.finish(self._wire.assemble(objects(shown)))
 
     async def _split(self, leg: Leg) -> AsyncGenerator[bytes]:
-        """The events of one leg; its usage is counted at their end, however that comes."""
+        """The events of one leg; a stream's usage is counted at their end, however that comes."""
+        if self._wire and not leg.streams:
+            for event in self._wire.events_of(leg.answer):
+                yield event_bytes(event)
+            return
         splitter, events = Splitter(), list[bytes]()
         try:
             async for piece in leg.response.aiter_bytes():
@@ -230,40 +289,65 @@ class Forward:
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await leg.close()
-            answer = self.wire.assemble(objects(events)) if self.wire else {}
-            leg.settle(self._line, self.wire, answer)
+                await self._settle(leg, self._wire.assemble(objects(events)) if self._wire else {})
 
-    def _ended(self, problem: str | None) -> dict[str, Any]:
-        used = [leg.usage for leg in self.legs]
-        usages = [usage for usage in used if usage is not None]
-        usage = sum(usages, Usage()).model_dump(mode="json") if usages == used and used else None
-        facts: dict[str, Any] = {
-            "seconds": round(time.monotonic() - self._started, 4),
-            "usage": usage,
-        }
-        context_facts = self._sitting.facts() if self._sitting else {}
-        if problem:
-            facts["error"] = self._line.secrets.text(problem)
-        return {**facts, **self._line.secrets.clean(context_facts)}
+    async def _settle(self, leg: Leg, answer: Body) -> None:
+        """Close a leg and count what it used; unknown tokens stay charged with the worst case."""
+        with suppress(httpx.HTTPError):
+            await leg.response.aclose()
+        leg.answer = answer
+        if self._wire is None or leg.reservation is None:
+            return
+        if leg.failed:
+            leg.reservation.refused()
+            return
+        seconds = time.monotonic() - leg.started
+        leg.usage = self._line.purse.usage(self._wire, leg.body, answer, seconds)
+        if leg.usage is None:
+            leg.reservation.forfeit()
+        else:
+            leg.reservation.settle(Spend(leg.usage.cost_usd or 0.0, leg.usage.tokens, 1))
+
+    async def _no_response(self, outcome: Outcome, error: Exception) -> Response:
+        await self._end(outcome, str(error))
+        return failure(str(error))
+
+    async def _reply(self, leg: Leg) -> dict[str, str]:
+        """Record that a response begins; the headers that are passed on."""
+        response = leg.response
+        headers = {name: text for name, text in response.headers.items() if name not in _HOP}
+        clean = self._line.secrets.clean(headers)
+        await self._write("reply", status=response.status_code, headers=clean)
+        return headers
 
     async def _end(self, outcome: Outcome, problem: str | None = None) -> None:
-        await self._write("end", outcome=outcome, facts=self._ended(problem))
+        used = [leg.usage for leg in self._legs]
+        usages = [usage for usage in used if usage is not None]
+        complete = bool(usages) and len(usages) == len(used)
+        facts: dict[str, Any] = {
+            "seconds": round(time.monotonic() - self._started, 4),
+            "usage": sum(usages, Usage()).model_dump(mode="json") if complete else None,
+        }
+        if problem:
+            facts["error"] = self._line.secrets.text(problem)
+        if self._shortened:
+            facts |= self._line.secrets.clean(self._shortened.facts())
+        await self._write("end", outcome=outcome, facts=facts)
 
     def _data(self, content: bytes) -> None:
         if self._line.log is not None and content:
-            self._line.log.add(self._event("data", data=pack(content, self._line.secrets)))
+            data = pack(content, self._line.secrets)
+            self._line.log.add({"event": "data", "exchange": self._number, "data": data})
 
     async def _write(self, kind: str, **values: Any) -> None:
-        await self._put(self._event(kind, **values))
-
-    async def _put(self, event: Event) -> None:
         if self._line.log is not None:
-            await self._line.log.put(event)
-
-    def _event(self, kind: str, **values: Any) -> Event:
-        return {"event": kind, "exchange": self._number, **values}
+            await self._line.log.put({"event": kind, "exchange": self._number, **values})
 
 
 def _raw(event: Body | bytes) -> bytes:
-    return event if isinstance(event, bytes) else event_of(event)
+    return event if isinstance(event, bytes) else event_bytes(event)
+
+
+def _named(error: Exception) -> str:
+    """An error by its name, because some say nothing else."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")

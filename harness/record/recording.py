@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Trajectory
 from harness.core.redaction import Redactor
-from harness.record.atif import trajectory_of
-from harness.record.conversations import conversations
-from harness.record.exchange import Event, Exchange, gather
-from harness.record.log import FILE, read_log
+from harness.record.conversations import conversations, trajectory_of
+from harness.record.exchanges import FILE, Event, Exchange, gather, read_log
 from harness.trajectories import TrajectoryStore, dump, redact_trajectory
 
 
@@ -20,6 +17,10 @@ class Recording:
     Args:
         folder: of the recording; one that is absent or empty holds nothing.
         must: whether it must be there.
+
+    Attributes:
+        events: as they were written.
+        exchanges: that the events tell of, in the order they were asked.
 
     Raises:
         BadInput: if it must be there and is not, or it is damaged in the middle.
@@ -45,29 +46,28 @@ class Recording:
 
     def shortened(self) -> list[Event]:
         """The tool outputs that were compressed, each once."""
-        compressed_events = (event for event in self.events if event.get("event") == "compressed")
-        return [
-            {name: event[name] for name in event if name != "event"} for event in compressed_events
-        ]
+        events = [event for event in self.events if event.get("event") == "compressed"]
+        return [{name: event[name] for name in event if name != "event"} for event in events]
 
     def trajectories(self, session: str, secrets: Redactor) -> list[Trajectory]:
-        """The trajectories of a session, one a conversation, without keys."""
+        """The trajectories of a session, one a conversation, without keys.
+
+        Exchanges that were answered from the record belong to it, too.
+        """
+        by_number = {exchange.number: exchange for exchange in self.exchanges}
+        numbers = [
+            event["exchange"]
+            for event in self.events
+            if event["event"] in ("request", "given") and event["session"] == session
+        ]
         agent = self.sessions().get(session, "unknown")
-        mine = self._asked_by(session)
+        talks = conversations(by_number[number] for number in numbers)
         trajectories: list[Trajectory] = []
-        spoken = [candidate for candidate in conversations(mine) if candidate.moves]
-        for number, conversation in enumerate(spoken, start=1):
-            trajectory = trajectory_of(conversation, f"{session}-{number}", session, agent)
+        for number, talk in enumerate((talk for talk in talks if talk.moves), start=1):
+            trajectory = trajectory_of(talk, f"{session}-{number}", session, agent)
             clean = Trajectory.model_validate(secrets.clean(dump(trajectory)))
             trajectories.append(redact_trajectory(clean)[0])
         return trajectories
-
-    def _asked_by(self, session: str) -> list[Exchange]:
-        """The exchanges of a session, also those that were answered from the record."""
-        by_number = {exchange.number: exchange for exchange in self.exchanges}
-        kinds = ("request", "given")
-        requests = (e for e in self.events if e["event"] in kinds and e["session"] == session)
-        return [by_number[event["exchange"]] for event in requests]
 
     def write_trajectories(self, secrets: Redactor) -> list[str]:
         """Write the trajectories that are not written yet, of sessions that were killed too.
@@ -83,14 +83,3 @@ class Recording:
                         store.append(trajectory)
                         written.append(trajectory.trajectory_id)
         return written
-
-
-def session_event(session: str, command: Sequence[str], time: float, secrets: Redactor) -> Event:
-    """What the log says when a command begins."""
-    return {
-        "event": "session",
-        "session": session,
-        "time": time,
-        "agent": Path(command[0]).name if command else "unknown",
-        "command": [secrets.text(part) for part in command],
-    }

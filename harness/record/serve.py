@@ -10,15 +10,14 @@ from starlette.applications import Starlette
 from harness.core.redaction import Redactor
 from harness.models import Backend, Budget
 from harness.rag.compress import Store
+from harness.record.answers import Answers
 from harness.record.context import Compressions, Context, Settings
-from harness.record.library import Library
-from harness.record.line import Line
-from harness.record.money import Purse
+from harness.record.forward import Line
 from harness.record.proxy import Proxy
-from harness.record.upstream import Upstream
-from harness.record.wires import Body
-from harness.trajectories.building import text_of
-from harness.trajectories.lenient import listing, mapping, string
+from harness.record.upstream import Purse, Upstream
+from harness.record.wires import CHAT, Body
+from harness.trajectories.lenient import mapping
+from harness.trajectories.messages import Turn, message_turns
 
 _BASE = "http://in-process/v1"
 
@@ -42,28 +41,25 @@ def shortening(backend: Backend, settings: Settings, store: Store | None = None)
     context = Context(Compressions(settings, store or Store()), secrets, expandable=False)
     purse = Purse(Budget(), upstream)
     line = Line(upstream, upstream.client(), None, purse, secrets, "serve", context)
-    return Proxy(Library([], repeat=False), line, secrets).app()
+    return Proxy(Answers([], replay=False), line, secrets).app()
 
 
 def as_text(body: Body) -> Body:
     """A chat request whose calls and results are texts of the assistant and the user."""
     names: dict[str, str] = {}
-    messages = [_plain(mapping(message), names) for message in listing(body.get("messages"))]
+    messages: list[Body] = []
+    for message in CHAT.listed(body):
+        turns = message_turns(mapping(message))
+        names |= {call.id: call.name for turn in turns for call in turn.calls}
+        plain = [_as_text(turn, names) for turn in turns if turn.calls or turn.role == "tool"]
+        messages += plain or [message]
     return {**body, "messages": messages}
 
 
-def _plain(message: Body, names: dict[str, str]) -> Body:
-    role, text = message.get("role"), text_of(message.get("content"))
-    if role == "tool":
-        name = names.get(string(message.get("tool_call_id")), "the tool")
-        return {"role": "user", "content": f"Result of {name}:\n{text}"}
-    calls = [mapping(entry) for entry in listing(message.get("tool_calls"))]
-    if not calls:
-        return message
-    lines = [text] if text else []
-    for call in calls:
-        function = mapping(call.get("function"))
-        names[string(call.get("id"))] = string(function.get("name"))
-        visible_call = {"name": function.get("name"), "arguments": function.get("arguments")}
-        lines.append(json.dumps(visible_call, ensure_ascii=False))
-    return {"role": "assistant", "content": "\n".join(lines)}
+def _as_text(turn: Turn, names: dict[str, str]) -> Body:
+    if turn.role == "tool":
+        name = names.get(turn.call_id, "the tool")
+        return {"role": "user", "content": f"Result of {name}:\n{turn.text}"}
+    calls = [{"name": call.name, "arguments": call.json} for call in turn.calls]
+    lines = [turn.text, *(json.dumps(call, ensure_ascii=False) for call in calls)]
+    return {"role": "assistant", "content": "\n".join(filter(None, lines))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import signal
 import sys
 import time
@@ -12,19 +11,20 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_urlsafe
 
 from harness.core import BadInput, Value
 from harness.core.redaction import Redactor
 from harness.core.rundir import new_run_id
-from harness.models import Budget, serving
+from harness.models import Budget, client_variables, serving
 from harness.rag.compress import Store
-from harness.record.context import Compressions, Context, Kept, Settings
-from harness.record.line import Line
-from harness.record.log import LogWriter
-from harness.record.money import Purse
-from harness.record.proxy import Proxy, answers_of
-from harness.record.recording import Recording, session_event
-from harness.record.upstream import Upstream
+from harness.record.answers import Answers
+from harness.record.context import Compressed, Compressions, Context, Settings
+from harness.record.exchanges import Event, LogWriter
+from harness.record.forward import Line
+from harness.record.proxy import Proxy
+from harness.record.recording import Recording
+from harness.record.upstream import Purse, Upstream
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 5
@@ -91,16 +91,20 @@ def run(plan: Plan, command: Sequence[str]) -> Report:
 
 
 async def _run(plan: Plan, command: Sequence[str]) -> Report:
-    hidden = Redactor(environment=os.environ)
-    async with _proxy(plan, command, hidden) as (proxy, url, dropped):
-        code = await _command(command, _variables(url, plan.upstream), plan.quiet_stdout)
+    secrets = Redactor(environment=os.environ)
+    async with open_proxy(plan, secrets, command) as (proxy, url, dropped):
+        variables = {**os.environ, **client_variables(url)}
+        if plan.upstream is None or plan.upstream.key is not None:
+            for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+                variables.setdefault(name, PLACEHOLDER)
+        code = await _command(command, variables, plan.quiet_stdout)
     written: list[str] = []
     if plan.upstream is not None:
-        written = Recording(plan.folder, must=False).write_trajectories(hidden)
+        written = Recording(plan.folder, must=False).write_trajectories(secrets)
     return Report(
         folder=str(plan.folder),
         command_exit=code,
-        requests=proxy.asked,
+        requests=proxy.requests,
         replayed=proxy.replayed,
         trajectories=written,
         missing=proxy.missing,
@@ -110,11 +114,17 @@ async def _run(plan: Plan, command: Sequence[str]) -> Report:
 
 
 @asynccontextmanager
-async def _proxy(
-    plan: Plan, command: Sequence[str], hidden: Redactor
+async def open_proxy(
+    plan: Plan, secrets: Redactor, command: Sequence[str] = ()
 ) -> AsyncGenerator[tuple[Proxy, str, int]]:
-    """The proxy on its port, its base URL without `/v1`, and the bytes dropped on opening."""
-    token = secrets.token_urlsafe(16)
+    """The proxy on its port, its base URL without `/v1`, and the bytes dropped on opening.
+
+    Args:
+        plan: how to record.
+        secrets: what is never written.
+        command: that is recorded.
+    """
+    token = token_urlsafe(16)
     async with AsyncExitStack() as stack:
         line, dropped = None, 0
         if plan.upstream is None:
@@ -125,41 +135,21 @@ async def _proxy(
             recording, dropped = Recording(plan.folder, must=False), log.dropped_bytes
             client = await stack.enter_async_context(plan.upstream.client())
             purse, session = Purse(plan.budget, plan.upstream), new_run_id("record")
-            context = _context(plan, recording, log, hidden)
-            line = Line(plan.upstream, client, log, purse, hidden, session, context)
-            await log.put(session_event(session, command, time.time(), hidden))
-        earlier = recording.exchanges if plan.cache or line is None else []
-        library = answers_of(earlier, replay=line is None)
-        proxy = Proxy(library, line, hidden, token=token, first=recording.next)
+            context = None
+            if plan.context is not None:  # with all that was shortened into this folder before
+                earlier = map(Compressed.model_validate, recording.shortened())
+                store = Store(plan.folder / "left-out")
+                context = Context(Compressions(plan.context, store, log.add, earlier), secrets)
+            line = Line(plan.upstream, client, log, purse, secrets, session, context)
+            event: Event = {"event": "session", "session": session, "time": time.time()}
+            event["agent"] = Path(command[0]).name if command else "unknown"
+            event["command"] = [secrets.text(part) for part in command]
+            await log.put(event)
+        exchanges = recording.exchanges if plan.cache or line is None else []
+        answers = Answers(exchanges, replay=line is None)
+        proxy = Proxy(answers, line, secrets, token=token, first=recording.next)
         origin = await stack.enter_async_context(serving(proxy.app(), plan.port, GRACE))
         yield proxy, f"{origin}/{token}", dropped
-
-
-def _context(plan: Plan, recording: Recording, log: LogWriter, hidden: Redactor) -> Context | None:
-    """What shortens, with all that was shortened into this folder before."""
-    if plan.context is None:
-        return None
-    compressed = (Kept.model_validate(event) for event in recording.shortened())
-    store = Store(plan.folder / "left-out")
-    return Context(Compressions(plan.context, store, log.add, compressed), hidden)
-
-
-def _variables(url: str, upstream: Upstream | None) -> dict[str, str]:
-    """The command's environment: base URLs, no proxy for loopback, keys where none are needed."""
-    base = f"{url}/v1"
-    variables = dict(os.environ)
-    variables |= {
-        "OPENAI_BASE_URL": base,
-        "OPENAI_API_BASE": base,
-        "ANTHROPIC_BASE_URL": url,
-        "VLLM_BASE_URL": base,
-    }
-    for name in ("NO_PROXY", "no_proxy"):
-        variables[name] = ",".join(filter(None, (variables.get(name), "127.0.0.1,localhost")))
-    if upstream is None or upstream.key is not None:
-        for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-            variables.setdefault(name, PLACEHOLDER)
-    return variables
 
 
 async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: bool) -> int:
@@ -179,17 +169,13 @@ async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: 
 
     loop = asyncio.get_running_loop()
     # What we were told to ignore (nohup) stays ignored.
-    heard = [
-        signal_number
-        for signal_number in _FORWARDED
-        if signal.getsignal(signal_number) is not signal.SIG_IGN
-    ]
-    for number in heard:
+    forwarded = [n for n in _FORWARDED if signal.getsignal(n) is not signal.SIG_IGN]
+    for number in forwarded:
         loop.add_signal_handler(number, forward, number)
     try:
         code = await process.wait()
     finally:
-        for number in heard:
+        for number in forwarded:
             loop.remove_signal_handler(number)
     return 128 - code if code < 0 else code
 

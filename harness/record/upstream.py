@@ -1,4 +1,8 @@
-"""Where requests go: the provider that the client means, a URL, or a model spec of ours."""
+"""Where requests go, and what they may cost.
+
+A request goes to the provider that the client means, to a URL, or to a model spec of ours. Its
+worst case is set aside from the budget before it is sent.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,24 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.core import BadInput, async_http_client, on_loopback
-from harness.models import OPENAI_URL, Backend, ModelSpec, parse_spec, resolve
-from harness.record.translate import ChatTransport
-from harness.record.wires import Body
+from harness.core import BadInput, Usage, async_http_client, on_loopback
+from harness.models import (
+    OPENAI_URL,
+    PRICES_VARIABLE,
+    Backend,
+    Budget,
+    ModelSpec,
+    Price,
+    Reservation,
+    Spend,
+    parse_spec,
+    price_of,
+    prompt_bound,
+    resolve,
+)
+from harness.models.client import DEFAULT_MAX_TOKENS
+from harness.record.wires import Body, ChatTransport, Wire
+from harness.trajectories.lenient import count, mapping, string
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 _DROPPED = ("host", "content-length", "accept-encoding", "connection", "transfer-encoding")
@@ -130,3 +148,67 @@ def _both(url: str) -> tuple[str, str]:
     if not httpx.URL(base).path.strip("/"):
         base += "/v1"
     return base, base.removesuffix("/v1")
+
+
+class Purse:
+    """Bounds, reserves and counts the requests of one recording.
+
+    Args:
+        budget: its limits.
+        upstream: who charges.
+    """
+
+    def __init__(self, budget: Budget, upstream: Upstream) -> None:
+        self._budget, self._upstream = budget, upstream
+
+    def bounded(self, wire: Wire, body: Body) -> Body:
+        """The request, with a bound on its completion where a budget needs one and it has none."""
+        if not self._budget.bounds_tokens or _limit(wire, body):
+            return body
+        name = wire.limits[0] if self._upstream.official else wire.limits[-1]
+        return {**body, name: DEFAULT_MAX_TOKENS}
+
+    async def reserve(self, wire: Wire, body: Body) -> Reservation:
+        """Set the worst case of a request aside; its prompt is bounded by its bytes.
+
+        Raises:
+            LimitReached: if the budget cannot hold it.
+            BadInput: if money is limited and the model's price is unknown.
+        """
+        price = self._price(body)
+        if price is None and self._budget.usd is not None:
+            raise BadInput(
+                f"a money budget cannot hold for the model {body.get('model')!r}: its price is "
+                f"unknown; add it to a table named by {PRICES_VARIABLE}, or use --budget-tokens"
+            )
+        items = map(mapping, wire.listed(body))
+        system = ({"content": body[name]} for name in ("system", "instructions") if body.get(name))
+        further = {name: body[name] for name in ("tools", "response_format") if name in body}
+        prompt = prompt_bound({"messages": [*system, *items], **further})
+        completion = _limit(wire, body)
+        usd = price.cost(prompt, completion) if price else 0.0
+        return await self._budget.reserve(Spend(usd, prompt + completion, 1))
+
+    def usage(self, wire: Wire, body: Body, response: Body, seconds: float) -> Usage | None:
+        """What a response used; None if it does not say."""
+        tokens = wire.tokens(response)
+        if tokens is None:
+            return None
+        price = self._price(body)
+        cached = min(tokens.cached, tokens.prompt)
+        return Usage(
+            calls=1,
+            prompt_tokens=tokens.prompt,
+            completion_tokens=tokens.completion,
+            cached_tokens=cached,
+            cost_usd=price.cost(tokens.prompt, tokens.completion, cached) if price else None,
+            seconds=seconds,
+        )
+
+    def _price(self, body: Body) -> Price | None:
+        spec = self._upstream.spec or ModelSpec(kind="openai", name=string(body.get("model")))
+        return price_of(spec, official=self._upstream.official)
+
+
+def _limit(wire: Wire, body: Body) -> int:
+    return next((count(body[name]) for name in wire.limits if count(body.get(name))), 0)

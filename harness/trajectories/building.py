@@ -10,10 +10,14 @@ from pydantic import JsonValue
 
 from harness.core import Observation, ObservationResult, Step, ToolCall
 from harness.core.trajectory import FinalMetrics, Metrics, SubagentRef
-from harness.trajectories.lenient import Notes, listing, load, mapping, string
+from harness.trajectories.lenient import Notes, count, mapping, string
+from harness.trajectories.messages import Turn, arguments_of
 from harness.trajectories.text import isoformat_or_none
 
 Source = Literal["system", "user", "agent"]
+SOURCES: dict[str, Source] = {"system": "system", "user": "user", "assistant": "agent"}
+"""Roles of messages as ATIF names them."""
+ROLES = {source: role for role, source in SOURCES.items()}
 Extra = dict[str, JsonValue]
 
 
@@ -39,10 +43,10 @@ def metrics_of(usage: dict[str, Any], read: int = 0, written: int = 0) -> Metric
     ATIF counts cached tokens among the prompt's; `read` from a cache and `written` to it are those
     that a log counts apart.
     """
-    tokens = [usage.get(name) for name in ("input_tokens", "output_tokens")]
-    prompt, completion = (max(0, token) if type(token) is int else 0 for token in tokens)
     return Metrics(
-        prompt_tokens=prompt + read + written, completion_tokens=completion, cached_tokens=read
+        prompt_tokens=count(usage.get("input_tokens")) + read + written,
+        completion_tokens=count(usage.get("output_tokens")),
+        cached_tokens=read,
     )
 
 
@@ -117,6 +121,21 @@ class Builder:
             return last
         return self.begin("agent", timestamp)
 
+    def take(self, turn: Turn, timestamp: Any = None, draft: Draft | None = None) -> Draft:
+        """Add a turn to `draft`, or as a step of its own; a tool's result goes beside its call.
+
+        Returns:
+            The step that holds it.
+        """
+        if turn.role == "tool":
+            return self.result(turn.call_id, turn.text)
+        draft = draft or self.begin(SOURCES[turn.role], timestamp)
+        draft.texts += filter(None, [turn.text])
+        draft.thoughts += filter(None, [turn.reasoning])
+        for call in turn.calls:
+            self.call(draft, call.id, call.name, call.arguments)
+        return draft
+
     def call(self, draft: Draft, call_id: Any, name: Any, arguments: Any) -> None:
         """A tool call of a step; arguments that are no object lie under `input`."""
         unique = string(call_id) or f"call_{len(self._callers) + 1}"
@@ -135,7 +154,7 @@ class Builder:
         text: str,
         extra: Extra | None = None,
         agents: Sequence[SubagentRef] = (),
-    ) -> None:
+    ) -> Draft:
         """A result, put beside its call; without one, it stands on the last step and is counted."""
         name = string(call_id)
         caller = self._callers.get(name)
@@ -154,28 +173,8 @@ class Builder:
             )
         )
         caller.closed = True
+        return caller
 
     def steps(self) -> tuple[Step, ...]:
         """All steps, numbered from 1."""
         return tuple(draft.step(number) for number, draft in enumerate(self.drafts, start=1))
-
-
-def arguments_of(raw: Any) -> Extra:
-    """Arguments of a call as an object: from an object, from JSON text, else under `input`."""
-    value = load(raw.encode("utf-8", "replace")) if isinstance(raw, str) else raw
-    if isinstance(value, dict):
-        return mapping(value)
-    return {} if raw is None else {"input": raw}
-
-
-def text_of(content: Any) -> str:
-    """The text of a message's content: a text, or blocks; other blocks become `[kind]`."""
-    if isinstance(content, str):
-        return content
-    texts: list[str] = []
-    for raw in listing(content):
-        block = {"text": raw} if isinstance(raw, str) else mapping(raw)
-        text = block.get("text")
-        kind = string(block.get("type")) or "unknown"
-        texts.append(text if isinstance(text, str) else f"[{kind}]")
-    return "\n\n".join(texts)

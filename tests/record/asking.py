@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,9 @@ from typing import Any
 import httpx
 
 from harness.core.redaction import Redactor
-from harness.models import Budget, serving
-from harness.rag.compress import Store
-from harness.record.context import Compressions, Context, Settings
-from harness.record.line import Line
-from harness.record.log import LogWriter
-from harness.record.money import Purse
-from harness.record.proxy import Proxy, answers_of
-from harness.record.recording import Recording
-from harness.record.upstream import find_upstream
+from harness.models import Budget
+from harness.record import Plan, Settings, find_upstream, open_proxy
+from harness.record.proxy import Proxy
 
 
 @dataclass
@@ -43,26 +37,13 @@ async def proxied(
     budget: Budget | None = None,
 ) -> AsyncGenerator[Open]:
     """A proxy on its port: recording into `folder`, or replaying it without an upstream."""
-    async with AsyncExitStack() as stack:
-        secrets, line = Redactor(), None
-        if upstream is not None:
-            log = LogWriter(folder)
-            stack.callback(log.close)
-            found = find_upstream(upstream)
-            client = await stack.enter_async_context(found.client())
-            context = None
-            if settings:
-                compressions = Compressions(settings, Store(folder / "left-out"), log.add)
-                context = Context(compressions, secrets)
-            purse = Purse(budget or Budget(), found)
-            line = Line(found, client, log, purse, secrets, "session", context)
-            await log.put({"event": "session", "session": "session", "agent": "test"})
-        recording = Recording(folder, must=upstream is None)
-        library = answers_of(recording.exchanges, replay=line is None)
-        proxy = Proxy(library, line, secrets, token="token", first=recording.next)
-        url = await stack.enter_async_context(serving(proxy.app()))
-        asking = await stack.enter_async_context(httpx.AsyncClient(timeout=30))
-        yield Open(proxy, asking, f"{url}/token")
+    found = find_upstream(upstream) if upstream is not None else None
+    plan = Plan(folder, found, budget or Budget(), context=settings)
+    async with (
+        open_proxy(plan, Redactor(), ["test"]) as (proxy, url, _),
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+        yield Open(proxy, client, url)
 
 
 def ask(

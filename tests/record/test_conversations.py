@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from harness.core import Trajectory
 from harness.core.redaction import Redactor
+from harness.models import event_bytes
 from harness.record import Recording
-from harness.record.sse import Splitter, data_of, event_of
+from harness.record.wires import Splitter, data_of
 from tests.record.asking import Open, ask
 from tests.record.provider import Answer, Json, Provider, Said, Seen, provide
 from tests.record.speaking import speaking
@@ -30,7 +31,9 @@ def echo(seen: Seen) -> Said:
 
 
 def trajectories(folder: Path) -> list[Trajectory]:
-    return Recording(folder).trajectories("session", Redactor())
+    recording = Recording(folder)
+    [session] = recording.sessions()
+    return recording.trajectories(session, Redactor())
 
 
 def said(trajectory: Trajectory) -> list[Any]:
@@ -109,7 +112,7 @@ def test_responses_that_the_server_keeps_are_one_conversation(tmp_path: Path) ->
 
 @given(st.lists(st.text(max_size=20), max_size=6), st.data())
 def test_events_are_the_same_in_any_pieces(texts: list[str], data: st.DataObject) -> None:
-    events = [event_of({"type": "t", "text": text}) for text in texts]
+    events = [event_bytes({"type": "t", "text": text}) for text in texts]
     stream, splitter, found = b"".join(events), Splitter(), list[bytes]()
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8).map(sorted))
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):

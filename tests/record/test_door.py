@@ -15,7 +15,7 @@ from harness.core import BadInput
 from harness.models import Budget
 from harness.record import Recording, find_upstream
 from harness.record.cli.record import record
-from harness.record.log import FILE
+from harness.record.exchanges import FILE
 from tests.record.asking import Open, ask
 from tests.record.provider import KEY, Answer, Json, Provider, Said, Seen, provide
 from tests.record.speaking import speaking

@@ -11,7 +11,7 @@ import httpx
 from harness.models import Body, serving
 from harness.rag.compress import Store
 from harness.record import Settings, shortening
-from harness.record.translate import ChatTransport
+from harness.record.wires import ChatTransport
 from tests.record.provider import Json
 from tests.record.test_context import OUTPUT, QUESTION, SECRET_PLACE
 

@@ -14,9 +14,7 @@ import pytest
 from harness.core import BadInput
 from harness.models import Budget
 from harness.record import Plan, find_upstream
-from harness.record.sse import objects
-from harness.record.translate import ChatTransport
-from harness.record.wires import wire_of
+from harness.record.wires import ChatTransport, objects, wire_of
 from harness.trajectories import open_trajectories
 from tests.record import clients
 from tests.record.provider import DONE, Answer, Json, Provider, Said, Script, Seen, provide
@@ -145,7 +143,7 @@ def test_parallel_calls_stay_apart(path: str, form: str) -> None:
     assert wire
     reply = wire.reply(wire.assemble(events))
     expected = [("look_up", {"word": "cairn"}), ("stop", {"at": 1})]
-    made = [(call.name, json.loads(call.arguments)) for call in reply.calls]
+    made = [(call.name, json.loads(call.json)) for call in reply.calls]
     assert (reply.text, made) == ("Two.", expected)
     # What clients run a call by is whole, and nothing comes behind it.
     ended: list[int] = []

@@ -10,7 +10,7 @@ import pytest
 
 from harness.core import BadInput, Trajectory
 from harness.trajectories import content_text, detect_format, open_trajectories
-from harness.trajectories.formats.trace_messages import objects
+from harness.trajectories.formats.trace_exports import objects
 
 Row = dict[str, Any]
 COMMAND, OUTPUT = "pytest -q", "5 passed in 0.12s"

@@ -11,7 +11,7 @@ from typing import Any
 from harness.core import BadInput, Value, digest
 from harness.rag.compress import Critic, Store, Tokenizer, compress, open_critic, open_tokenizer
 from harness.rag.compress.store import part_id, text_digest
-from harness.record.exchange import Event
+from harness.record.exchanges import Event
 
 DEFAULT_BUDGET = 2000
 FROM = 1.5
@@ -20,7 +20,7 @@ KEPT = 10_000
 """Compressed texts that a server holds; the folder of a recording holds all."""
 
 
-class Kept(Value):
+class Compressed(Value):
     """A compressed output.
 
     Attributes:
@@ -76,7 +76,7 @@ class Compressions:
         settings: how.
         store: where what is left out is kept.
         keep: writes a new one down; None keeps it in memory alone.
-        known: those of an earlier session.
+        earlier: those of an earlier session.
 
     Raises:
         BadInput: if the critic or tokenizer cannot be opened.
@@ -87,17 +87,17 @@ class Compressions:
         settings: Settings,
         store: Store,
         keep: Callable[[Event], Any] | None = None,
-        earlier: Iterable[Kept] = (),
+        earlier: Iterable[Compressed] = (),
     ) -> None:
         self.store = store
         self._settings, self._keep = settings, keep
         self._critic: Critic = open_critic(settings.critic)
         self.tokenizer: Tokenizer = open_tokenizer(settings.tokenizer)
-        self._known: OrderedDict[str, Kept | None] = OrderedDict()
+        self._known: OrderedDict[str, Compressed | None] = OrderedDict()
         self._known.update((compressed.key, compressed) for compressed in earlier)
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def shortened(self, text: str, question: str) -> Kept | None:
+    async def shortened(self, text: str, question: str) -> Compressed | None:
         """A large output as what the question needs of it; None for one that stays as it is."""
         budget = self._settings.budget
         if len(text) <= budget:  # a token has a character at least
@@ -108,26 +108,31 @@ class Compressions:
             async with lock:
                 if key not in self._known:
                     compressed = await asyncio.to_thread(self._compress, key, text, question)
-                    self._remember(key, compressed)
+                    self._known[key] = compressed
+                    if self._keep is None and len(self._known) > KEPT:
+                        self._known.popitem(last=False)
+                    elif self._keep is not None and compressed is not None:
+                        self._keep({"event": "compressed", **compressed.model_dump(mode="json")})
                 return self._known[key]
         finally:
             if not lock.locked():
                 self._locks.pop(key, None)
 
-    def _remember(self, key: str, compressed: Kept | None) -> None:
-        self._known[key] = compressed
-        if compressed is not None and self._keep is not None:
-            self._keep({"event": "compressed", **compressed.model_dump(mode="json")})
-        elif self._keep is None and len(self._known) > KEPT:
-            self._known.popitem(last=False)
-
-    def _compress(self, key: str, text: str, question: str) -> Kept | None:
+    def _compress(self, key: str, text: str, question: str) -> Compressed | None:
         budget, count = self._settings.budget, self.tokenizer.count
         before = count(text)
         if before <= FROM * budget:
             return None
-        document = self._whole(text)
-        head = _head(before, document)
+        # All of it under an ID of its own: short markers carry none.
+        source = text_digest([text])
+        part = (source, 0, len(text))
+        self.store.put_source(source, [text])
+        self.store.put_omissions([[part]])
+        document = part_id([part])
+        head = (
+            f"[shortened from {before} tokens to what the question needs; expand {document} gives "
+            "all of it, the IDs of the marks below give the parts]\n"
+        )
         try:
             result = compress(
                 text,
@@ -142,7 +147,7 @@ class Compressions:
         if not result.omitted:
             return None
         shown = head + result.text
-        return Kept(
+        return Compressed(
             key=key,
             id=document,
             text=shown,
@@ -150,18 +155,3 @@ class Compressions:
             after=count(shown),
             tokenizer=self.tokenizer.name,
         )
-
-    def _whole(self, text: str) -> str:
-        """Keep all of it, and give its ID: short markers carry none."""
-        named = text_digest([text])
-        part = (named, 0, len(text))
-        self.store.put_source(named, [text])
-        self.store.put_omissions([[part]])
-        return part_id([part])
-
-
-def _head(before: int, id_: str) -> str:
-    return (
-        f"[shortened from {before} tokens to what the question needs; expand {id_} gives all of "
-        "it, the IDs of the marks below give the parts]\n"
-    )

@@ -6,53 +6,36 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from harness.record.wires import Body
-from harness.trajectories.building import text_of
 from harness.trajectories.lenient import listing, mapping, string
+from harness.trajectories.messages import text_of
 
 Replace = Callable[[str, str], Awaitable[str]]
 """Takes an output's text and the last question before it; gives the text to send."""
 
 
-async def replaced(wire: str, body: Body, replace: Replace, question: str = "") -> Body:
-    """The request with its tool outputs replaced; the same object if none changes.
+async def replaced(items: list[Any], replace: Replace, question: str = "") -> list[Any]:
+    """The conversation of a request with its tool outputs replaced.
 
     The question of an output is the last user message *before* it. A later question does not
     change it, so that what was sent once is sent again as it was.
 
     Args:
-        wire: name of the format.
-        body: the request.
+        items: messages or items, of any format.
         replace: gives the text to send for an output.
         question: the last one of what the upstream keeps, where the request goes on from that.
     """
-    name = "input" if wire == "responses" else "messages"
-    schema = body.get(name)
-    if not isinstance(schema, list):
-        return body
-    changed = False
-    items: list[Any] = []
-    for item in listing(schema):
-        new = await _item(wire, mapping(item), question, replace) if item else item
-        question = _later(mapping(item), question)
-        changed = changed or new is not item
-        items.append(new)
-    return {**body, name: items} if changed else body
+    new_items: list[Any] = []
+    for item in items:
+        new_items.append(await _replaced(item, question, replace))
+        question = question_after(item, question)
+    return new_items
 
 
-def last_question(wire: str, body: Body, question: str = "") -> str:
-    """The last user message of a request, else `question`."""
-    items = body.get("input" if wire == "responses" else "messages")
-    if isinstance(items, str):
-        return items
-    for item in listing(items):
-        question = _later(mapping(item), question)
-    return question
-
-
-def _later(item: Body, question: str) -> str:
-    """The question behind an item, before which it was `question`."""
-    user_question = _question(item)
-    return question or user_question if _results(item) else user_question or question
+def question_after(item: Any, question: str) -> str:
+    """The last question behind an item, before which it was `question`."""
+    own = _question(mapping(item))
+    # Text beside results is mostly a client's reminder.
+    return question or own if _holds_results(mapping(item)) else own or question
 
 
 def _question(item: Body) -> str:
@@ -61,55 +44,34 @@ def _question(item: Body) -> str:
         return ""
     content = item.get("content")
     if isinstance(content, list):
-        parts = listing(content)
+        parts = listing(content)  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
         content = [part for part in parts if mapping(part).get("type") in ("text", "input_text")]
     return text_of(content).strip()
 
 
-def _results(item: Body) -> bool:
-    """Whether a message carries results: text beside them is mostly a client's reminder."""
-    content = item.get("content")
-    blocks = listing(content) if isinstance(content, list) else []
-    return any(mapping(block).get("type") == "tool_result" for block in blocks)
+def _holds_results(item: Body) -> bool:
+    return any(mapping(b).get("type") == "tool_result" for b in listing(item.get("content")))
 
 
-async def _item(wire: str, item: Body, question: str, replace: Replace) -> Body:
-    if wire == "chat":
-        if item.get("role") not in ("tool", "function"):
-            return item
-        return await _field(item, "content", question, replace)
-    if wire == "responses":
-        if not string(item.get("type")).endswith("_call_output"):
-            return item
-        return await _field(item, "output", question, replace)
-    if not _results(item):
-        return item
-    focus = question or _question(item)
-    blocks = [await _block(mapping(block), focus, replace) for block in listing(item["content"])]
-    same = all(new is old for new, old in zip(blocks, listing(item["content"]), strict=True))
-    return item if same else {**item, "content": blocks}
-
-
-async def _block(block: Body, question: str, replace: Replace) -> Body:
-    if block.get("type") != "tool_result":
-        return block
-    return await _field(block, "content", question, replace)
-
-
-async def _field(holder: Body, name: str, question: str, replace: Replace) -> Body:
-    """A text, or a list of parts of which those of text are replaced."""
+async def _replaced(item: Any, question: str, replace: Replace) -> Any:
+    """A message, item or block with the outputs in it replaced; the same object without one."""
+    holder = mapping(item)
+    name = "output" if string(holder.get("type")).endswith("_call_output") else "content"
     value = holder.get(name)
-    if isinstance(value, str):
+    if _holds_results(holder):
+        focus = question or _question(holder)
+        new: Any = [await _replaced(block, focus, replace) for block in listing(value)]
+    elif name == "content" and not (
+        holder.get("role") in ("tool", "function") or holder.get("type") == "tool_result"
+    ):
+        return item
+    elif isinstance(value, str):
         new = await replace(value, question)
-        return holder if new == value else {**holder, name: new}
-    parts: list[Any] = []
-    changed = False
-    for raw in listing(value):
-        part = mapping(raw)
-        text = part.get("text")
-        if isinstance(text, str) and (new := await replace(text, question)) != text:
-            parts.append({**part, "text": new})
-            changed = True
-        else:
-            parts.append(raw)
-    return {**holder, name: parts} if changed else holder
+    else:
+        new = []
+        for part in listing(value):
+            text = mapping(part).get("text")
+            shorter = await replace(text, question) if isinstance(text, str) else text
+            new.append(part if shorter == text else {**mapping(part), "text": shorter})
+        new = new or value
+    return item if new == value else {**holder, name: new}

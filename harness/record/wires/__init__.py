@@ -1,23 +1,11 @@
-"""The wire formats that agents speak: chat completions, responses, messages."""
+"""The wire formats that agents speak, each read, merged and translated in one file.
 
-from __future__ import annotations
+With a server that speaks chat completions only, requests for messages and responses are translated
+for it. What chat completions cannot say is refused by its name, not left out: server-side tools,
+documents, conversations that the server is to remember. Left out is what changes no answer, or none
+that such a server could give: cache hints, thoughts of earlier turns, metadata.
+"""
 
-from harness.record.wires.chat import Chat
-from harness.record.wires.messages import Messages
-from harness.record.wires.responses import Responses
-from harness.record.wires.types import Body, Call, Tokens, Turn, Wire
+import lazy_loader
 
-__all__ = ["WIRES", "Body", "Call", "Tokens", "Turn", "Wire", "wire_of"]
-
-CHAT = Chat()
-WIRES: tuple[Wire, ...] = (CHAT, Responses(), Messages())
-
-
-def wire_of(method: str, path: str) -> Wire | None:
-    """The format of a request, None for one that is passed through without looking into it."""
-    tail = path.rstrip("/")
-    if method != "POST":
-        return None
-    if tail.endswith(CHAT.path):  # servers have it below other paths too
-        return CHAT
-    return next((wire for wire in WIRES if tail == f"/v1{wire.path}"), None)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

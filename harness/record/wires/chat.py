@@ -2,104 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.record.wires.types import Body, Call, Tokens, Turn, TurnRole
-from harness.trajectories.building import text_of
+from harness.record.wires.base import Body, Reading, Rounds, Tokens
+from harness.record.wires.translation import Head, chat_tokens
 from harness.trajectories.lenient import count, listing, mapping, string
+from harness.trajectories.messages import Turn, message_turns
 
-_ROLES: dict[str, TurnRole] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
+_END = b"[DONE]"
+_LIMITS = ("max_completion_tokens", "max_tokens")
 
 
-class Chat:
+class ChatRounds(Rounds):
+    """Chunks: calls of our tool are left out, the others counted anew; one end for all legs."""
+
+    ends = ("finish", "usage", "done")
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(tool)
+        self._names: Body = {}
+
+    def feed(self, event: Body, raw: bytes) -> list[Body | bytes]:
+        """A chunk, or a whole completion, without our calls; its end is held back."""
+        if not event:
+            if _END not in raw:
+                return [raw]
+            self._end["done"] = raw
+            return []
+        if not self._names:
+            names = ("id", "created", "system_fingerprint")
+            self._names = {name: event[name] for name in names if name in event}
+        event = {**event, **self._names}
+        usage = event.pop("usage", None)
+        if usage:
+            self._end["usage"] = {**event, "choices": [], "usage": self._count(usage)}
+        choices = listing(event.get("choices"))
+        if not choices:
+            return [] if usage else [event]
+        choice = dict(mapping(choices[0]))
+        message = choice.pop("message", None)
+        delta = self._visible(mapping(choice.pop("delta", None)) or mapping(message))
+        if choice.get("finish_reason"):
+            self._end["finish"] = {**event, "choices": [{**choice, "delta": {}}]}
+        shown = {**event, "choices": [{**choice, "delta": delta, "finish_reason": None}]}
+        return [shown] if delta else []
+
+    def _visible(self, delta: Body) -> Body:
+        calls: list[Body] = []
+        for number, call in enumerate(map(mapping, listing(delta.get("tool_calls")))):
+            ours = mapping(call.get("function")).get("name") == self.tool
+            place = self._place(count(call.get("index", number)), ours)
+            if place is not None:
+                calls.append({**call, "index": place})
+        fields = {name: value for name, value in delta.items() if name != "tool_calls"}
+        if self.leg > 1:
+            fields.pop("role", None)  # clients put texts of one name together: it was said once
+            if not fields.get("content"):
+                fields.pop("content", None)
+        return {**fields, "tool_calls": calls} if calls else fields
+
+    def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
+        """The assistant's message and a tool message for each result: they go upstream again."""
+        choice = mapping(next(iter(listing(answer.get("choices"))), None))
+        fields = ("role", "content", "tool_calls", "reasoning_content")
+        spoken = mapping(choice.get("message"))
+        message = {name: spoken[name] for name in fields if name in spoken}
+        if not message.get("tool_calls"):
+            message.pop("tool_calls", None)
+        tool_results = [
+            {"role": "tool", "tool_call_id": id_, "content": text} for id_, text in results.items()
+        ]
+        return [message, *tool_results]
+
+
+class Chat(Reading):
     """The format of chat completions."""
 
     name = "chat"
     path = "/chat/completions"
-    listing = "messages"
-    limits = ("max_completion_tokens", "max_tokens")
+    limits = _LIMITS
+    rounds = ChatRounds
 
     def turns(self, body: Body) -> list[Turn]:
         """The conversation of a request."""
-        return [_turn(mapping(message)) for message in listing(body.get("messages"))]
+        messages = map(mapping, listing(body.get("messages")))
+        return [turn for message in messages for turn in message_turns(message)]
 
     def reply(self, response: Body) -> Turn:
         """The first choice's message."""
-        choices = listing(response.get("choices"))
-        message = mapping(mapping(choices[0]).get("message")) if choices else {}
-        return _turn({**message, "role": "assistant"})
+        choice = mapping(next(iter(listing(response.get("choices"))), None))
+        return message_turns({**mapping(choice.get("message")), "role": "assistant"})[0]
 
     def tokens(self, response: Body) -> Tokens | None:
         """The `usage` of a response; None if the server gives none."""
-        usage = mapping(response.get("usage"))
-        if not usage:
-            return None
-        details = mapping(usage.get("prompt_tokens_details"))
-        return Tokens(
-            count(usage.get("prompt_tokens")),
-            count(usage.get("completion_tokens")),
-            count(details.get("cached_tokens")),
-        )
+        return chat_tokens(response)
+
+    def events_of(self, response: Body) -> list[Body]:
+        """A whole completion, which stands for its own chunks."""
+        return [response]
 
     def assemble(self, events: Sequence[Body]) -> Body:
-        """Chunks as one completion."""
+        """Chunks as one completion; of several choices, the first."""
+        head = Head()
         completion: Body = {}
-        message: dict[str, Any] = {"role": "assistant", "content": ""}
-        calls: dict[int, dict[str, Any]] = {}
-        finish: Any = None
+        choice: Body = {"index": 0, "finish_reason": None}
+        message: dict[str, Any] = {"role": "assistant", "content": None}
         for event in events:
-            completion |= {key: value for key, value in event.items() if key != "choices" and value}
-            for raw in listing(event.get("choices")):
-                choice = mapping(raw)
-                if choice.get("index"):
-                    continue  # the first choice is the one that goes on
-                finish = choice.get("finish_reason") or finish
-                _add(message, calls, mapping(choice.get("delta")))
-        if calls:
-            message["tool_calls"] = [calls[index] for index in sorted(calls)]
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        return {**completion, "object": "chat.completion", "choices": [choice]}
+            deque(head.read(event), maxlen=0)
+            _update(completion, event)
+            for part in map(mapping, listing(event.get("choices"))):
+                if part.get("index"):
+                    continue
+                _update(choice, part)
+                delta = mapping(part.get("delta")) or mapping(part.get("message"))
+                for name, value in delta.items():
+                    if isinstance(value, str) and name != "role":
+                        message[name] = string(message.get(name)) + value
+                    elif value is not None:
+                        message[name] = value
+        message.pop("tool_calls", None)
+        if head.calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": call.kind,
+                    call.kind: {
+                        "name": call.name,
+                        "arguments" if call.kind == "function" else "input": call.arguments,
+                    },
+                }
+                for call in head.calls
+            ]
+        choice = {name: choice[name] for name in choice if name not in ("delta", "message")}
+        choices = [{**choice, "message": message}]
+        return {**completion, "object": "chat.completion", "choices": choices}
+
+    def tool(self, name: str, description: str, parameters: Body) -> Body:
+        """A tool as a request offers it."""
+        function = {"name": name, "description": description, "parameters": parameters}
+        return {"type": "function", "function": function}
 
 
-def _add(message: dict[str, Any], calls: dict[int, dict[str, Any]], delta: Body) -> None:
-    message["content"] += string(delta.get("content"))
-    for name in ("reasoning_content", "reasoning", "refusal"):
-        if string(delta.get(name)):
-            message[name] = string(message.get(name)) + delta[name]
-    for raw in listing(delta.get("tool_calls")):
-        piece = mapping(raw)
-        function = mapping(piece.get("function"))
-        empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        call = calls.setdefault(count(piece.get("index")), empty)
-        call["id"] = string(piece.get("id")) or call["id"]
-        call["function"]["name"] += string(function.get("name"))
-        call["function"]["arguments"] += string(function.get("arguments"))
-
-
-def _turn(message: Body) -> Turn:
-    role = _ROLES.get(string(message.get("role")), "user")
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    calls = tuple(_call(mapping(raw)) for raw in listing(message.get("tool_calls")))
-    return Turn(
-        role,
-        text_of(message.get("content")) or string(message.get("refusal")),
-        string(reasoning) if role == "assistant" else "",
-        calls,
-        string(message.get("tool_call_id")) or string(message.get("name"))
-        if role == "tool"
-        else "",
-    )
-
-
-def _call(raw: Body) -> Call:
-    function = mapping(raw.get("function")) or mapping(raw.get("custom"))
-    arguments = function.get("arguments") or function.get("input")
-    return Call(string(raw.get("id")), string(function.get("name")), string(arguments))
+def _update(fields: Body, newer: Body) -> None:
+    """Take what a later chunk says; nothing is unsaid by a null."""
+    fields.update({name: newer[name] for name in newer if newer[name] or name not in fields})

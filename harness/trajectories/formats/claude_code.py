@@ -15,11 +15,13 @@ from pydantic import JsonValue
 
 from harness.core import AgentInfo, BadInput, Trajectory
 from harness.core.trajectory import SubagentRef
-from harness.trajectories.building import Builder, Draft, final_metrics, metrics_of, text_of
+from harness.trajectories.building import Builder, Draft, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, count, listing, mapping, read_lines, string
+from harness.trajectories.messages import message_turns, text_of
 
 Row = dict[str, Any]
 _TURNS = ("user", "assistant", "system")
+_BLOCKS = ("text", "thinking", "redacted_thinking", "tool_use")
 _ASIDE = (
     *("summary", "file-history-snapshot", "queue-operation", "progress", "attachment"),
     *("custom-title", "ai-title", "agent-name", "last-prompt", "mode", "permission-mode"),
@@ -251,14 +253,15 @@ class _Turns:
             written = count(usage.get("cache_creation_input_tokens"))
             draft.metrics = metrics_of(usage, read, written)
         content = message.get("content")
+        blocks: list[Any] = []
         for raw in [content] if isinstance(content, str) else listing(content):
             block = {"type": "text", "text": raw} if isinstance(raw, str) else mapping(raw)
             kind = string(block.get("type"))
-            if kind == "text":
-                draft.texts.append(string(block.get("text")))
-            elif kind == "thinking":
-                draft.thoughts.append(string(block.get("thinking")))
-            elif kind in ("tool_use", "server_tool_use"):
-                self.builder.call(draft, block.get("id"), block.get("name"), block.get("input"))
-            elif kind != "redacted_thinking":
+            if kind in _BLOCKS:
+                blocks.append(block)
+            elif kind == "server_tool_use":
+                blocks.append({**block, "type": "tool_use"})
+            else:
                 self._notes.add(f"unknown block: {kind or 'no type'}")
+        for turn in message_turns({"role": "assistant", "content": blocks}):
+            self.builder.take(turn, draft=draft)

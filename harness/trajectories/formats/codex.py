@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from pydantic import JsonValue
 
 from harness.core import AgentInfo, BadInput, Trajectory
 from harness.core.trajectory import Metrics
-from harness.trajectories.building import Builder, final_metrics, metrics_of, text_of
-from harness.trajectories.lenient import Notes, count, listing, mapping, read_lines, string
+from harness.trajectories.building import Builder, final_metrics, metrics_of
+from harness.trajectories.lenient import Notes, count, mapping, read_lines, string
+from harness.trajectories.messages import ITEM_CALLS, ITEM_RESULTS, item_turn
 
 _ROWS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
-_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 def is_codex(row: dict[str, Any]) -> bool:
@@ -90,37 +88,23 @@ class _Session:
             self.notes.add(f"unknown line: {kind or 'no type'}")
 
     def _item(self, item: dict[str, Any], when: Any) -> None:
-        kind, builder = string(item.get("type")), self.builder
-        role = string(item.get("role"))
-        if kind == "message" and role == "assistant":
-            draft = builder.agent(when)
-            draft.model = self.model
-            draft.texts.append(text_of(item.get("content")))
-        elif kind == "message" and role in ("user", "system", "developer"):
-            source = "user" if role == "user" else "system"
-            builder.begin(source, when, text_of(item.get("content")))
-        elif kind == "message":
-            self.notes.add(f"unknown role: {role or 'none'}")
-        elif kind == "reasoning":
-            summary = [string(mapping(part).get("text")) for part in listing(item.get("summary"))]
-            thought = "\n\n".join(filter(None, summary)) or text_of(item.get("content"))
-            if thought:
-                builder.agent(when).thoughts.append(thought)
-        elif kind in _CALLS:
-            draft = builder.agent(when)
-            draft.model = self.model
-            keys = ("arguments", "input", "action")
-            arguments = next((item[key] for key in keys if key in item), None)
-            name = item.get("name") or kind.removesuffix("_call")
-            builder.call(draft, item.get("call_id") or item.get("id"), name, arguments)
-        elif kind in _OUTPUTS:
-            output = item.get("output")
-            if isinstance(output, dict):
-                content = mapping(output).get("content")
-                output = json.dumps(output, ensure_ascii=False) if content is None else content
-            builder.result(item.get("call_id"), text_of(output))
-        else:
+        kind, role = string(item.get("type")), string(item.get("role"))
+        if kind == "web_search_call":  # its server runs it; here it is a call like any other
+            search = {"name": item.get("name") or "web_search", "arguments": item.get("action")}
+            item, kind = {**item, **search, "type": "function_call"}, "function_call"
+        if kind not in ("message", "reasoning", *ITEM_CALLS, *ITEM_RESULTS):
             self.notes.add(f"unknown item: {kind or 'no type'}")
+            return
+        if kind == "message" and role not in ("user", "assistant", "system", "developer"):
+            self.notes.add(f"unknown role: {role or 'none'}")
+            return
+        turn = item_turn(item)
+        if turn is None or (kind == "reasoning" and not turn.reasoning):
+            return
+        agent = turn.role == "assistant"
+        draft = self.builder.take(turn, when, self.builder.agent(when) if agent else None)
+        if agent and kind != "reasoning":
+            draft.model = self.model
 
     def _event(self, event: dict[str, Any], when: Any) -> None:
         """Events repeat what the items say, for display; a few hold something of their own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import zipfile
 import zlib
@@ -17,6 +16,7 @@ from harness.core import AgentInfo, BadInput, Trajectory
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, count, listing, load, mapping, string
+from harness.trajectories.messages import message_turns
 
 MAX_ENTRY = 256 * 2**20
 """Bytes of one sample once unpacked."""
@@ -208,46 +208,29 @@ class _Messages:
                 self._usage[name] = mapping(output.get("usage"))
 
     def take(self, message: dict[str, Any]) -> None:
+        message = self._resolved(message)
         role = string(message.get("role"))
-        text, thought = self._split(message.get("content"))
-        if role == "tool":
-            failure = mapping(message.get("error"))
-            extra: dict[str, JsonValue] = {"error": failure} if failure else {}
-            text = text or string(failure.get("message"))
-            self.builder.result(message.get("tool_call_id"), text, extra)
-        elif role in ("system", "user"):
-            self.builder.begin("system" if role == "system" else "user").texts.append(text)
-        elif role == "assistant":
-            draft = self.builder.begin("agent")
-            draft.texts.append(text)
-            draft.thoughts += [thought] if thought else []
-            draft.model = string(message.get("model")) or None
-            for call in map(mapping, listing(message.get("tool_calls"))):
-                arguments = call.get("arguments")
-                self.builder.call(draft, call.get("id"), call.get("function"), arguments)
-            if usage := self._usage.get(string(message.get("id"))):
-                draft.metrics = _metrics(usage)
-        else:
+        if role not in ("system", "user", "assistant", "tool"):
             self._notes.add(f"unknown role: {role or 'none'}")
+            return
+        for turn in message_turns(message):
+            if turn.role == "tool":
+                failure = mapping(message.get("error"))
+                text = turn.text or string(failure.get("message"))
+                self.builder.result(turn.call_id, text, {"error": failure} if failure else {})
+                continue
+            draft = self.builder.take(turn)
+            if turn.role == "assistant":
+                draft.model = string(message.get("model")) or None
+                if usage := self._usage.get(string(message.get("id"))):
+                    draft.metrics = _metrics(usage)
 
-    def _split(self, content: Any) -> tuple[str, str]:
-        """Text and reasoning of a content."""
-        if isinstance(content, str):
-            return self._resolve(content), ""
-        texts: list[str] = []
-        thoughts: list[str] = []
-        for block in map(mapping, listing(content)):
-            kind = string(block.get("type"))
-            if kind == "text":
-                texts.append(self._resolve(string(block.get("text"))))
-            elif kind == "reasoning":
-                thoughts.append(self._resolve(string(block.get("reasoning"))))
-            else:
-                texts.append(f"[{kind or json.dumps(block)[:40]}]")
-        return "\n\n".join(texts), "\n\n".join(thoughts)
-
-    def _resolve(self, text: str) -> str:
-        """Long texts lie in the sample's attachments."""
-        if not text.startswith(_REFERENCE):
-            return text
-        return string(self._attachments.get(text.removeprefix(_REFERENCE))) or text
+    def _resolved(self, value: Any) -> Any:
+        """A value with its long texts, which lie in the sample's attachments."""
+        if isinstance(value, str) and value.startswith(_REFERENCE):
+            return string(self._attachments.get(value.removeprefix(_REFERENCE))) or value
+        if isinstance(value, list):
+            return [self._resolved(item) for item in listing(value)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
+        if isinstance(value, dict):
+            return {name: self._resolved(item) for name, item in mapping(value).items()}
+        return value

@@ -21,13 +21,18 @@ from harness.core.segments import read_segment
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.formats.codex import is_codex, read_codex
 from harness.trajectories.formats.inspect import is_inspect, read_inspect
-from harness.trajectories.formats.langfuse import is_langfuse, read_langfuse
-from harness.trajectories.formats.langsmith import is_langsmith, read_langsmith
 from harness.trajectories.formats.openai import from_openai
-from harness.trajectories.formats.otel import is_otel, read_otel
 from harness.trajectories.formats.recorded import is_recorded, read_recorded
 from harness.trajectories.formats.sharegpt import from_sharegpt
 from harness.trajectories.formats.trace2skill import is_log, log_files, read_trace2skill
+from harness.trajectories.formats.trace_exports import (
+    is_langfuse,
+    is_langsmith,
+    is_otel,
+    read_langfuse,
+    read_langsmith,
+    read_otel,
+)
 from harness.trajectories.lenient import Notes, listing, mapping, read_lines
 
 _LOOKED_AT = 20

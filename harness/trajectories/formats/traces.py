@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.core import AgentInfo, Trajectory
+from harness.core import AgentInfo, Trajectory, digest
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import Builder
-from harness.trajectories.formats.trace_messages import SpanMessage
 from harness.trajectories.lenient import Notes
+from harness.trajectories.messages import Turn, arguments_of
 
 OVERLAP = 64
 """Messages that are compared to find where a shortened conversation goes on."""
@@ -18,11 +18,11 @@ OVERLAP = 64
 
 @dataclass
 class ModelCall:
-    """A span of a model call: the messages in its input, and those of its answer."""
+    """A span of a model call: the turns of its input, and those of its answer."""
 
     start: str
-    given: list[SpanMessage]
-    answered: list[SpanMessage]
+    prompt: list[Turn]
+    answer: list[Turn]
     model: str = ""
     metrics: Metrics | None = None
 
@@ -47,22 +47,26 @@ class Trace:
             tokens: read where no call has messages.
     """
 
-    id: str
     name: str = ""
     calls: list[ModelCall] = field(default_factory=list[ModelCall])
     agents: list[ModelCall] = field(default_factory=list[ModelCall])
     tools: list[ToolRun] = field(default_factory=list[ToolRun])
 
 
-def trajectories(traces: Iterable[Trace], source: str, file: str) -> Iterator[Trajectory]:
+def trajectories(traces: Mapping[str, Trace], source: str, file: str) -> Iterator[Trajectory]:
     """Every trace whose spans hold messages, as a trajectory.
 
     A model call's input is the conversation so far: what stands in it and was said before is
     said once. Its answer is new, however often it was said; a span that was exported twice
     counts once. Calls of a tool whose result is in no model call's input get it from the tool's
     span.
+
+    Args:
+        traces: by the id of their conversation.
+        source: name of the format.
+        file: that was read.
     """
-    for trace in traces:
+    for name, trace in traces.items():
         conversation = _Conversation()
         calls = sorted(trace.calls or trace.agents, key=lambda call: call.start)
         for call in calls:
@@ -73,8 +77,8 @@ def trajectories(traces: Iterable[Trace], source: str, file: str) -> Iterator[Tr
         if steps:
             facts = {"source": source, "path": file, **conversation.notes.facts()}
             yield Trajectory(
-                session_id=trace.id,
-                trajectory_id=trace.id,
+                session_id=name,
+                trajectory_id=name,
                 agent=AgentInfo(name=trace.name or source, version="unknown", model_name=model),
                 steps=steps,
                 extra={"harness": facts},
@@ -90,52 +94,46 @@ class _Conversation:
         self._seen: set[tuple[object, ...]] = set()
 
     def take(self, call: ModelCall) -> None:
-        messages = ((message.key, message.ids) for message in [*call.given, *call.answered])
-        span = (len(call.given), *messages)
+        turns = [*call.prompt, *call.answer]
+        ids = ((*(tool.id for tool in turn.calls), turn.call_id) for turn in turns)
+        span = (len(call.prompt), *map(_key, turns), *ids)
         if span in self._seen:
             return
         self._seen.add(span)
-        for message in self._new(call.given):
-            self._add(message, call.start)
+        for turn in self._new(call.prompt):
+            self._add(turn, call.start)
         before = len(self.builder.drafts)
-        for message in call.answered:
-            self._add(message, call.start)
+        for turn in call.answer:
+            self._add(turn, call.start)
         for draft in self.builder.drafts[before:]:
             if draft.source == "agent":
                 draft.model, draft.metrics = call.model or None, call.metrics
 
-    def _new(self, messages: list[SpanMessage]) -> list[SpanMessage]:
-        """The messages of an input that were not said yet.
+    def _new(self, turns: list[Turn]) -> list[Turn]:
+        """The turns of an input that were not said yet.
 
-        Where the messages begin as the conversation does, or hold its end, since older ones were
-        left out, all behind it are new, repeated ones too. Before it stand those that were said,
-        and perhaps others: another agent's instructions, or a summary of what was left out.
+        Where the turns begin as the conversation does, or hold its end, since older ones were left
+        out, all behind it are new, repeated ones too. Before it stand those that were said, and
+        perhaps others: another agent's instructions, or a summary of what was left out.
         """
         history = self._history
-        keys = [message.key for message in messages]
+        keys = list(map(_key, turns))
         behind = len(history) if keys[: len(history)] == history else _end_in(keys, history)
-        unsaid, fresh = Counter(history), list[SpanMessage]()
-        for message in messages[:behind]:
-            unsaid[message.key] -= 1
-            if unsaid[message.key] < 0:
-                fresh.append(message)
-        return fresh + ([] if behind is None else messages[behind:])
+        unsaid, fresh = Counter(history), list[Turn]()
+        for turn, key in zip(turns[:behind], keys, strict=False):
+            unsaid[key] -= 1
+            if unsaid[key] < 0:
+                fresh.append(turn)
+        return fresh + ([] if behind is None else turns[behind:])
 
-    def _add(self, message: SpanMessage, when: str) -> None:
-        self._history.append(message.key)
-        for call_id, text in message.results:
-            self.builder.result(call_id, text)
-            self._open_calls.pop(call_id, None)
-        if message.role == "assistant":
-            draft = self.builder.begin("agent", when, message.text)
-            draft.thoughts += [message.thought] if message.thought else []
-            for number, call in enumerate(message.calls, start=1):
-                call_id = call.id or f"call_{len(self.builder.drafts)}_{number}"
-                self.builder.call(draft, call_id, call.name, call.arguments)
-                self._open_calls[call_id] = call.name
-        elif message.role != "tool" and message.text:
-            source = "system" if message.role == "system" else "user"
-            self.builder.begin(source, when, message.text)
+    def _add(self, turn: Turn, when: str) -> None:
+        self._history.append(_key(turn))
+        self._open_calls.pop(turn.call_id, None)
+        if turn.role in ("system", "user") and not turn.text:
+            return
+        draft = self.builder.take(turn, when)
+        calls = draft.calls[len(draft.calls) - len(turn.calls) :]
+        self._open_calls |= {call.tool_call_id: call.function_name for call in calls}
 
     def take_tools(self, tools: list[ToolRun]) -> None:
         """Results of calls that are in no model call's input: by id, else a tool's last run."""
@@ -145,6 +143,12 @@ class _Conversation:
             if match and run.result:
                 self.builder.result(match, run.result)
                 del self._open_calls[match]
+
+
+def _key(turn: Turn) -> str:
+    """What tells a turn from others, whatever ids its calls have."""
+    calls = [(call.name, arguments_of(call.arguments)) for call in turn.calls]
+    return digest([turn.role, turn.text, calls])
 
 
 def _end_in(keys: list[str], history: list[str]) -> int | None:

@@ -9,11 +9,12 @@ import httpx
 
 from harness.models import Answer, Backend, Body, Format, Refused, respond
 from harness.models.responding import CHAT
-from harness.record.sse import Splitter, data_of, is_stream
-from harness.record.translate.chat import PATH, error_of
-from harness.record.translate.formats import MESSAGES, RESPONSES
+from harness.record.wires.events import Splitter, data_of, is_stream
+from harness.record.wires.formats import MESSAGES, RESPONSES
+from harness.record.wires.translation import error_of
 from harness.trajectories.lenient import mapping
 
+PATH = "/chat/completions"
 _FORMATS: dict[str, Format] = {"/messages": MESSAGES, "/responses": RESPONSES, PATH: CHAT}
 _KEPT = ("x-request-id", "retry-after", "retry-after-ms", "x-should-retry")
 

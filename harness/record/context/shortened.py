@@ -6,21 +6,31 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
+from harness.core import BadInput
 from harness.core.redaction import Redactor
 from harness.record.context.compressing import Compressions
-from harness.record.context.outputs import last_question, replaced
-from harness.record.context.rounds import Rounds
-from harness.record.context.rounds_chat import ChatRounds
-from harness.record.context.rounds_messages import MessagesRounds
-from harness.record.context.rounds_responses import ResponsesRounds
-from harness.record.context.splices import KEPT, Splices, listed_of
-from harness.record.context.tool import answer, name_for, offered
-from harness.record.wires import Body, Call, Wire
-from harness.trajectories.lenient import string
+from harness.record.context.outputs import question_after, replaced
+from harness.record.context.splices import KEPT, Splices
+from harness.record.wires import Body, Rounds, Wire
+from harness.trajectories.lenient import listing, mapping, string
+from harness.trajectories.messages import Call, arguments_of
 
 MOST_LEGS = 8
 """Rounds in which only our tool is called; then the answer ends as it is."""
-_ROUNDS = {"chat": ChatRounds, "responses": ResponsesRounds, "messages": MessagesRounds}
+NAME = "expand"
+SECOND_NAME = "expand_left_out"
+"""Where the agent has a tool of the first name already."""
+_DESCRIPTION = (
+    "Some tool results are shortened: a mark such as [… 812 tokens left out: expand 0a1b2c3d4e] "
+    "stands for a part that seemed not to matter. This gives the part back, word for word, by "
+    "its ID. Use it only with an ID that stands in a result."
+)
+_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string", "description": "The ten characters of the mark."}},
+    "required": ["id"],
+    "additionalProperties": False,
+}
 
 
 class Context:
@@ -40,7 +50,7 @@ class Context:
         self.splices = Splices()
         self._questions: OrderedDict[str, str] = OrderedDict()
 
-    async def begin(self, wire: Wire, body: Body) -> Sitting:
+    async def begin(self, wire: Wire, body: Body) -> ShortenedExchange:
         """Shorten a request's outputs, put hidden rounds back and offer the tool."""
         facts: list[dict[str, Any]] = []
 
@@ -54,25 +64,33 @@ class Context:
             facts.append(compressed.model_dump(mode="json", include=names))
             return compressed.text
 
-        before = self._questions.get(string(body.get("previous_response_id")), "")
-        shortened = await replaced(wire.name, body, shorten, before)
-        sent = self.splices.apply(wire, body, shortened)
+        items = await replaced(wire.listed(body), shorten, self._question_before(body))
+        sent = self.splices.apply(wire, body, items)
         # From the first request of an agent on: a tool that comes later changes the prefix.
         offers_tool = bool(body.get("tools")) or bool(facts)
         if not self._expandable or not offers_tool or body.get("n") not in (None, 1):
-            return Sitting(self, wire, body, sent, facts, None)
-        name = name_for(body)
-        return Sitting(self, wire, body, offered(wire.name, sent, name), facts, name)
+            return ShortenedExchange(self, wire, body, sent, facts, None)
+        tools = listing(body.get("tools"))
+        own = (mapping(mapping(tool).get("function")) or mapping(tool) for tool in tools)
+        name = SECOND_NAME if any(tool.get("name") == NAME for tool in own) else NAME
+        tool = wire.tool(name, _DESCRIPTION, _PARAMETERS)
+        return ShortenedExchange(self, wire, body, {**sent, "tools": [*tools, tool]}, facts, name)
 
-    def answered(self, body: Body, response_id: str) -> None:
+    def answered(self, wire: Wire, body: Body, response_id: str) -> None:
         """Remember the question of a response that the upstream may keep."""
-        before = self._questions.get(string(body.get("previous_response_id")), "")
-        self._questions[response_id] = last_question("responses", body, before)
+        question = self._question_before(body)
+        for item in wire.listed(body):
+            question = question_after(item, question)
+        self._questions[response_id] = question
         if len(self._questions) > KEPT:
             self._questions.popitem(last=False)
 
+    def _question_before(self, body: Body) -> str:
+        """The last question of the response that a request goes on from."""
+        return self._questions.get(string(body.get("previous_response_id")), "")
 
-class Sitting:
+
+class ShortenedExchange:
     """The legs of one exchange.
 
     Attributes:
@@ -92,9 +110,9 @@ class Sitting:
         compressed: list[dict[str, Any]],
         name: str | None,
     ) -> None:
-        self._context, self._wire, self._asked, self._name = context, wire, request, name
+        self._context, self._wire, self._request, self._name = context, wire, request, name
         self.body = sent
-        self.rounds: Rounds | None = _ROUNDS[wire.name](name) if name else None
+        self.rounds: Rounds | None = wire.rounds(name) if name else None
         self.compressed = compressed
         self.expanded: list[dict[str, Any]] = []
         self.hidden: list[Body] = []
@@ -108,7 +126,7 @@ class Sitting:
         self._last_id = string(body.get("id"))
         calls = self._wire.reply(body).calls
         ours = [call for call in calls if call.name == self._name]
-        results = dict([await self._result(call) for call in ours])
+        results = {call.id: await self._result(call) for call in ours}
         items = self.rounds.hidden(body, results)
         self._items += items
         if ours:
@@ -117,27 +135,31 @@ class Sitting:
             self._owed = items[-len(results) :] if results else []
             return None
         self.rounds.go_on()
-        listed = [*listed_of(self._wire, self.body), *items]
+        listed = [*self._wire.listed(self.body), *items]
         self.body = {**self.body, self._wire.listing: listed}
         return self.body
 
-    async def _result(self, call: Call) -> tuple[str, str]:
+    async def _result(self, call: Call) -> str:
+        """What our tool answers; for an ID that is not known, what to do."""
         compressions = self._context.compressions
-        id_, text = await asyncio.to_thread(answer, call, compressions.store)
+        id_ = string(arguments_of(call.arguments).get("id")).strip()
+        try:
+            text = await asyncio.to_thread(compressions.store.expand, id_)
+        except BadInput:
+            text = f"no part has the ID {id_!r}; use one that stands in a mark, or go on without"
         self.expanded.append({"id": id_, "tokens": compressions.tokenizer.count(text)})
-        return call.id, text
+        return text
 
     def finish(self, shown: Body) -> None:
         """Remember what the client was shown in place of what was said."""
+        shown_id = string(shown.get("id"))
         if self._wire.name == "responses":
-            self._context.answered(self._asked, string(shown.get("id")))
-        if not self.expanded:
-            return
-        reply = self._wire.reply(shown)
-        self._context.splices.remember(self._wire, self._asked, reply, self._items)
-        if self._wire.name == "responses":
-            shown_id = string(shown.get("id"))
-            self._context.splices.owe(shown_id, self._last_id, self._owed)
+            self._context.answered(self._wire, self._request, shown_id)
+            if self.expanded:
+                self._context.splices.owe(shown_id, self._last_id, self._owed)
+        if self.expanded:
+            reply = self._wire.reply(shown)
+            self._context.splices.remember(self._wire, self._request, reply, self._items)
 
     def facts(self) -> dict[str, Any]:
         """What is recorded of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from harness.trajectories.lenient import mapping
@@ -43,16 +43,9 @@ def data_of(event: bytes) -> dict[str, Any]:
         return {}
 
 
-def objects(events: Iterable[bytes]) -> Sequence[dict[str, Any]]:
+def objects(events: Iterable[bytes]) -> list[dict[str, Any]]:
     """The JSON objects of all events that hold one."""
     return [data for event in events if (data := data_of(event))]
-
-
-def event_of(value: dict[str, Any]) -> bytes:
-    """An event as servers write it; its name is that of the object's type, where it has one."""
-    kind = value.get("type")
-    name = f"event: {kind}\n" if isinstance(kind, str) else ""
-    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
 def is_stream(content_type: str) -> bool:

@@ -1,1 +1,0 @@
-from .transport import ChatTransport as ChatTransport

@@ -1,0 +1,14 @@
+from .base import Body as Body
+from .base import Rounds as Rounds
+from .base import Tokens as Tokens
+from .base import turn_key as turn_key
+from .events import Splitter as Splitter
+from .events import data_of as data_of
+from .events import is_stream as is_stream
+from .events import objects as objects
+from .formats import CHAT as CHAT
+from .formats import MESSAGES as MESSAGES
+from .formats import RESPONSES as RESPONSES
+from .formats import Wire as Wire
+from .formats import wire_of as wire_of
+from .transport import ChatTransport as ChatTransport
