@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from harness.core import (
     BadInput,
     LimitReached,
+    Option,
     Task,
     Unreachable,
     Value,
@@ -20,17 +23,22 @@ from harness.core import (
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals import (
     EvalSettings,
+    Evaluator,
     LoadedSuite,
     ProgressHook,
     SuiteSettings,
+    Tally,
     agent_model_spec,
     load_suite,
-    prompts_digest,
+    open_agent_model,
+    run_eval,
 )
+from harness.models import CallStore
 from harness.receipts.compute import receipt_of, why_stop
 from harness.receipts.plan import AuditPlan, design, plan_audit
 from harness.receipts.receipt import Receipt, card
-from harness.receipts.records import Header, Origin, Records, Row, row_of
+from harness.receipts.records import Header, Origin, Records, Row, read_run, row_of
+from harness.receipts.rollouts import AuditRun, open_subsets
 from harness.receipts.units import Cut, Unit, cut
 from harness.skills import (
     CARD,
@@ -47,26 +55,46 @@ from harness.skills import (
 )
 
 
-class AuditSettings(SuiteSettings):
-    """Everything `harness skill audit` takes, with the command line's defaults.
+class SkillSettings(SuiteSettings):
+    """What everything that measures a skill takes.
 
     Attributes:
         skill: skill directory.
+    """
+
+    skill: Path
+
+    def evaluation(self) -> EvalSettings:
+        """The same for an eval run."""
+        return EvalSettings(**self.model_dump(include=set(SuiteSettings.model_fields)))
+
+    def run_folder(self, kind: str) -> Path:
+        """The run folder: the one to resume, that of `out`, or a new one.
+
+        Raises:
+            BadInput: if there is no run to resume, or `out` holds a run.
+        """
+        if self.resume is not None:
+            return RunReader(self.resume).path
+        out = self.out or Path("runs") / new_run_id(kind)
+        if (out / "run.json").exists():
+            raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+        return out
+
+
+class AuditSettings(SkillSettings):
+    """Everything `harness skill audit` takes, with the command line's defaults.
+
+    Attributes:
         rollouts: at most; rounded down to pairs.
         width: half-width of all intervals that is narrow enough to stop, in probability; 0 means
             that only a decision on every unit stops early.
         futility: stop once no unit that is open has this chance of a verdict; 0 for never.
     """
 
-    skill: Path
-    rollouts: int = 600
+    rollouts: Annotated[int, Option("At most.")] = 600
     width: float = 0.0
     futility: float = 0.0
-
-    def evaluation(self) -> EvalSettings:
-        """The same for an eval run, whose folder is its own."""
-        shared = set(SuiteSettings.model_fields) - {"out", "resume"}
-        return EvalSettings(**self.model_dump(include=shared), skill=self.skill)
 
 
 class Audited(Value):
@@ -108,13 +136,13 @@ def prepare(settings: AuditSettings) -> Prepared:
 
 def plan_of(settings: AuditSettings) -> dict[str, Any]:
     """What an audit would do, for `--dry-run`."""
-    ready = prepare(settings)
-    plan, suite = ready.plan, ready.suite.suite
+    prepared = prepare(settings)
+    plan, suite = prepared.plan, prepared.suite.suite
     return {
         "plan": str(plan),
         "units": [
             {"id": unit.id, "kind": unit.kind, "tokens": unit.tokens, "text": unit.text[:80]}
-            for unit in ready.parsed.units
+            for unit in prepared.parsed.units
         ],
         "tasks": plan.tasks,
         "rollouts": plan.rollouts,
@@ -141,15 +169,11 @@ def run_audit(
             its receipt is written: intervals hold whenever an audit ends.
         Unreachable: if no rollout reached the model.
     """
-    ready = prepare(settings)
-    out = settings.resume or settings.out or Path("runs") / new_run_id("audit")
-    if settings.resume is not None:
-        RunReader(settings.resume)
-    elif (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
-    tell(str(ready.plan))
-    records, limit = loops.run(_run(settings, ready, out, tell, show))
-    receipt = receipt_of(records, ready.parsed)
+    prepared = prepare(settings)
+    out = settings.run_folder("audit")
+    tell(str(prepared.plan))
+    records, limit = loops.run(_run(settings, prepared, out, tell, show))
+    receipt = receipt_of(records, prepared.parsed)
     contents = {RECEIPT: receipt.text, RECORDS: records.text, CARD: card(receipt)}
     paths = tuple(beside(settings.skill, name) for name in contents)
     for path, text in zip(paths, contents.values(), strict=True):
@@ -162,60 +186,77 @@ def run_audit(
 
 async def _run(
     settings: AuditSettings,
-    ready: Prepared,
+    prepared: Prepared,
     out: Path,
     tell: Callable[[str], None],
     show: ProgressHook | None,
 ) -> tuple[Records, LimitReached | None]:
     """The records up to the last look, and the limit that ended the run, if one did."""
-    import harness
-    from harness.receipts.rollouts import Runner
-
-    plan, skill = ready.plan, ready.parsed.skill
-    ids = tuple(task.id for task in ready.suite.tasks)
+    suite, parsed, plan = prepared.suite, prepared.parsed, prepared.plan
+    ids = tuple(task.id for task in suite.tasks)
     rollouts = design(ids, plan.units, plan.pairs, settings.seed)
-    origins = origins_of(settings.skill, ready.parsed.units)
-    lock = {"plan": plan.model_dump(mode="json"), "tasks": list(ids)}
-    async with Runner(settings, ready.suite, ready.parsed, out, lock) as runner:
-        rows: list[Row] = []
-        limit: LimitReached | None = None
-        for look, end in enumerate(plan.looks):
-            part = rollouts[plan.looks[look - 1] if look else 0 : end]
-            try:
-                await runner.run(part, plan.rollouts, show)
-            except LimitReached as error:
-                if not rows:
-                    raise
-                limit = error
-                break
-            trajectories = runner.trajectories()
-            rows += [row_of(r, runner.items, trajectories, ready.parsed) for r in part]
-            if all(row.outcome == "invalid" for row in rows):
-                reasons = [runner.items[row.id].reason for row in rows]
-                if all("unreachable" in reason.lower() for reason in reasons):
-                    raise Unreachable(reasons[0])
-                raise BadInput(f"no rollout was valid; the first: {reasons[0]}")
-            if why := why_stop(plan, look, rows):
-                tell(f"stopped after {end} rollouts: {why}")
-                break
-        header = Header(
-            name=skill.name,
-            skill=skill.digest,
-            files={path: digest(data) for path, data in skill.all_files.items()},
-            suite=settings.suite,
-            split=ready.suite.split,
-            suite_digest=ready.suite.digest,
-            tasks=task_digests(ready.suite.tasks),
-            agent=runner.plan.agent.spec,
-            model=runner.model.spec,
-            simulated=runner.model.simulated,
-            skill_mode=settings.skill_mode or ready.suite.suite.skill_mode,
-            prompts=prompts_digest(),
-            version=harness.__version__,
-            seed=settings.seed,
-            plan=plan,
-            origins=origins,
-        )
+    single = Evaluator(settings.evaluation(), suite).plan(None)
+    audit = AuditRun(
+        suite=suite,
+        agent=single.agent,
+        skill_mode=settings.skill_mode,
+        seed=settings.seed,
+        facts={
+            "skill": parsed.skill.digest,
+            "skill_name": parsed.skill.name,
+            "audit": {"plan": plan.model_dump(mode="json"), "tasks": list(ids)},
+        },
+    )
+
+    def progress(tally: Tally) -> None:
+        if show is not None:
+            show(out.name, replace(tally, total=plan.rollouts))
+
+    rows: list[Row] = []
+    limit: LimitReached | None = None
+    with CallStore(out / "calls.sqlite") as calls:
+        async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
+            for look, end in enumerate(plan.looks):
+                part = replace(audit, rollouts=rollouts[len(rows) : end])
+                subsets = open_subsets(part, parsed, settings, model, out)
+                try:
+                    await run_eval(
+                        part, out, model=model, concurrency=settings.concurrency,
+                        on_progress=progress, remote=subsets,
+                    )  # fmt: skip
+                except LimitReached as error:
+                    if not rows:
+                        raise
+                    limit = error
+                    break
+                items, trajectories = read_run(out)
+                rows += [row_of(r, items, trajectories, parsed) for r in part.rollouts]
+                if all(row.outcome == "invalid" for row in rows):
+                    reasons = [items[row.id].reason for row in rows]
+                    if all("unreachable" in reason.lower() for reason in reasons):
+                        raise Unreachable(reasons[0])
+                    raise BadInput(f"no rollout was valid; the first: {reasons[0]}")
+                if why := why_stop(plan, look, rows):
+                    tell(f"stopped after {end} rollouts: {why}")
+                    break
+    skill, lock = parsed.skill, audit.lock(model)
+    header = Header(
+        name=skill.name,
+        skill=skill.digest,
+        files={path: digest(data) for path, data in skill.all_files.items()},
+        suite=settings.suite,
+        split=suite.split,
+        suite_digest=suite.digest,
+        tasks=task_digests(suite.tasks),
+        plan=plan,
+        origins=origins_of(settings.skill, parsed.units),
+        **{
+            name: lock[name]
+            for name in (
+                "agent", "model", "simulated", "skill_mode", "prompts", "version", "seed",
+            )
+        },
+    )  # fmt: skip
     return Records(header=header, rows=tuple(rows)), limit
 
 

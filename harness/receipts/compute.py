@@ -16,7 +16,6 @@ from harness.receipts.receipt import (
     Receipt,
     Traces,
     UnitReceipt,
-    Verdict,
 )
 from harness.receipts.records import Records, Row
 from harness.receipts.units import Cut, Unit
@@ -24,13 +23,14 @@ from harness.skills import TOKENIZER
 from harness.stats import (
     EffectData,
     UnitPairs,
+    alone,
     chances,
     critical,
     effects_at_full,
     fit_effects,
-    per_unit,
     screen_pairs,
     settled,
+    with_ends,
 )
 
 LEVEL = 0.05
@@ -86,8 +86,6 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     Raises:
         BadInput: if the valid rollouts cannot tell the units apart.
     """
-    from scipy.stats import t
-
     header, plan, rows = records.header, records.header.plan, records.rows
     valid = [row for row in rows if row.outcome != "invalid"]
     look = next((i for i, end in enumerate(plan.looks) if end >= len(rows)), -1)
@@ -98,7 +96,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         """Intervals of all units' effects on these values of the rollouts."""
         fitted = fit_effects(data_of(rows, plan.units, values))
         value = critical(plan.values[look], fitted.degrees)
-        return _intervals(fitted.effects, fitted.errors, value, scale)
+        return intervals(with_ends(fitted.effects, fitted.errors, value), scale)
 
     effects = estimated(valid, None, 100)
     tokens = estimated(valid, [float(row.tokens) for row in valid], 1)
@@ -106,15 +104,22 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     invalid = estimated(rows, lost, 100) if any(lost) else None
     data = data_of(valid, plan.units)
     pairs = screen_pairs(data, fit_effects(data)) if plan.units > 1 else None
-    flagged = [] if pairs is None else np.flatnonzero(pairs.p < LEVEL).tolist()
+    names = [unit.id for unit in parsed.units]
     full: list[Interval] | None = None
-    if pairs is not None and flagged:
+    interactions: list[Interaction] = []
+    if pairs is not None and (flagged := np.flatnonzero(pairs.p < LEVEL).tolist()):
         chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
-        at_full, errors = effects_at_full(data, chosen)
         # Each of these intervals holds for itself, at one look.
-        degrees = max(1, len({row.task for row in valid}) - 1)
-        value = float(t.isf(per_unit(plan.alpha, plan.units) / 2, degrees))
-        full = _intervals(at_full, errors, value, 100)
+        value = alone(plan.alpha, plan.units, len({row.task for row in valid}) - 1)
+        full = intervals(with_ends(*effects_at_full(data, chosen), value), 100)
+        interactions = [
+            Interaction(
+                units=(names[first], names[second]),
+                effect=round(100 * float(pairs.effects[pair]), 2),
+                p=round(float(pairs.p[pair]), 4),
+            )
+            for pair, (first, second) in zip(flagged, chosen, strict=True)
+        ]
     units = tuple(
         UnitReceipt(
             id=unit.id,
@@ -122,7 +127,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
             lines=unit.lines,
             heading=unit.heading,
             text=_short(unit.text),
-            verdict=_verdict(effect),
+            verdict=effect.verdict,
             effect=effect,
             at_full=full[unit.number] if full else None,
             tokens=unit.tokens,
@@ -133,7 +138,6 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         )
         for unit, effect in zip(parsed.units, effects, strict=True)
     )
-    names = [unit.id for unit in parsed.units]
     return Receipt(
         skill=header.name,
         suite=header.suite,
@@ -161,36 +165,15 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         or "a limit was reached before the next look",
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=units,
-        interactions=tuple(
-            Interaction(
-                units=(names[int(pairs.first[pair])], names[int(pairs.second[pair])]),
-                effect=round(100 * float(pairs.effects[pair]), 2),
-                p=round(float(pairs.p[pair]), 4),
-            )
-            for pair in flagged
-            if pairs is not None
-        ),
+        interactions=tuple(interactions),
         warnings=_warnings(records, units, pairs),
     )
 
 
-def _verdict(effect: Interval) -> Verdict:
-    if effect.low > 0:
-        return "helps"
-    return "hurts" if effect.high < 0 else "nothing detectable"
-
-
-def _intervals(
-    effects: NDArray[np.float64], errors: NDArray[np.float64], value: float, scale: float
-) -> list[Interval]:
-    return [
-        Interval(
-            estimate=round(scale * effect, 2),
-            low=round(scale * (effect - value * error), 2),
-            high=round(scale * (effect + value * error), 2),
-        )
-        for effect, error in zip(effects.tolist(), errors.tolist(), strict=True)
-    ]
+def intervals(ends: NDArray[np.float64], scale: float) -> list[Interval]:
+    """Estimates and both ends [units, 3] as they are shown."""
+    rows = [[round(scale * value, 2) for value in row] for row in ends.tolist()]
+    return [Interval(estimate=estimate, low=low, high=high) for estimate, low, high in rows]
 
 
 def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:

@@ -30,6 +30,13 @@ class Interval(Value):
         """Half of its width."""
         return (self.high - self.low) / 2
 
+    @property
+    def verdict(self) -> Verdict:
+        """What it says: an interval that holds zero shows nothing."""
+        if self.low > 0:
+            return "helps"
+        return "hurts" if self.high < 0 else "nothing detectable"
+
 
 class Traces(Value):
     """How often trajectories show a unit, with it in the skill and without.

@@ -157,6 +157,20 @@ def read_records(path: Path) -> Records:
     return records
 
 
+def read_run(run: Path) -> tuple[dict[str, ItemRecord], dict[str, Trajectory]]:
+    """Item records and trajectories of a run folder, by id.
+
+    Raises:
+        BadInput: if there is no run.
+    """
+    reader = RunReader(run)
+    rows = (Trajectory.model_validate(row) for row in reader.trajectories())
+    return (
+        {item.id: item for item in finished_items(reader)},
+        {row.trajectory_id: row for row in rows},
+    )
+
+
 def row_of(
     rollout: Rollout,
     items: Mapping[str, ItemRecord],
@@ -233,10 +247,7 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
     Raises:
         BadInput: if there is no run, or its calls cannot be read.
     """
-    reader = RunReader(run)
-    items = {item.id: item for item in finished_items(reader)}
-    rows = (Trajectory.model_validate(row) for row in reader.trajectories())
-    trajectories = {row.trajectory_id: row for row in rows}
+    items, trajectories = read_run(run)
     for row in records.rows:
         if row.id not in items:
             yield f"run: rollout {row.id} is not in it"

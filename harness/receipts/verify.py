@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, Value, digest
-from harness.evals import LoadedSuite, load_suite
+from harness.evals import LoadedSuite, load_suite, score_again
 from harness.receipts.audit import task_digests
 from harness.receipts.compute import receipt_of
 from harness.receipts.plan import design
 from harness.receipts.receipt import card
-from harness.receipts.records import Records, read_records, run_differs
-from harness.receipts.units import cut
+from harness.receipts.records import Header, Records, read_records, run_differs
+from harness.receipts.units import Cut, cut
 from harness.skills import (
     CARD,
     CODEX_FILE,
     RECEIPT,
     RECORDS,
-    Skill,
     as_measured,
     beside,
     load_skill,
@@ -72,18 +70,28 @@ def verify(
         return Verified(
             valid=False, differs=(f"records: {error}",), rollouts=0, rescored=0, tasks=False
         )
-    if CODEX_FILE not in records.header.files:
+    header = records.header
+    if CODEX_FILE not in header.files:
         value = as_measured(value)
-    differs = [*_skill_differs(value, records), *_rows_differ(records)]
+    now = {path: digest(data) for path, data in value.all_files.items()}
+    differs = [*_changes("skill", header.files, now)]
+    if not differs and value.digest != header.skill:
+        differs.append("records: the digest of the skill does not fit those of its files")
+    differs += _rows_differ(records)
     rescored = 0
     if tasks:
-        loaded = load_suite(suite or records.header.suite, records.header.split)
-        differs += _tasks_differ(loaded, records)
+        loaded = load_suite(suite or header.suite, header.split)
+        differs += _tasks_differ(loaded, header)
         wrong, rescored = _rescore(loaded, records)
         differs += wrong
+    parsed = cut(value)
     if run is not None:
-        differs += run_differs(run, records, cut(value))
-    differs += _receipt_differs(skill, value, records)
+        differs += run_differs(run, records, parsed)
+    if len(parsed.units) != header.plan.units:
+        count = header.plan.units
+        differs.append(f"skill: it has {len(parsed.units)} units now, the records know {count}")
+    else:
+        differs += _receipt_differs(skill, records, parsed)
     return Verified(
         valid=not differs,
         differs=tuple(differs),
@@ -93,18 +101,15 @@ def verify(
     )
 
 
-def _skill_differs(skill: Skill, records: Records) -> Iterator[str]:
-    expected = records.header.files
-    now = {path: digest(data) for path, data in skill.all_files.items()}
-    for path in sorted(expected.keys() | now.keys()):
-        if path not in now:
-            yield f"skill: {path} is gone"
-        elif path not in expected:
-            yield f"skill: {path} was added"
-        elif now[path] != expected[path]:
-            yield f"skill: {path} was changed (now {now[path][:12]}, was {expected[path][:12]})"
-    if now == expected and skill.digest != records.header.skill:
-        yield "records: the digest of the skill does not fit those of its files"
+def _changes(kind: str, expected: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """What is not as it was, by the digests of then and now."""
+    for name in sorted(expected.keys() | now.keys()):
+        if name not in now:
+            yield f"{kind}: {name} is gone"
+        elif name not in expected:
+            yield f"{kind}: {name} was added"
+        elif now[name] != expected[name]:
+            yield f"{kind}: {name} was changed (now {now[name][:12]}, was {expected[name][:12]})"
 
 
 def _rows_differ(records: Records) -> Iterator[str]:
@@ -121,19 +126,15 @@ def _rows_differ(records: Records) -> Iterator[str]:
             return
 
 
-def _tasks_differ(suite: LoadedSuite, records: Records) -> Iterator[str]:
-    now, expected = dict(task_digests(suite.tasks)), dict(records.header.tasks)
-    for task in expected:
-        if task not in now:
-            yield f"tasks: {task} is gone"
-        elif now[task] != expected[task]:
-            yield f"tasks: {task} was changed"
-    chosen = {task.id: task for task in suite.tasks}
+def _tasks_differ(suite: LoadedSuite, header: Header) -> list[str]:
+    """Tasks of the audit that are not as they were; the suite may have more by now."""
+    expected = dict(header.tasks)
+    chosen = {task.id: task for task in suite.tasks if task.id in expected}
+    differs = [*_changes("tasks", expected, dict(task_digests([*chosen.values()])))]
     part = tuple(chosen[task] for task in expected if task in chosen)
-    if suite.model_copy(update={"tasks": part}).digest != records.header.suite_digest and all(
-        now.get(task) == expected[task] for task in expected
-    ):
-        yield "tasks: the suite's settings or the files of its tasks were changed"
+    if not differs and suite.model_copy(update={"tasks": part}).digest != header.suite_digest:
+        differs.append("tasks: the suite's settings or the files of its tasks were changed")
+    return differs
 
 
 def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
@@ -143,62 +144,51 @@ def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
         for task in suite.tasks
         if not task.files and (task.check is None or task.check in COMPARISONS)
     }
+    rows = [row for row in records.rows if row.task in tasks and row.outcome != "invalid"]
     wrong: list[str] = []
-    count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for row in records.rows:
-            task = tasks.get(row.task)
-            if task is None or row.outcome == "invalid":
-                continue
-            score = family(task).score(task, suite.base, Path(folder), row.answer)
-            count += 1
-            if score.outcome != row.outcome:
-                wrong.append(
-                    f"records: rollout {row.id} is a {row.outcome}, its answer a {score.outcome}"
-                )
-    return wrong[:3], count
+    for row in rows:
+        score = score_again(tasks[row.task], suite.base, family, row.answer)
+        if score.outcome != row.outcome:
+            wrong.append(
+                f"records: rollout {row.id} is a {row.outcome}, its answer a {score.outcome}"
+            )
+    return wrong[:3], len(rows)
 
 
-def _receipt_differs(folder: Path, skill: Skill, records: Records) -> Iterator[str]:
-    parsed = cut(skill)
-    if len(parsed.units) != records.header.plan.units:
-        count = records.header.plan.units
-        yield f"skill: it has {len(parsed.units)} units now, the records know {count}"
-        return
+def _receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[str]:
     try:
         computed = receipt_of(records, parsed)
     except BadInput as error:
         yield f"records: {error}"
         return
-    path = beside(folder, RECEIPT)
-    raw = path.read_bytes()
-    if raw != computed.text.encode():
-        try:
-            difference = _differs(json.loads(raw), json.loads(computed.text), "")
-        except ValueError:
-            difference = "it is no JSON"
-        yield f"receipt: {difference or 'written in another way than it was'} (in {path.name})"
-    page = beside(folder, CARD)
+    path, page = beside(folder, RECEIPT), beside(folder, CARD)
+    if (raw := path.read_bytes()) != computed.text.encode():
+        yield f"receipt: {_first_difference(raw, computed.text)} (in {path.name})"
     if page.is_file() and page.read_bytes() != card(computed).encode():
         yield f"card: {page.name} does not show this receipt"
 
 
-def _differs(written: Any, computed: Any, place: str) -> str:
-    """The first place where two JSON values differ, "" if they do not."""
-    if isinstance(written, dict) and isinstance(computed, dict):
-        old, new = cast("Mapping[str, Any]", written), cast("Mapping[str, Any]", computed)
-        for key in (*new, *(key for key in old if key not in new)):
-            if key not in old or key not in new:
-                return f"{place}.{key} stands in one only".lstrip(".")
-            if inner := _differs(old[key], new[key], f"{place}.{key}"):
-                return inner
-        return ""
-    if isinstance(written, list) and isinstance(computed, list):
-        rows, entries = cast("list[Any]", written), cast("list[Any]", computed)
-        if len(rows) != len(entries):
-            return f"{place} has {len(rows)} entries, computed {len(entries)}".lstrip(".")
-        pairs = enumerate(zip(rows, entries, strict=True))
-        return next((d for i, (a, b) in pairs if (d := _differs(a, b, f"{place}[{i}]"))), "")
-    if written == computed:
-        return ""
-    return f"{place} is {written!r}, computed {computed!r}".lstrip(".")
+def _first_difference(raw: bytes, computed: str) -> str:
+    try:
+        written = dict(_leaves(json.loads(raw)))
+    except ValueError:
+        return "it is no JSON"
+    expected = dict(_leaves(json.loads(computed)))
+    for place in expected | written:
+        if place not in written or place not in expected:
+            return f"{place} stands in one only"
+        if written[place] != expected[place]:
+            return f"{place} is {written[place]!r}, computed {expected[place]!r}"
+    return "written in another way than it was"
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """The values in a JSON document that hold no others, by their place."""
+    if value and isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(inner, f"{place}.{key}".lstrip("."))
+    elif value and isinstance(value, list):
+        for number, inner in enumerate(cast("list[Any]", value)):
+            yield from _leaves(inner, f"{place}[{number}]")
+    else:
+        yield place, value

@@ -38,12 +38,14 @@ from .sequential import Operating as Operating
 from .sequential import SequentialPlan as SequentialPlan
 from .sequential import decide as decide
 from .sequential import walk_boundaries as walk_boundaries
+from .spending import alone as alone
 from .spending import chances as chances
 from .spending import critical as critical
 from .spending import dunnett_critical as dunnett_critical
 from .spending import normal_boundaries as normal_boundaries
 from .spending import per_unit as per_unit
 from .spending import settled as settled
+from .spending import with_ends as with_ends
 from .walk import Stopped as Stopped
 from .walk import exits as exits
 from .walk import more_extreme as more_extreme

@@ -81,6 +81,24 @@ def critical(normal: float, degrees: int) -> float:
     return float(t.isf(norm.sf(normal), max(1, degrees)))
 
 
+def alone(alpha: float, units: int, degrees: int) -> float:
+    """The t value of one look at one unit, at its share of `alpha`."""
+    from scipy.stats import t
+
+    return float(t.isf(per_unit(alpha, units) / 2, max(1, degrees)))
+
+
+def with_ends(effects: Floats, errors: Floats, value: float) -> Floats:
+    """Estimates with both ends of their intervals [units, 3].
+
+    Args:
+        effects: estimates.
+        errors: their standard errors.
+        value: critical value.
+    """
+    return np.stack([effects, effects - value * errors, effects + value * errors], axis=1)
+
+
 def settled(fitted: EffectFit, value: float, width: float) -> tuple[Bools, Bools]:
     """Units whose effect is decided, and those whose interval is narrow enough [units].
 

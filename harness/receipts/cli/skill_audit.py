@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 @click.command(
     "audit",
     cls=SettingsCommand,
-    settings="harness.evals.settings:SuiteSettings",
+    settings="harness.receipts.audit:AuditSettings",
     skip=("executor", "workers", "worker_resources"),
 )
 @folder_argument
 @shared_option("--suite", required=True, help="Tasks to try the skill on.")
-@click.option("--rollouts", type=int, default=600, show_default=True, help="At most.")
 @click.option(
     "--width",
     type=float,
@@ -56,7 +55,6 @@ def audit_skill(
     prune: bool,
     width: float,
     futility: float,
-    resume: Path | None,
     **options: Any,
 ) -> None:
     """Find out which lines of DIR help, which hurt, and which do nothing that can be seen.
@@ -70,16 +68,9 @@ def audit_skill(
     from harness.core.rundir import new_run_id
     from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
 
-    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("audit")
-    options.pop("out", None)
-    settings = AuditSettings(
-        skill=folder,
-        width=width / 100,
-        futility=futility / 100,
-        out=run,
-        resume=resume,
-        **options,
-    )
+    run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("audit")
+    shares = {"width": width / 100, "futility": futility / 100}
+    settings = AuditSettings(skill=folder, **{**options, **shares, "out": run})
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]

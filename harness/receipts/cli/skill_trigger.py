@@ -15,7 +15,6 @@ from harness.cli import (
     emit,
     folder_argument,
     json_option,
-    path_type,
     resumable,
     shared_option,
     tally_progress,
@@ -31,22 +30,13 @@ _PERCENT = click.FloatRange(0, 100)
 @click.command(
     "trigger",
     cls=SettingsCommand,
-    settings="harness.evals.settings:SuiteSettings",
-    only=(*MODEL_FIELDS, "out", "resume"),
-)
+    settings="harness.receipts.trigger.session:TriggerSettings",
+    only=(
+        *MODEL_FIELDS, "out", "resume",
+        "library", "queries", "agent", "loaded", "protocol", "epochs", "limit",
+    ),
+)  # fmt: skip
 @folder_argument
-@click.option(
-    "--library", multiple=True, type=path_type, help="Skills beside it, or folders of them."
-)
-@click.option("--queries", type=path_type, help="JSONL or YAML. Default: drafted from DIR.")
-@shared_option(
-    "--agent",
-    help="graph:react (default), choose (one call, for small models) or cmd:COMMAND {prompt}.",
-)
-@click.option("--loaded", metavar="REGEX", help="Group 1 names a loaded skill in cmd:'s output.")
-@click.option("--protocol", type=click.Choice(["auto", "native", "text"]), default="auto")
-@click.option("--epochs", type=click.IntRange(1), default=1, show_default=True)
-@shared_option("--limit", help="Take the first queries only.")
 @click.option("--min-recall", type=_PERCENT, help="Exit 5 below this many percent.")
 @click.option("--min-precision", type=_PERCENT, help="Exit 5 below this many percent.")
 @dry_run_option
@@ -57,7 +47,6 @@ def trigger_skill(
     dry_run: bool,
     min_recall: float | None,
     min_precision: float | None,
-    resume: Path | None,
     **options: Any,
 ) -> None:
     """Find out whether DIR loads when it should, and only then.
@@ -71,9 +60,8 @@ def trigger_skill(
     from harness.core.rundir import new_run_id
     from harness.receipts.trigger import TriggerSettings, plan_of, run_trigger
 
-    run: Path = resume or options.pop("out") or Path("runs") / new_run_id("trigger")
-    options.pop("out", None)
-    settings = TriggerSettings(skill=folder, out=run, resume=resume, **options)
+    run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("trigger")
+    settings = TriggerSettings(skill=folder, **{**options, "out": run})
     if dry_run:
         plan = plan_of(settings)
         rows = [f"{query.get('expect', '-'):24} {query['query']}" for query in plan["queries"]]

@@ -11,24 +11,25 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from harness.agents import ToolProtocol
-from harness.core import BadInput, Score, Task, Usage, digest, failed, passed
-from harness.core.rundir import RunReader, new_run_id
+from harness.core import BadInput, Option, Score, Task, Usage, digest, failed, passed
+from harness.core.rundir import RunReader
 from harness.evals import (
     EvalPlan,
-    EvalSettings,
     LoadedSuite,
     ProgressHook,
     Suite,
-    SuiteSettings,
     agent_model_spec,
     finished_items,
     open_agent_model,
     run_eval,
 )
 from harness.models import CallStore, Model, Sampling
+from harness.receipts.audit import SkillSettings
 from harness.receipts.library import skills_in
 from harness.receipts.rollouts import write_files
 from harness.receipts.trigger.probes import REACT, open_probe
@@ -47,7 +48,7 @@ LONGEST_REPLY = {"text": 256, "native": 4096}
 """Tokens of a reply. A model that answers in the text protocol is a small one."""
 
 
-class TriggerSettings(SuiteSettings):
+class TriggerSettings(SkillSettings):
     """Everything `harness skill trigger` takes, with the command line's defaults.
 
     Attributes:
@@ -60,19 +61,23 @@ class TriggerSettings(SuiteSettings):
     """
 
     suite: str = "trigger"
-    skill: Path
-    library: tuple[Path, ...] = ()
-    queries: Path | None = None
-    epochs: int = 1
-    loaded: str | None = None
-    protocol: Literal["auto", "native", "text"] = "auto"
+    library: Annotated[tuple[Path, ...], Option("Skills beside it, or folders of them.")] = ()
+    queries: Annotated[Path | None, Option("JSONL or YAML. Default: drafted from DIR.")] = None
+    agent: Annotated[
+        str | None,
+        Option(
+            "graph:react (default), choose (one call, for small models) or cmd:COMMAND {prompt}."
+        ),
+    ] = None
+    loaded: Annotated[
+        str | None, Option("Group 1 names a loaded skill in cmd:'s output.", metavar="REGEX")
+    ] = None
+    protocol: Annotated[Literal["auto", "native", "text"], Option(show_default=False)] = "auto"
+    epochs: Annotated[int, Field(ge=1), Option()] = 1
+    limit: Annotated[int | None, Field(ge=1), Option("Take the first queries only.")] = None
 
-    def evaluation(self) -> EvalSettings:
-        """The same for an eval run."""
-        return EvalSettings(**self.model_dump(include=set(SuiteSettings.model_fields)))
 
-
-class Library:
+class Library(NamedTuple):
     """The skills at hand.
 
     Attributes:
@@ -80,25 +85,33 @@ class Library:
         skills: all of them, tested ones first.
     """
 
-    def __init__(self, settings: TriggerSettings) -> None:
-        folders = skills_in(settings.skill)
-        if not folders:
-            raise BadInput(f"expected a skill, or a folder of skills, at {str(settings.skill)!r}")
-        own = {path.resolve() for path in folders}
-        beside = [path for folder in settings.library for path in skills_in(folder)]
-        beside = [path for path in dict.fromkeys(beside) if path.resolve() not in own]
-        self.skills: tuple[Skill, ...] = tuple(map(load_skill, [*folders, *beside]))
-        self.tested = tuple(skill.name for skill in self.skills[: len(folders)])
-        self.names = tuple(skill.name for skill in self.skills)
-        twice = sorted(name for name, count in Counter(self.names).items() if count > 1)
-        if twice:
-            raise BadInput(f"two skills are named {twice[0]!r}: a client would load either")
+    tested: tuple[str, ...]
+    skills: tuple[Skill, ...]
 
-    def write(self, folder: Path) -> None:
-        """Write every skill into a folder of its name."""
-        shutil.rmtree(folder, ignore_errors=True)
-        for skill in self.skills:
-            write_files(skill, folder / skill.name)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all skills."""
+        return tuple(skill.name for skill in self.skills)
+
+
+def read_library(settings: TriggerSettings) -> Library:
+    """The skills that the settings name.
+
+    Raises:
+        BadInput: if there is none to test, or two have the same name.
+    """
+    folders = skills_in(settings.skill)
+    if not folders:
+        raise BadInput(f"expected a skill, or a folder of skills, at {str(settings.skill)!r}")
+    tested = {path.resolve() for path in folders}
+    beside = {path.resolve(): path for folder in settings.library for path in skills_in(folder)}
+    siblings = [path for resolved, path in beside.items() if resolved not in tested]
+    skills = tuple(map(load_skill, [*folders, *siblings]))
+    library = Library(tuple(skill.name for skill in skills[: len(folders)]), skills)
+    for name, count in sorted(Counter(library.names).items()):
+        if count > 1:
+            raise BadInput(f"two skills are named {name!r}: a client would load either")
+    return library
 
 
 @dataclass(frozen=True)
@@ -157,7 +170,7 @@ def queries_for(settings: TriggerSettings, library: Library) -> tuple[Query, ...
 
 def plan_of(settings: TriggerSettings) -> dict[str, Any]:
     """What a run would do, for `--dry-run`; no model is called."""
-    library = Library(settings)
+    library = read_library(settings)
     queries = queries_for(settings, library)
     attempts = len(queries[: settings.limit]) * settings.epochs
     return {
@@ -178,19 +191,17 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
         BadInput: before any call, for what cannot be used.
         LimitReached: when a budget is spent; finished attempts are kept.
     """
-    library = Library(settings)
+    library = read_library(settings)
     queries = queries_for(settings, library)
-    out = settings.resume or settings.out or Path("runs") / new_run_id("trigger")
-    if settings.resume is not None:
-        RunReader(settings.resume)
-    elif (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
-    plan = _plan(settings, library, queries, out)
+    out = settings.run_folder("trigger")
+    plan = _plan(settings, library, queries, (out / "library").absolute())
 
     async def run() -> None:
         with CallStore(out / "calls.sqlite") as calls:
             async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
-                library.write(out / "library")
+                shutil.rmtree(plan.suite.root, ignore_errors=True)
+                for skill in library.skills:
+                    write_files(skill, plan.suite.root / skill.name)
                 await run_eval(
                     plan,
                     out,
@@ -201,13 +212,12 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
                 )
 
     asyncio.run(run())
-    return read_trigger(out, library, queries)
+    return _report(RunReader(out), library, queries)
 
 
 def _plan(
-    settings: TriggerSettings, library: Library, queries: Sequence[Query], out: Path
+    settings: TriggerSettings, library: Library, queries: Sequence[Query], folder: Path
 ) -> _Plan:
-    folder = (out / "library").absolute()
     agent = open_probe(settings.agent or REACT, library.skills, folder, settings.loaded)
     protocol: ToolProtocol = "native"
     if settings.protocol != "auto":
@@ -236,20 +246,18 @@ def _plan(
     )
 
 
-def read_trigger(out: Path, library: Library, queries: Sequence[Query]) -> TriggerReport:
+def _report(run: RunReader, library: Library, queries: Sequence[Query]) -> TriggerReport:
     """The report of a run folder; what could not be asked is invalid in it."""
-    reader = RunReader(out)
-    lock = reader.lock
-    items = finished_items(reader)
+    items = finished_items(run)
     attempts = attempts_of(items, queries)
     lost = [item.reason for item in items if item.outcome == "invalid"]
     skills = tuple(judge(name, attempts) for name in library.tested)
     usage = sum((item.usage for item in items), Usage())
     return TriggerReport(
-        run=out.name,
-        agent=lock["agent"],
-        model=lock["model"],
-        simulated=lock["simulated"],
+        run=run.path.name,
+        agent=run.lock["agent"],
+        model=run.lock["model"],
+        simulated=run.lock["simulated"],
         library=library.names,
         skills=skills,
         confusion=confusion(attempts),
