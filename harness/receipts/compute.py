@@ -18,7 +18,7 @@ from harness.receipts.receipt import (
     UnitReceipt,
 )
 from harness.receipts.records import Records, Row
-from harness.receipts.units import Cut, Unit
+from harness.receipts.units import Cut
 from harness.skills import TOKENIZER
 from harness.stats import (
     EffectData,
@@ -120,24 +120,34 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
             )
             for pair, (first, second) in zip(flagged, chosen, strict=True)
         ]
-    units = tuple(
-        UnitReceipt(
-            id=unit.id,
-            kind=unit.kind,
-            lines=unit.lines,
-            heading=unit.heading,
-            text=_short(unit.text),
-            verdict=effect.verdict,
-            effect=effect,
-            at_full=full[unit.number] if full else None,
-            tokens=unit.tokens,
-            tokens_per_run=tokens[unit.number],
-            invalid=invalid[unit.number] if invalid else None,
-            traces=_traces(unit, valid),
-            origins=header.origins.get(unit.id, ()),
+    units: list[UnitReceipt] = []
+    for unit, effect in zip(parsed.units, effects, strict=True):
+        number, line = unit.number, " ".join(unit.text.split())
+        present = [row for row in valid if row.units[number] == "1"]
+        absent = [row for row in valid if row.units[number] == "0"]
+        units.append(
+            UnitReceipt(
+                id=unit.id,
+                kind=unit.kind,
+                lines=unit.lines,
+                heading=unit.heading,
+                text=line if len(line) <= SHOWN else line[: SHOWN - 1] + "…",
+                verdict=effect.verdict,
+                effect=effect,
+                at_full=full[number] if full else None,
+                tokens=unit.tokens,
+                tokens_per_run=tokens[number],
+                invalid=invalid[number] if invalid else None,
+                traces=Traces(
+                    read_with=sum(number in row.read for row in present),
+                    echoed_with=sum(number in row.echoed for row in present),
+                    echoed_without=sum(number in row.echoed for row in absent),
+                    rollouts_with=len(present),
+                    rollouts_without=len(absent),
+                ),
+                origins=header.origins.get(unit.id, ()),
+            )
         )
-        for unit, effect in zip(parsed.units, effects, strict=True)
-    )
     return Receipt(
         skill=header.name,
         suite=header.suite,
@@ -164,7 +174,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         stopped=why_stop(plan, look % len(plan.looks), rows)
         or "a limit was reached before the next look",
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
-        units=units,
+        units=tuple(units),
         interactions=tuple(interactions),
         warnings=_warnings(records, units, pairs),
     )
@@ -174,18 +184,6 @@ def intervals(ends: NDArray[np.float64], scale: float) -> list[Interval]:
     """Estimates and both ends [units, 3] as they are shown."""
     rows = [[round(scale * value, 2) for value in row] for row in ends.tolist()]
     return [Interval(estimate=estimate, low=low, high=high) for estimate, low, high in rows]
-
-
-def _traces(unit: Unit, valid: Sequence[Row]) -> Traces:
-    present = [row for row in valid if row.units[unit.number] == "1"]
-    absent = [row for row in valid if row.units[unit.number] == "0"]
-    return Traces(
-        read_with=sum(unit.number in row.read for row in present),
-        echoed_with=sum(unit.number in row.echoed for row in present),
-        echoed_without=sum(unit.number in row.echoed for row in absent),
-        rollouts_with=len(present),
-        rollouts_without=len(absent),
-    )
 
 
 def _warnings(
@@ -205,8 +203,3 @@ def _warnings(
     if pairs is None or bool(np.isnan(pairs.errors).all()):
         warnings.append("interactions could not be screened: every task has one pair of rollouts")
     return tuple(warnings)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"

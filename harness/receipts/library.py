@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.core import BadInput, Value
 from harness.evolve import Lesson, content_words, contradictions
 from harness.receipts.units import cut
-from harness.skills import SKILL_FILE, Skill, load_skill
+from harness.skills import SKILL_FILE, load_skill
 
 COLLISION = 0.5
 """Share of the words of the shorter description that the other one has, too."""
@@ -74,11 +74,35 @@ def check_library(folders: Sequence[Path]) -> LibraryReport:
     skills = [load_skill(path) for path in paths]
     if len(skills) < 2:
         raise BadInput(f"expected two skills or more in {', '.join(map(str, folders))!r}")
+    words = [frozenset(content_words(skill.description)) - _EMPTY for skill in skills]
+    collisions: list[Collision] = []
+    for (first, left), (second, right) in combinations(zip(skills, words, strict=True), 2):
+        shared = left & right
+        overlap = len(shared) / (min(len(left), len(right)) or 1)
+        if overlap >= COLLISION:
+            pair = first.name, second.name
+            collisions.append(
+                Collision(skills=pair, overlap=round(overlap, 2), words=tuple(sorted(shared)))
+            )
+    # A lesson comes from a place among the skills, not a name: two may have the same one.
+    rules = [
+        (f"{skill.name}/{unit.id}", Lesson(title="", text=unit.text, sources=(str(number),)))
+        for number, skill in enumerate(skills)
+        for unit in cut(skill).units
+        if unit.kind in ("rule", "section")
+    ]
     names = [skill.name for skill in skills]
     return LibraryReport(
         skills=tuple(names),
-        collisions=tuple(_collisions(skills)),
-        disagreements=tuple(_disagreements(skills)),
+        collisions=tuple(sorted(collisions, key=lambda pair: (-pair.overlap, pair.skills))),
+        disagreements=tuple(
+            Disagreement(
+                one=tuple(rules[index][0] for index in pair.one),
+                two=tuple(rules[index][0] for index in pair.two),
+                about=pair.about,
+            )
+            for pair in contradictions([lesson for _, lesson in rules])
+        ),
         same_name=tuple(sorted({name for name in names if names.count(name) > 1})),
     )
 
@@ -88,35 +112,3 @@ def skills_in(folder: Path) -> list[Path]:
     if (folder / SKILL_FILE).is_file():
         return [folder]
     return sorted(path.parent for path in folder.glob(f"*/{SKILL_FILE}"))
-
-
-def _collisions(skills: Sequence[Skill]) -> list[Collision]:
-    words = [frozenset(content_words(skill.description)) - _EMPTY for skill in skills]
-    collisions: list[Collision] = []
-    for (first, words_first), (second, right) in combinations(zip(skills, words, strict=True), 2):
-        shorter = min(len(words_first), len(right))
-        overlap = len(words_first & right) / shorter if shorter else 0.0
-        if overlap >= COLLISION:
-            shared = tuple(sorted(words_first & right))
-            pair = first.name, second.name
-            collisions.append(Collision(skills=pair, overlap=round(overlap, 2), words=shared))
-    return sorted(collisions, key=lambda collision: (-collision.overlap, collision.skills))
-
-
-def _disagreements(skills: Sequence[Skill]) -> list[Disagreement]:
-    places: list[str] = []
-    lessons: list[Lesson] = []
-    for number, skill in enumerate(skills):
-        for unit in cut(skill).units:
-            if unit.kind in ("rule", "section"):
-                places.append(f"{skill.name}/{unit.id}")
-                # The place among the skills, not the name: two may have the same one.
-                lessons.append(Lesson(title="", text=unit.text, sources=(str(number),)))
-    return [
-        Disagreement(
-            one=tuple(places[index] for index in pair.one),
-            two=tuple(places[index] for index in pair.two),
-            about=pair.about,
-        )
-        for pair in contradictions(lessons)
-    ]

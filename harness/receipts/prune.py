@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from harness.core import BadInput, Value, loops
-from harness.evals import Evaluator, ItemRecord, LoadedSuite, load_suite, records
+from harness.evals import Evaluator, ItemRecord, load_suite, records
 from harness.evolve import GateResult, sequential_gate
 from harness.receipts.audit import AuditSettings, prepare
 from harness.receipts.receipt import Receipt
@@ -71,31 +72,29 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
     suite = load_suite(settings.suite, settings.split)
     used = {task.id for task in prepare(settings).suite.tasks}
     fresh = suite.model_copy(update={"tasks": tuple(t for t in suite.tasks if t.id not in used)})
+    evaluation = settings.evaluation().model_copy(update={"limit": None})
+
+    async def attempts(skill: Path, name: str, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        rows = tuple(task for task in fresh.tasks if task.id in set(tasks))
+        out = run / "gate" / f"{name}-{rows[0].id.replace('/', '_')}-{len(rows)}"
+        part = fresh.model_copy(update={"tasks": rows})
+        await Evaluator(evaluation, part).run(out, skill)
+        return records(out)
+
     gate = None
     if len(fresh.tasks) >= LEAST_TASKS:
-        gate = loops.run(_gate(settings, fresh, folder, run))
+        gate = loops.run(
+            sequential_gate(
+                partial(attempts, settings.skill, "whole"),
+                partial(attempts, folder, "pruned"),
+                [task.id for task in fresh.tasks],
+                SequentialPlan(tasks=len(fresh.tasks)),
+                seed=settings.seed,
+            )
+        )
     return Pruned(
         skill=folder,
         dropped=tuple(parsed.units[number].id for number in gone),
         tokens=(count_tokens(skill.text), count_tokens(small.text)),
         gate=gate,
-    )
-
-
-async def _gate(settings: AuditSettings, suite: LoadedSuite, small: Path, run: Path) -> GateResult:
-    chosen = settings.evaluation().model_copy(update={"limit": None})
-
-    async def attempts(skill: Path, tasks: tuple[str, ...], name: str) -> list[ItemRecord]:
-        ids = set(tasks)
-        rows = tuple(task for task in suite.tasks if task.id in ids)
-        folder = run / "gate" / f"{name}-{rows[0].id.replace('/', '_')}-{len(rows)}"
-        await Evaluator(chosen, suite.model_copy(update={"tasks": rows})).run(folder, skill)
-        return records(folder)
-
-    return await sequential_gate(
-        lambda tasks: attempts(settings.skill, tasks, "whole"),
-        lambda tasks: attempts(small, tasks, "pruned"),
-        [task.id for task in suite.tasks],
-        SequentialPlan(tasks=len(suite.tasks)),
-        seed=settings.seed,
     )

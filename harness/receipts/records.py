@@ -9,7 +9,6 @@ further line is one rollout. The format is documented in `docs/reference/receipt
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -138,20 +137,14 @@ def read_records(path: Path) -> Records:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
-    rows: list[Row] = []
-    header: Header | None = None
-    lines = text.removesuffix("\n").split("\n") if text else []  # no other ends of lines count
+    rows: list[Header | Row] = []
+    lines = text.removesuffix("\n").split("\n")  # no other ends of lines count
     for number, line in enumerate(lines, 1):
         try:
-            if header is None:
-                header = Header.model_validate(json.loads(line))
-            else:
-                rows.append(Row.model_validate(json.loads(line)))
-        except (ValidationError, ValueError) as error:
+            rows.append((Row if rows else Header).model_validate_json(line))
+        except ValidationError as error:
             raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {error}") from error
-    if header is None:
-        raise BadInput(f"{str(path)!r} is empty: expected a line of {SCHEMA}")
-    records = Records(header=header, rows=tuple(rows))
+    records = Records.model_validate({"header": rows[0], "rows": rows[1:]})
     if records.text != text:  # the same values in other bytes
         raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")
     return records
@@ -227,15 +220,13 @@ def _calls(trajectory: Trajectory) -> list[str]:
     ]
 
 
-@lru_cache(maxsize=1024)
-def _unit_runs(text: str) -> frozenset[tuple[str, ...]]:
-    """Of a unit's text, which is needed for every trajectory."""
-    return frozenset(_runs(text))
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
     words = [word.casefold() for word in _WORD.findall(text)]
-    return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
+    return frozenset(tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1))
+
+
+_unit_runs = lru_cache(maxsize=1024)(_runs)
+"""Of a unit's text, which is needed for every trajectory."""
 
 
 def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:

@@ -70,7 +70,7 @@ def audit_skill(
 
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("audit")
     shares = {"width": width / 100, "futility": futility / 100}
-    settings = AuditSettings(skill=folder, **{**options, **shares, "out": run})
+    settings = AuditSettings.model_validate({**options, **shares, "skill": folder, "out": run})
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]

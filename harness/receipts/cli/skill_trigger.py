@@ -61,7 +61,7 @@ def trigger_skill(
     from harness.receipts.trigger import TriggerSettings, plan_of, run_trigger
 
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("trigger")
-    settings = TriggerSettings(skill=folder, **{**options, "out": run})
+    settings = TriggerSettings.model_validate({**options, "skill": folder, "out": run})
     if dry_run:
         plan = plan_of(settings)
         rows = [f"{query.get('expect', '-'):24} {query['query']}" for query in plan["queries"]]

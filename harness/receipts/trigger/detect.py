@@ -76,24 +76,23 @@ def read_output(text: str) -> Output:
 
 def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
     """Those of the skills that the calls loaded, in the order of loading."""
-    return tuple(dict.fromkeys(name for call in calls for name in _named(call, names)))
+    skills: dict[str, None] = {}
+    for call in calls:
+        if call.name.lower() in ("skill", "load_skill", "activate_skill", "use_skill"):
+            # Skills of a plugin are named `plugin:skill`.
+            values = {text.split(":")[-1] for text in _texts(json.loads(call.arguments))}
+            skills |= dict.fromkeys(name for name in names if name in values)
+        else:
+            for name in names:
+                if re.search(rf"(?<![\w.-]){re.escape(name)}[/\\]+[\w.]", call.arguments):
+                    skills[name] = None
+    return tuple(skills)
 
 
 def matched(text: str, pattern: re.Pattern[str], names: Sequence[str]) -> tuple[str, ...]:
     """Those of the skills that the first group of a pattern of the user's names in a text."""
     groups = (match.group(1) for match in pattern.finditer(text))
     return tuple(dict.fromkeys(name for name in groups if name in names))
-
-
-def _named(call: Call, names: Sequence[str]) -> Iterator[str]:
-    if call.name.lower() in ("skill", "load_skill", "activate_skill", "use_skill"):
-        values = set(_texts(json.loads(call.arguments)))
-        # Skills of a plugin are named `plugin:skill`.
-        yield from (name for name in names if any(value.split(":")[-1] == name for value in values))
-        return
-    for name in names:
-        if re.search(rf"(?<![\w.-]){re.escape(name)}[/\\]+[\w.]", call.arguments):
-            yield name
 
 
 def _texts(value: Any) -> Iterator[str]:

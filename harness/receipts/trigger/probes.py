@@ -24,7 +24,7 @@ from harness.core import BadInput, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.receipts.trigger.detect import calls_of, loaded, matched, read_output
 from harness.skills import Skill
-from harness.tools import READ_SKILL_FILE, Arguments, Bench, Tool
+from harness.tools import READ_SKILL_FILE, Arguments, Bench
 
 REACT, CHOOSE, NONE = "graph:react", "choose", "none"
 STEPS = 40
@@ -66,19 +66,7 @@ def open_probe(
     if spec == CHOOSE:
         return _Chooser(library)
     if spec.startswith("cmd:"):
-        compiled: re.Pattern[str] | None = None
-        if pattern is not None:
-            try:
-                compiled = re.compile(pattern, re.MULTILINE)
-            except re.error as error:
-                raise BadInput(
-                    f"expected a regular expression, got {pattern!r}: {error}"
-                ) from error
-            if compiled.groups < 1:
-                raise BadInput(
-                    f"expected a group that names the skill, as in 'open (\\S+)': {pattern!r}"
-                )
-        return _Client(open_agent(spec, trusted=True), library, folder, compiled)
+        return _Client(open_agent(spec, trusted=True), library, folder, pattern)
     raise BadInput(f"expected {REACT}, {CHOOSE} or cmd:COMMAND as the agent, got {spec!r}")
 
 
@@ -104,7 +92,7 @@ class _Reader:
             model=context.model,
             sampling=context.sampling,
             bench=Bench(sample.workdir, skill=self._folder),
-            tools=(_ENDING,),
+            tools=(replace(READ_SKILL_FILE, run=read_and_end),),
             protocol=context.protocol,
             skill=self._block,
             max_turns=context.max_turns,
@@ -134,16 +122,9 @@ class _Reader:
         return _result(run, names)
 
 
-async def _read_and_end(arguments: Arguments, bench: Bench) -> str:
+async def read_and_end(arguments: Arguments, bench: Bench) -> str:
+    """As the tool `read_skill_file`, but what it returns ends the attempt."""
     raise _Opened(await READ_SKILL_FILE.run(arguments, bench))
-
-
-_ENDING = Tool(
-    name=READ_SKILL_FILE.name,
-    description=READ_SKILL_FILE.description,
-    parameters=READ_SKILL_FILE.parameters,
-    run=_read_and_end,
-)
 
 
 class _Client:
@@ -154,12 +135,19 @@ class _Client:
         agent: Agent,
         library: Sequence[Skill],
         folder: Path,
-        pattern: re.Pattern[str] | None,
+        pattern: str | None,
     ) -> None:
         self.spec = agent.spec
-        self._agent, self._pattern = agent, pattern
+        self._agent, self._folder = agent, folder
         self._names = [skill.name for skill in library]
-        self._folder = folder
+        try:
+            self._pattern = re.compile(pattern, re.MULTILINE) if pattern is not None else None
+        except re.error as error:
+            raise BadInput(f"expected a regular expression, got {pattern!r}: {error}") from error
+        if self._pattern is not None and self._pattern.groups < 1:
+            raise BadInput(
+                f"expected a group that names the skill, as in 'open (\\S+)': {pattern!r}"
+            )
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """One query; without a sign of what was called the attempt is invalid."""
@@ -180,14 +168,13 @@ class _Client:
         if self._pattern is not None:
             return _result(run, matched(text, self._pattern, self._names))
         if not output.events:
-            return replace(run, invalid=_SILENT.format(output=text[:100]))
+            return replace(
+                run,
+                invalid="expected JSON events with tool calls in the client's output (claude -p "
+                "--output-format stream-json --verbose, codex exec --json) or --loaded REGEX, "
+                f"found {text[:100]!r}",
+            )
         return _result(run, loaded(output.calls, self._names))
-
-
-_SILENT = (
-    "expected JSON events with tool calls in the client's output (claude -p --output-format "
-    "stream-json --verbose, codex exec --json) or --loaded REGEX, found {output!r}"
-)
 
 
 class _Chooser:

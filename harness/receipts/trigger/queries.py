@@ -7,15 +7,14 @@ measure is an upper bound, and reports label them.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError, model_validator
 
-from harness.core import BadInput, Task, Value, digest, first_fault, read_rows
+from harness.core import BadInput, Task, Value, digest, first_fault, read_json, read_rows
 from harness.evolve import content_words
 from harness.skills import Skill
 
@@ -104,7 +103,9 @@ def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> t
     """
     queries: dict[str, Query] = {}
     for where, row in _rows(path):
-        values = dict(row)
+        if not isinstance(row, dict):
+            raise BadInput(f"{where}: expected {{query, expect}}, got {row!r:.60}")
+        values = {**cast("dict[str, Any]", row)}
         if "should_trigger" in values:
             if len(tested) != 1:
                 raise BadInput(
@@ -131,29 +132,28 @@ def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> t
     return tuple(queries.values())
 
 
-def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """Every query in a file, and where it stands."""
     if path.suffix == ".jsonl":
-        return [(f"{path}:{line}", row) for line, row in read_rows(path)]
+        yield from ((f"{path}:{line}", row) for line, row in read_rows(path))
+        return
     if not path.is_file():
         raise BadInput(f"expected a file of queries, found nothing at {str(path)!r}")
     import yaml
 
     try:
-        text = path.read_text("utf-8")
-        loaded: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        json_file = path.suffix == ".json"
+        document: Any = read_json(path) if json_file else yaml.safe_load(path.read_text("utf-8"))
     except (yaml.YAMLError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from error
-    named = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {"queries": loaded}
+    named = (
+        cast("dict[str, Any]", document) if isinstance(document, dict) else {"queries": document}
+    )
     rows = named.get("queries")
     if not isinstance(rows, list):
         raise BadInput(f"{path}: expected a list of queries, got {type(rows).__name__}")
-    checked: list[tuple[str, dict[str, Any]]] = []
     for number, row in enumerate(cast("list[Any]", rows), start=1):
-        where = f"{path}: query {number}"
-        if not isinstance(row, dict):
-            raise BadInput(f"{where}: expected {{query, expect}}, got {row!r:.60}")
-        checked.append((where, cast("dict[str, Any]", row)))
-    return checked
+        yield f"{path}: query {number}", row
 
 
 def draft_controls(names: Sequence[str]) -> tuple[Query, ...]:
