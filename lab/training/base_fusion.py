@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from harness.train.compressor.fusion import (
     coefficients,
     left_out,
     margins,
-    mean,
 )
 
 PENALTIES = (0.01, 0.1, 0.3, 1.0, 3.0)
@@ -40,7 +40,9 @@ def fit(cases: Sequence[Case], prior: Sequence[float] | None = None) -> dict[str
     tried = {p: {name: _scored(cases, name, start, p) for name in names} for p in PENALTIES}
     rows = {penalty: left_out(scored, start) for penalty, scored in tried.items()}
     means = {
-        penalty: mean([value["fused"] for budgets in table.values() for value in budgets.values()])
+        penalty: round(
+            fmean(value["fused"] for budgets in table.values() for value in budgets.values()), 4
+        )
         for penalty, table in rows.items()
     }
     best = max(means, key=lambda penalty: means[penalty])

@@ -5,59 +5,21 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import emit, intent, json_option, shared_option
+from harness.cli import emit, intent, json_option, path_type, shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:
-    from harness.engines.vllm import Fleet, Launch
+    from harness.engines.vllm import Fleet
 
 DEFAULT = "local/smollm2-135m"
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 PYTHON_VARIABLE = "HARNESS_VLLM_PYTHON"
 DRAIN_S = 60
-
-
-def _vllm_options(command: CommandT) -> CommandT:
-    """Add the options of vLLM."""
-    number = click.IntRange(min=1)
-    options = (
-        click.option("--profile", help="A shipped one, or a .yaml or .json; default by the name."),
-        click.option(
-            "--python",
-            type=click.Path(dir_okay=False),
-            help=f"Interpreter with vLLM; default {PYTHON_VARIABLE}, else this one.",
-        ),
-        click.option("--name", help="Name of the model for clients; default MODEL."),
-        click.option("--host", help="Address to listen on; default 127.0.0.1."),
-        click.option("--replicas", type=number, help="Servers of their own port, from --port on."),
-        click.option("--gpus", metavar="N,N,...", help="GPUs to use, shared out to the replicas."),
-        click.option("--tensor-parallel", type=number, help="GPUs that share one copy."),
-        click.option("--data-parallel", type=number, help="Copies behind one address."),
-        click.option("--max-model-len", type=number, help="Tokens of prompt and answer."),
-        click.option("--images", type=number, help="Most images of a request; takes memory."),
-        click.option("--lora", multiple=True, metavar="NAME=DIR", help="An adapter; may repeat."),
-        click.option(
-            "--warm",
-            type=click.Path(path_type=Path, exists=True),
-            help="Fill the prefix cache: a request (.json), a run, or its recorded calls.",
-        ),
-        click.option(
-            "--drain",
-            type=click.IntRange(min=0),
-            help=f"Seconds for requests under way when stopped; default {DRAIN_S}.",
-        ),
-        click.option("--logs", type=click.Path(path_type=Path), help="Folder of the log files."),
-        shared_option("--dry-run", help="Print the commands; let vLLM check them."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_NUMBER = click.IntRange(min=1)
 
 
 @intent("Start")
@@ -131,7 +93,33 @@ def pull_(name: str, as_json: bool) -> None:
     "(default 2000 tokens each).",
 )
 @shared_option("--critic")
-@_vllm_options
+@click.option("--profile", help="A shipped one, or a .yaml or .json; default by the name.")
+@click.option(
+    "--python",
+    type=click.Path(dir_okay=False),
+    help=f"Interpreter with vLLM; default {PYTHON_VARIABLE}, else this one.",
+)
+@click.option("--name", help="Name of the model for clients; default MODEL.")
+@click.option("--host", help="Address to listen on; default 127.0.0.1.")
+@click.option("--replicas", type=_NUMBER, help="Servers of their own port, from --port on.")
+@click.option("--gpus", metavar="N,N,...", help="GPUs to use, shared out to the replicas.")
+@click.option("--tensor-parallel", type=_NUMBER, help="GPUs that share one copy.")
+@click.option("--data-parallel", type=_NUMBER, help="Copies behind one address.")
+@click.option("--max-model-len", type=_NUMBER, help="Tokens of prompt and answer.")
+@click.option("--images", type=_NUMBER, help="Most images of a request; takes memory.")
+@click.option("--lora", multiple=True, metavar="NAME=DIR", help="An adapter; may repeat.")
+@click.option(
+    "--warm",
+    type=click.Path(path_type=Path, exists=True),
+    help="Fill the prefix cache: a request (.json), a run, or its recorded calls.",
+)
+@click.option(
+    "--drain",
+    type=click.IntRange(min=0),
+    help=f"Seconds for requests under way when stopped; default {DRAIN_S}.",
+)
+@click.option("--logs", type=path_type, help="Folder of the log files.")
+@shared_option("--dry-run", help="Print the commands; let vLLM check them.")
 @json_option
 def serve(
     model: str,
@@ -181,11 +169,53 @@ def _serve_vllm(
     model: str, port: int, extra: tuple[str, ...], options: dict[str, Any], as_json: bool
 ) -> None:
     """Serve a model with vLLM until stopped, or print how."""
-    from harness.engines.vllm import Fleet, serve, warm_bodies
+    from harness.engines.vllm import (
+        Fleet,
+        Launch,
+        check_arguments,
+        command_line,
+        find_profile,
+        serve,
+        warm_bodies,
+    )
 
-    launch = _launch(model.removeprefix("vllm/"), port, extra, options)
+    model = model.removeprefix("vllm/")
+    profile = find_profile(model, options["profile"])
+    if options["images"] and options["images"] > (most := profile.images):
+        raise BadInput(
+            f"--images: profile {profile.name!r} of {model!r} takes {most} at most, found "
+            f"{options['images']!r}"
+        )
+    longer = {name: options[name] for name in ("max_model_len", "images") if options[name]}
+    lora = dict(pair.partition("=")[::2] for pair in options["lora"])
+    for name, folder in lora.items():
+        if not name or not folder:
+            raise BadInput(f"--lora: expected NAME=DIR, found {'='.join((name, folder))!r}")
+    parts = ("name", "host", "replicas", "tensor_parallel", "data_parallel")
+    launch = Launch(
+        model=model,
+        profile=profile.model_copy(update=longer),
+        python=options["python"] or os.environ.get(PYTHON_VARIABLE) or sys.executable,
+        port=port,
+        lora=lora,
+        gpus=tuple(gpu.strip() for gpu in (options["gpus"] or "").split(",") if gpu.strip()),
+        drain_s=DRAIN_S if options["drain"] is None else options["drain"],
+        extra=extra,
+        **{name: options[name] for name in parts if options[name]},
+    )
     if options["dry_run"]:
-        _show(launch, as_json)
+        commands, lines = list[list[str]](), list[str]()
+        for replica in range(launch.replicas):
+            words = command_line(launch, launch.port and launch.port + replica)
+            gpus = ",".join(launch.gpus_of(replica))
+            commands.append(words)
+            line = shlex.join(words)
+            lines.append(f"CUDA_VISIBLE_DEVICES={gpus} {line}" if gpus else line)
+        checked = check_arguments(*commands)
+        outcome = "vLLM takes these arguments" if checked else f"{launch.python} has no vLLM to ask"
+        click.echo(f"profile {launch.profile.name}; {outcome}", err=True)
+        result = {"profile": launch.profile.name, "checked": checked, "commands": commands}
+        emit(result, as_json, "\n".join(lines))
         return
 
     def say(line: str) -> None:
@@ -202,61 +232,6 @@ def _serve_vllm(
 
     fleet = Fleet(launch, options["logs"], say, warm_bodies(options["warm"]))
     serve(fleet, ready, say)
-
-
-def _launch(model: str, port: int, extra: tuple[str, ...], options: dict[str, Any]) -> Launch:
-    from harness.engines.vllm import Launch, find_profile
-
-    profile = find_profile(model, options["profile"])
-    if options["images"] and options["images"] > (most := profile.images):
-        raise BadInput(
-            f"--images: profile {profile.name!r} of {model!r} takes {most} at most, found "
-            f"{options['images']!r}"
-        )
-    for name in ("max_model_len", "images"):
-        if options[name]:
-            profile = profile.model_copy(update={name: options[name]})
-    lora: dict[str, str] = {}
-    for pair in options["lora"]:
-        name, _, folder = pair.partition("=")
-        if not name or not folder:
-            raise BadInput(f"--lora: expected NAME=DIR, found {pair!r}")
-        lora[name] = folder
-    gpus = tuple(part.strip() for part in (options["gpus"] or "").split(",") if part.strip())
-    return Launch(
-        model=model,
-        profile=profile,
-        python=options["python"] or os.environ.get(PYTHON_VARIABLE) or sys.executable,
-        host=options["host"] or "127.0.0.1",
-        port=port,
-        name=options["name"],
-        lora=lora,
-        tensor_parallel=options["tensor_parallel"] or 1,
-        data_parallel=options["data_parallel"] or 1,
-        replicas=options["replicas"] or 1,
-        gpus=gpus,
-        drain_s=DRAIN_S if options["drain"] is None else options["drain"],
-        extra=extra,
-    )
-
-
-def _show(launch: Launch, as_json: bool) -> None:
-    from harness.engines.vllm import check_arguments, command_line
-
-    commands = [
-        command_line(launch, launch.port and launch.port + replica)
-        for replica in range(launch.replicas)
-    ]
-    gpus = [",".join(launch.gpus_of(replica)) for replica in range(launch.replicas)]
-    checked = check_arguments(*commands)
-    lines = [
-        f"CUDA_VISIBLE_DEVICES={gpu} {shlex.join(words)}" if gpu else shlex.join(words)
-        for gpu, words in zip(gpus, commands, strict=True)
-    ]
-    outcome = "vLLM takes these arguments" if checked else f"{launch.python} has no vLLM to ask"
-    click.echo(f"profile {launch.profile.name}; {outcome}", err=True)
-    result = {"profile": launch.profile.name, "checked": checked, "commands": commands}
-    emit(result, as_json, "\n".join(lines))
 
 
 @models.command()

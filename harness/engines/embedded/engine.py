@@ -13,9 +13,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from harness.engines.embedded.native import Finish, Generation, Pipeline, Settings, Text
+from harness.engines.embedded.native import Finish, Pipeline, Settings, Text, read
+
+if TYPE_CHECKING:
+    from openvino_genai.py_openvino_genai import GenerationHandle
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Job:
     tokens: list[int]
     settings: Settings
     listener: Callable[[Progress], None]
-    generation: Generation | None = None
+    generation: GenerationHandle | None = None
     cancelled: bool = False
 
     def cancel(self) -> None:
@@ -218,7 +221,7 @@ class Engine:
 
     def _report(self, job: Job) -> None:
         assert job.generation is not None
-        tokens, finish, status = job.generation.read()
+        tokens, finish, status = read(job.generation)
         if tokens and job.settings.schema is not None:
             self._compiled_schemas.add(job.settings.schema)
         if status == "IGNORED":

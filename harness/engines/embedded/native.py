@@ -52,26 +52,16 @@ class Settings:
     schema: str | None = None
 
 
-class Generation:
-    """One request inside the engine."""
-
-    def __init__(self, handle: GenerationHandle) -> None:
-        self._handle = handle
-
-    def read(self) -> tuple[list[int], Finish | None, str]:
-        """New token ids, why it finished (None while it runs), and the engine's status."""
-        tokens: list[int] = []
-        finish: Finish | None = None
-        while self._handle.can_read():
-            for output in self._handle.read().values():
-                tokens += output.generated_ids
-                name: str = output.finish_reason.name
-                finish = "stop" if name == "STOP" else "length" if name == "LENGTH" else finish
-        return tokens, finish, self._handle.get_status().name
-
-    def cancel(self) -> None:
-        """Drop it; its memory is freed by the next step."""
-        self._handle.cancel()
+def read(generation: GenerationHandle) -> tuple[list[int], Finish | None, str]:
+    """New token ids of a request, why it finished (None while it runs), and the engine's status."""
+    tokens: list[int] = []
+    finish: Finish | None = None
+    while generation.can_read():
+        for output in generation.read().values():
+            tokens += output.generated_ids
+            name: str = output.finish_reason.name
+            finish = "stop" if name == "STOP" else "length" if name == "LENGTH" else finish
+    return tokens, finish, generation.get_status().name
 
 
 class Pipeline:
@@ -94,7 +84,7 @@ class Pipeline:
         )
         self.text = Text(self._pipeline.get_tokenizer())
 
-    def start(self, number: int, tokens: list[int], settings: Settings) -> Generation:
+    def start(self, number: int, tokens: list[int], settings: Settings) -> GenerationHandle:
         """Add a request under a number that was never used before.
 
         Raises:
@@ -118,7 +108,7 @@ class Pipeline:
             structure.json_schema = settings.schema
             config.structured_output_config = structure
         ids = Tensor(np.array([tokens], dtype=np.int64))
-        return Generation(self._pipeline.add_request(number, ids, config))  # pyright: ignore[reportUnknownMemberType]  # an overload of the stub has untyped kwargs
+        return self._pipeline.add_request(number, ids, config)  # pyright: ignore[reportUnknownMemberType]  # an overload of the stub has untyped kwargs
 
     def step(self) -> None:
         """Advance every request by one token, or by one piece of its prompt.

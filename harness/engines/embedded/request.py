@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
@@ -60,36 +60,34 @@ class _StreamOptions(_Strict):
     include_usage: bool = False
 
 
-class VisionRequest(_Strict):
-    """Body of `POST /v1/chat/completions` of a vision model; other parameters are refused."""
-
+class _Request(_Strict):
     model: str
-    messages: list[_VisionMessage] = Field(min_length=1)
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, gt=0, le=1)
     max_tokens: int | None = Field(None, ge=1)
     seed: int | None = Field(None, ge=0)
+    tools: list[JsonValue] | None = Field(None, max_length=0)
+
+
+class VisionRequest(_Request):
+    """Body of `POST /v1/chat/completions` of a vision model; other parameters are refused."""
+
+    messages: list[_VisionMessage] = Field(min_length=1)
     stop: list[str] | None = None
     stream: Literal[False] | None = None
-    tools: list[Any] | None = Field(None, max_length=0)
 
 
-class ChatRequest(_Strict):
+class ChatRequest(_Request):
     """Body of `POST /v1/chat/completions`.
 
     A parameter that is not listed here is refused. Of those that are, `n`, `logprobs` and `tools`
     are accepted with the value that asks for nothing, because clients send it.
     """
 
-    model: str
     messages: list[_Message] = Field(min_length=1)
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, gt=0, le=1)
     top_k: int | None = Field(None, ge=1)
-    max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
     stop: str | list[str] | None = None
-    seed: int | None = Field(None, ge=0)
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     repetition_penalty: float | None = Field(None, gt=0)
@@ -99,7 +97,6 @@ class ChatRequest(_Strict):
     user: str | None = None
     n: Literal[1] | None = None
     logprobs: Literal[False] | None = None
-    tools: list[JsonValue] | None = Field(None, max_length=0)
     tool_choice: Literal["none", "auto"] | None = None
 
     @field_validator("stop")

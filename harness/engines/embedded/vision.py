@@ -72,43 +72,34 @@ def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> 
         )
     if find_spec("openvino_genai") is None:
         raise BadInput("a local vision model needs `pip install 'agent-skill-harness[local,vqa]'`")
-    return _Service(folder, load or open_model).answer
+    loaded: list[VisionModel] = []
+    lock = threading.Lock()
 
+    def generate(
+        messages: list[dict[str, str]], images: list[Image], options: dict[str, Any]
+    ) -> VisionAnswer:
+        with lock:  # the pipeline is not safe to call from several threads
+            if not loaded:
+                loaded.append((load or open_model)(folder))
+            return loaded[0](messages, images, options)
 
-class _Service:
-    def __init__(self, folder: Path, load: Callable[[Path], VisionModel]) -> None:
-        self._folder, self._load = folder, load
-        self._model: VisionModel | None = None
-        self._lock = threading.Lock()
-
-    async def answer(self, body: Body) -> Body:
-        """The completion of a chat request.
-
-        Raises:
-            Refused: for a request that cannot be honoured, or if the model fails.
-        """
+    async def answer(body: Body) -> Body:
         chat = parse(body, VisionRequest)
         messages, images = conversation(chat)
         try:
-            answer = await asyncio.to_thread(self._answer, messages, images, settings(chat))
+            reply = await asyncio.to_thread(generate, messages, images, settings(chat))
         except RuntimeError as error:
             last = str(error).strip().splitlines()[-1:] or ["unknown error"]
-            raise Refused(500, f"the model in {str(self._folder)!r} failed: {last[0]}") from error
+            raise Refused(500, f"the model in {str(folder)!r} failed: {last[0]}") from error
         limit = chat.max_tokens or DEFAULT_MAX_TOKENS
-        finish = "length" if answer.completion_tokens >= limit else "stop"
-        message = {"role": "assistant", "content": answer.text}
-        return reply_head("chat.completion", self._folder.name) | {
+        finish = "length" if reply.completion_tokens >= limit else "stop"
+        message = {"role": "assistant", "content": reply.text}
+        return reply_head("chat.completion", folder.name) | {
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": token_usage(answer.prompt_tokens, answer.completion_tokens),
+            "usage": token_usage(reply.prompt_tokens, reply.completion_tokens),
         }
 
-    def _answer(
-        self, messages: list[dict[str, str]], images: list[Image], options: dict[str, Any]
-    ) -> VisionAnswer:
-        with self._lock:  # the pipeline is not safe to call from several threads
-            if self._model is None:
-                self._model = self._load(self._folder)
-            return self._model(messages, images, options)
+    return answer
 
 
 def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]]:
@@ -117,6 +108,8 @@ def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]
     Raises:
         Rejected: for an image that is no data URL or cannot be decoded, or too many.
     """
+    from PIL.Image import open as open_image
+
     images: list[Image] = []
     messages: list[dict[str, str]] = []
     for message in chat.messages:
@@ -125,9 +118,20 @@ def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]
         for part in () if isinstance(message.content, str) else message.content:
             if isinstance(part, TextPart):
                 pieces.append(part.text)
-            else:
-                pieces.append(f"<ov_genai_image_{len(images)}>")
-                images.append(_decoded(part.image_url.url, len(images) + 1))
+                continue
+            number, url = len(images) + 1, part.image_url.url
+            head, comma, data = url.partition(",")
+            if not url.startswith("data:") or not comma or not head.endswith(";base64"):
+                raise Rejected(
+                    "messages", f"image {number}: expected a data URL in base64, found {url!r:.60}"
+                )
+            pieces.append(f"<ov_genai_image_{len(images)}>")
+            try:
+                with open_image(BytesIO(b64decode(data, validate=True))) as handle:
+                    images.append(handle.convert("RGB"))
+            except (ValueError, OSError) as error:
+                reason = f"image {number} cannot be decoded: {error}"
+                raise Rejected("messages", reason) from error
         messages.append({"role": role, "content": "\n".join(pieces)})
     if len(images) > MOST_IMAGES:
         raise Rejected("messages", f"expected at most {MOST_IMAGES} images, found {len(images)}")
@@ -145,21 +149,6 @@ def settings(chat: VisionRequest) -> dict[str, Any]:
         sampling = {"temperature": chat.temperature, "top_p": chat.top_p, "rng_seed": chat.seed}
         options |= {name: value for name, value in sampling.items() if value is not None}
     return options
-
-
-def _decoded(url: str, number: int) -> Image:
-    head, comma, data = url.partition(",")
-    if not url.startswith("data:") or not comma or not head.endswith(";base64"):
-        raise Rejected(
-            "messages", f"image {number}: expected a data URL in base64, found {url!r:.60}"
-        )
-    from PIL import Image
-
-    try:
-        with Image.open(BytesIO(b64decode(data, validate=True))) as handle:
-            return handle.convert("RGB")
-    except (ValueError, OSError) as error:
-        raise Rejected("messages", f"image {number} cannot be decoded: {error}") from error
 
 
 def open_model(folder: Path) -> VisionModel:

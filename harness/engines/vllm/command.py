@@ -114,53 +114,56 @@ def command_line(launch: Launch, port: int) -> list[str]:
                 raise BadInput(
                     f"further arguments of vLLM: expected no {flag}, found {word!r}; {advice}"
                 )
-    words = [launch.python, "-m", MODULE, *_arguments(launch)]
-    return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
-
-
-def _arguments(launch: Launch) -> list[str]:
-    """What the server is told about the model, without its address."""
-    profile = launch.profile
-    words = ["--model", launch.model, "--served-model-name", launch.served_name]
-    if profile.max_model_len:
-        words += ["--max-model-len", str(profile.max_model_len)]
-    for flag, count in (("tensor", launch.tensor_parallel), ("data", launch.data_parallel)):
-        words += [f"--{flag}-parallel-size", str(count)] if count > 1 else []
-    if profile.trust_remote_code:
-        words.append("--trust-remote-code")
-    if profile.gpu_memory:
-        words += ["--gpu-memory-utilization", str(profile.gpu_memory)]
-    if profile.overrides:
-        words += ["--hf-overrides", json.dumps(profile.overrides)]
-    if profile.task != "generate":
-        words += ["--runner", "pooling"]
-        return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
-    caching = "" if profile.prefix_caching else "no-"
-    # Without the details `usage` does not say how much of a prompt came from the cache.
-    words += [f"--{caching}enable-prefix-caching", "--enable-prompt-tokens-details"]
-    if profile.tool_parser:
-        words += ["--enable-auto-tool-choice", "--tool-call-parser", profile.tool_parser]
-    if profile.tool_strict_level != "auto":
-        words += ["--tool-strict-level", profile.tool_strict_level]
-    if profile.reasoning_parser:
-        words += ["--reasoning-parser", profile.reasoning_parser]
-    if profile.chat_template:
-        words += ["--chat-template", str(profile.chat_template)]
-    if profile.structured_output != "auto":
-        words += ["--structured-outputs-config", f'{{"backend": "{profile.structured_output}"}}']
-    if profile.images:
-        words += ["--limit-mm-per-prompt", f'{{"image": {profile.images}, "video": 0}}']
     for name, folder in launch.lora.items():
         if not (Path(folder) / "adapter_config.json").is_file():
             raise BadInput(
                 f"LoRA adapter {name!r}: expected a folder with adapter_config.json, "
                 f"found {folder!r}"
             )
-    if launch.lora:
+    profile = launch.profile
+    flags: dict[str, str | float | Path | list[str] | None] = {
+        "--model": launch.model,
+        "--served-model-name": launch.served_name,
+        "--max-model-len": profile.max_model_len,
+        "--tensor-parallel-size": launch.tensor_parallel if launch.tensor_parallel > 1 else None,
+        "--data-parallel-size": launch.data_parallel if launch.data_parallel > 1 else None,
+        "--trust-remote-code": profile.trust_remote_code,
+        "--gpu-memory-utilization": profile.gpu_memory,
+        "--hf-overrides": json.dumps(profile.overrides) if profile.overrides else None,
+    }
+    if profile.task != "generate":
+        flags["--runner"] = "pooling"
+    else:
+        level, backend = profile.tool_strict_level, profile.structured_output
         modules = [f"{name}={Path(folder).resolve()}" for name, folder in launch.lora.items()]
-        words += ["--enable-lora", "--max-loras", str(len(modules))]
-        words += ["--max-lora-rank", str(profile.lora_rank), "--lora-modules", *modules]
-    return [*words, "--shutdown-timeout", str(launch.drain_s), *profile.extra]
+        flags |= {
+            "--enable-prefix-caching": profile.prefix_caching,
+            "--no-enable-prefix-caching": not profile.prefix_caching,
+            # Without the details `usage` does not say how much of a prompt came from the cache.
+            "--enable-prompt-tokens-details": True,
+            "--enable-auto-tool-choice": bool(profile.tool_parser),
+            "--tool-call-parser": profile.tool_parser,
+            "--tool-strict-level": level if level != "auto" else None,
+            "--reasoning-parser": profile.reasoning_parser,
+            "--chat-template": profile.chat_template,
+            "--structured-outputs-config": (
+                f'{{"backend": "{backend}"}}' if backend != "auto" else None
+            ),
+            "--limit-mm-per-prompt": (
+                f'{{"image": {profile.images}, "video": 0}}' if profile.images else None
+            ),
+            "--enable-lora": bool(modules),
+            "--max-loras": len(modules),
+            "--max-lora-rank": profile.lora_rank if modules else None,
+            "--lora-modules": modules,
+        }
+    words = [launch.python, "-m", MODULE]
+    for flag, value in flags.items():
+        if value:
+            values = value if isinstance(value, list) else [] if value is True else [value]
+            words += [flag, *map(str, values)]
+    words += ["--shutdown-timeout", str(launch.drain_s), *profile.extra]
+    return [*words, "--host", launch.host, "--port", str(port), *launch.extra]
 
 
 def check_arguments(*commands: list[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value
+from harness.core import BadInput, Value, first_fault
 
 ServedTask = Literal["generate", "embed", "rerank"]
 _SHIPPED = Path(__file__).with_name("profiles")
@@ -82,22 +82,17 @@ def find_profile(model: str, choice: str | None = None) -> ServingProfile:
                 f"no profile {choice!r}; there is {', '.join(shipped)}, or give a .yaml or .json"
             )
         return shipped[choice]
-    name = _name(model)
+    name, path = model, Path(model)
+    if path.is_dir() or model.count("/") > 1 or model.startswith(("/", ".", "~")):
+        # A folder has no owner, and those above it say nothing of the model.
+        path = path if path.name not in ("", "..") else path.resolve()
+        name = path.name
+        if path.parent.name == "snapshots":  # the hub's cache: models--OWNER--NAME/snapshots/...
+            name = path.parent.parent.name.rpartition("--")[2]
     for profile in shipped.values():
         if any(re.search(pattern, name, re.IGNORECASE) for pattern in profile.match):
             return profile
     return shipped["generic"]
-
-
-def _name(model: str) -> str:
-    """What a model is called: a folder has no owner, and those above it say nothing of it."""
-    path = Path(model)
-    if not path.is_dir() and model.count("/") < 2 and not model.startswith(("/", ".", "~")):
-        return model
-    path = path if path.name not in ("", "..") else path.resolve()
-    if path.parent.name == "snapshots":  # the hub's cache: models--OWNER--NAME/snapshots/REVISION
-        return path.parent.parent.name.rpartition("--")[2]
-    return path.name
 
 
 @cache
@@ -114,11 +109,9 @@ def _read(path: Path) -> ServingProfile:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BadInput(f"cannot read the profile {str(path)!r}: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise BadInput(
-            f"profile {str(path)!r}, {field}: {first['msg']}, found {first['input']!r}"
-        ) from error
+        fault = first_fault(error, "the file")
+        value = error.errors()[0]["input"]
+        raise BadInput(f"profile {str(path)!r}, {fault}, found {value!r:.80}") from error
     for pattern in profile.match:
         try:
             re.compile(pattern)

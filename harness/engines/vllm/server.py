@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +26,11 @@ from harness.core import (
     canonical_json,
     http_client,
     on_loopback,
+    read_json,
 )
 from harness.engines.vllm.profile import ServedTask
 
 POLL_S = 0.25
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""A server of this machine is not asked through a proxy."""
 LAST_LINES = 12
 _LEAKED = re.compile(r"nanobind|^ - (leaked|\.\.\. skipped) ")
 """What a binding of Triton says at every end; the reason stands before it."""
@@ -125,10 +123,12 @@ class Server:
     def healthy(self) -> bool:
         """Whether it takes requests."""
         where = f"{self.url.removesuffix('/v1')}/health"
-        try:  # not httpx: making its client takes longer than the question
-            with _DIRECT.open(where, timeout=5.0) as answer:
-                return answer.status == 200
-        except OSError:
+        import httpx
+
+        try:  # unverified: what takes time in making a client is certificates, and none are asked
+            with http_client(self.url, 5.0, trust_env=False, verify=False) as client:
+                return client.get(where).status_code == 200
+        except httpx.HTTPError:
             return False
 
     def wait_ready(self, limit_s: float) -> None:
@@ -278,14 +278,10 @@ def warm_bodies(source: Path | None) -> list[dict[str, Any]]:
     if source is None:
         return [{"messages": [hello]}]
     if source.suffix == ".json":
-        try:
-            text = source.read_text("utf-8")
-            body: Any = json.loads(text)
-        except (OSError, ValueError) as error:
-            raise BadInput(f"cannot read {str(source)!r}: {error}") from error
+        body = read_json(source)
         if isinstance(body, dict) and isinstance(body.get("messages"), list):  # pyright: ignore[reportUnknownMemberType]  # of JSON
             return [cast("dict[str, Any]", body)]
-        raise BadInput(f"{str(source)!r}: expected a request with messages, found {text[:80]!r}")
+        raise BadInput(f"{str(source)!r}: expected a request with messages, found {body!r:.80}")
     beginnings: Counter[str] = Counter()
     for call in open_recording(source / "calls.sqlite" if source.is_dir() else source):
         shared = ("tools", "tool_choice", "chat_template_kwargs")
@@ -315,17 +311,18 @@ def warm(url: str, name: str, task: ServedTask, bodies: list[dict[str, Any]]) ->
         path, requests = "embeddings", [{"input": ["Hello"]}]
     elif task == "rerank":
         path, requests = "rerank", [{"query": "Hello", "documents": ["Hello"]}]
-    for request in requests:
-        body = {**request, "model": name}
-        if task == "generate":
-            body |= {"max_tokens": 1, "stream": False}
-        address = f"{url}/{path}"
-        try:
-            with http_client(url, _WARM_LIMIT_S, trust_env=False) as client:
-                reply = client.post(address, json=body, headers=authorised())
-        except httpx.HTTPError as error:
-            raise Unreachable(f"{address} did not answer the warm-up: {error}") from error
-        if reply.status_code != 200:
-            raise Unreachable(
-                f"{address} refused the warm-up (HTTP {reply.status_code}): {reply.text[:300]!r}"
-            )
+    address = f"{url}/{path}"
+    with http_client(url, _WARM_LIMIT_S, trust_env=False, headers=authorised()) as client:
+        for request in requests:
+            body = {**request, "model": name}
+            if task == "generate":
+                body |= {"max_tokens": 1, "stream": False}
+            try:
+                reply = client.post(address, json=body)
+            except httpx.HTTPError as error:
+                raise Unreachable(f"{address} did not answer the warm-up: {error}") from error
+            if reply.status_code != 200:
+                raise Unreachable(
+                    f"{address} refused the warm-up (HTTP {reply.status_code}): "
+                    f"{reply.text[:300]!r}"
+                )

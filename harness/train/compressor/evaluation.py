@@ -156,7 +156,7 @@ def measure(critic: Critic, questions: Sequence[Question]) -> Measured:
     )
 
 
-def kept_within(scores: NDArray[np.float64], lengths: Sequence[int], budget: float) -> set[int]:
+def kept_within(scores: NDArray[np.float64], lengths: Sequence[float], budget: float) -> set[int]:
     """Places of the best units that fit into `budget` of the length; never none."""
     room = budget * sum(lengths)
     chosen: set[int] = set()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput
+from harness.core import BadInput, read_rows
 from harness.rag.retrieve import sentence_spans
 
 FILES = ("nq_oracle.jsonl", "qed.jsonl", "wice_dev.jsonl", "qmsum_val.jsonl")
@@ -61,11 +60,10 @@ def read_examples(folder: Path) -> list[Example]:
     examples: list[Example] = []
     for name in FILES:
         path = folder / name
-        if not path.is_file():
-            raise BadInput(f"expected the training file {name!r} in {str(folder)!r}")
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        reader = _READERS.get(path.stem, _question)
+        for number, row in read_rows(path):
             try:
-                examples += _READERS.get(path.stem, _question)(path.stem, json.loads(line))
+                examples += reader(path.stem, row)
             except (KeyError, TypeError, ValueError) as error:
                 raise BadInput(f"{path}:{number}: no training row: {error!r}") from error
     return examples

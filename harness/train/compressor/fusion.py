@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from harness.core import BadInput
 from harness.rag.compress import Critic
 from harness.rag.compress.critics.features import NAMES, Scores, features
 from harness.rag.retrieve import Encoder
-from harness.train.compressor.evaluation import Question, stacked_questions
+from harness.train.compressor.evaluation import Question, kept_within, stacked_questions
 from harness.train.compressor.examples import Example
 
 Array = NDArray[np.float64]
@@ -162,14 +163,8 @@ def coefficients(cases: Sequence[Case], prior: Array, penalty: float) -> Array:
 
 def recall_at(case: Case, scores: Array, budget: float) -> float:
     """Share of the gold units among the best, which is always kept, and those that still fit."""
-    order = np.argsort(-scores, kind="stable")
-    kept_units = np.zeros(len(scores), dtype=bool)
-    kept_units[order[0]] = True
-    room = budget * float(case.sizes.sum()) - float(case.sizes[order[0]])
-    for place in order[1:]:
-        if case.sizes[place] <= room:
-            kept_units[place], room = True, room - float(case.sizes[place])
-    return float((kept_units & case.gold).sum() / case.gold.sum())
+    chosen = kept_within(scores, case.sizes.tolist(), budget)
+    return float(case.gold[list(chosen)].sum() / case.gold.sum())
 
 
 def left_out(
@@ -189,8 +184,8 @@ def left_out(
         }
         rows[source] = {
             f"{budget:.0%}": {
-                arm: mean([recall_at(case, scores, budget) for case, scores in scored_cases])
-                for arm, scored_cases in arms.items()
+                arm: round(fmean(recall_at(*pair, budget) for pair in scored_pairs), 4)
+                for arm, scored_pairs in arms.items()
             }
             for budget in BUDGETS
         }
@@ -211,8 +206,3 @@ def margins(scored: Mapping[str, Sequence[Scored]]) -> dict[str, float]:
         str(recall): round(float(np.mean([np.quantile(gaps, recall) for gaps in below])), 4)
         for recall in RECALLS
     }
-
-
-def mean(values: Sequence[float]) -> float:
-    """Rounded to four digits."""
-    return round(sum(values) / len(values), 4)

@@ -40,7 +40,11 @@ def cloze(sentence: str, rng: random.Random) -> tuple[str, str] | None:
     before, after = sentence[: value.start()].split(), sentence[value.end() :].split()
     # The words near the value belong to its clause; the others would give the sentence away.
     near = before[-rng.randint(3, 9) :], after[: rng.randint(2, 8)]
-    thinned = [[word for word in half if rng.random() < _chance(word)] for half in near]
+    thinned = [
+        [word for word in half
+         if rng.random() < (0.45 if word.lower().strip(".,;") in STOPWORDS else 0.7)]
+        for half in near
+    ]  # fmt: skip
     if sum(word.lower() not in STOPWORDS for half in thinned for word in half) < 3:
         return None
     kind = value.lastgroup or "name"
@@ -50,10 +54,6 @@ def cloze(sentence: str, rng: random.Random) -> tuple[str, str] | None:
     parts = [*thinned[1], *thinned[0]] if rng.random() < 0.4 else [*thinned[0], *thinned[1]]
     question = " ".join([question_word, *(word.strip('.,;:()[]"') for word in parts)])
     return (question.lower() if rng.random() < 0.5 else question) + "?", value.group()
-
-
-def _chance(word: str) -> float:
-    return 0.45 if word.lower().strip(".,;") in STOPWORDS else 0.7
 
 
 _PLACES = [

@@ -58,17 +58,18 @@ class TokenCritic(nn.Module):
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
         tags = self.tokens(states)
         question = states[:, 1 : 1 + query.shape[1]]
-        sentences = _mean(states, member)
-        features = torch.cat(
-            [
-                nn.functional.cosine_similarity(
-                    sentences, _mean(question, query[:, None]), dim=-1
-                ).unsqueeze(-1),
-                _late_interaction(states, question, query, member).unsqueeze(-1),
-                _keep(tags, member),
-            ],
-            dim=-1,
-        )
+        sentences, meaning = _mean(states, member), _mean(question, query[:, None])
+        cosine = nn.functional.cosine_similarity(sentences, meaning, dim=-1)
+        # Late interaction: the mean over the question's tokens of the cosine with the sentence's
+        # nearest token.
+        likeness = _unit(question) @ _unit(states).transpose(1, 2)
+        best = (likeness[:, None] + 4 * (member[:, :, None] - 1)).amax(-1)
+        late = (best * query[:, None]).sum(-1) / query[:, None].sum(-1).clamp(min=1)
+        # Mean and greatest logit of any tag but O among the sentence's tokens.
+        keep = (tags[..., 1:].logsumexp(-1) - tags[..., 0])[:, None]
+        mean = (keep * member).sum(-1) / member.sum(-1).clamp(min=1)
+        most = (keep * member + 30 * (member - 1)).amax(-1)
+        features = torch.stack([cosine, late, mean, most], dim=-1)
         return tags, (self.mix(features) + self.state(sentences)).squeeze(-1)
 
 
@@ -105,23 +106,8 @@ def _mean(states: Tensor, member: Tensor) -> Tensor:
     return member @ states / member.sum(-1, keepdim=True).clamp(min=1)
 
 
-def _late_interaction(states: Tensor, question: Tensor, query: Tensor, member: Tensor) -> Tensor:
-    """Mean over the question's tokens of the cosine with the sentence's nearest token."""
-    likeness = _unit(question) @ _unit(states).transpose(1, 2)
-    best = (likeness[:, None] + 4 * (member[:, :, None] - 1)).amax(-1)
-    return (best * query[:, None]).sum(-1) / query[:, None].sum(-1).clamp(min=1)
-
-
 def _unit(states: Tensor) -> Tensor:
     return nn.functional.normalize(states, dim=-1, eps=1e-9)
-
-
-def _keep(tags: Tensor, member: Tensor) -> Tensor:
-    """Mean and greatest logit of any tag but O among a sentence's tokens."""
-    keep = (tags[..., 1:].logsumexp(-1) - tags[..., 0])[:, None]
-    mean = (keep * member).sum(-1) / member.sum(-1).clamp(min=1)
-    most = (keep * member + 30 * (member - 1)).amax(-1)
-    return torch.stack([mean, most], dim=-1)
 
 
 OPSET = 17

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Value, digest_file, write_atomic
+from harness.core import BadInput, Value, digest_file, read_json, write_atomic
 from harness.rag.compress import LexicalCritic
 from harness.rag.compress.critics.fused import FUSION
 from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
@@ -111,19 +111,21 @@ def train(
     from harness.train.compressor.loop import fit
     from harness.train.compressor.network import export_onnx
 
-    manifest = manifest_of(options)
-    _begin(options.out, manifest, resume=resume)
-    critic = fit(options, tell)
+    manifest, path = manifest_of(options), options.out / MANIFEST
+    if not path.exists():
+        write_atomic(path, manifest.model_dump_json(indent=1) + "\n")
+    elif not resume:
+        raise BadInput(f"{str(options.out)!r} holds a training already: --resume, or another --out")
+    begun = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+    if changed := [name for name, part in begun if part != getattr(manifest, name)]:
+        raise BadInput(
+            f"the training in {str(options.out)!r} was begun with other {', '.join(changed)}: "
+            f"{json.dumps(begun.options)}"
+        )
     folder = options.out / WEIGHTS
-    export_onnx(critic, folder / "critic.onnx")
+    export_onnx(fit(options, tell), folder / "critic.onnx")
     shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
-    return measured(options, manifest, tell)
-
-
-def measured(options: TrainOptions, manifest: Manifest, tell: Callable[[str], None]) -> Report:
-    """Report and fusion of exported weights; both are written beside them."""
-    folder = options.out / WEIGHTS
-    examples = read_examples(options.data)
+    critic, examples = TokenCritic(folder), read_examples(options.data)
     questions = held_questions(examples, options.seed)
     tell(f"measuring on {len(questions)} held-out questions")
     report = Report(
@@ -132,17 +134,13 @@ def measured(options: TrainOptions, manifest: Manifest, tell: Callable[[str], No
             "sha256": digest_file(folder / "critic.onnx"),
             "bytes": (folder / "critic.onnx").stat().st_size,
         },
-        critic=measure(TokenCritic(folder), questions),
+        critic=measure(critic, questions),
         lexical=measure(LexicalCritic(), questions),
     )
     write_atomic(folder / REPORT, report.model_dump_json(indent=1) + "\n")
     tell("fitting the fusion on held-out groups")
-    facts = joined(
-        json.loads((SHIPPED / FUSION).read_text("utf-8")),
-        TokenCritic(folder),
-        open_encoder(options.fused_with),
-        examples,
-    )
+    shipped = read_json(SHIPPED / FUSION)
+    facts = joined(shipped, critic, open_encoder(options.fused_with), examples)
     write_atomic(folder / FUSION, json.dumps(facts, indent=1) + "\n")
     return report
 
@@ -197,22 +195,3 @@ def _encoder(options: TrainOptions) -> Path:
 def _report(folder: Path) -> Report | None:
     path = folder / REPORT
     return Report.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def _begin(out: Path, manifest: Manifest, *, resume: bool) -> None:
-    path = out / MANIFEST
-    if path.exists() and not resume:
-        raise BadInput(f"{str(out)!r} holds a training already: --resume, or another --out")
-    if path.exists():
-        begun = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
-        if begun != manifest:
-            changed = [
-                name for name in Manifest.model_fields
-                if getattr(begun, name) != getattr(manifest, name)
-            ]  # fmt: skip
-            raise BadInput(
-                f"the training in {str(out)!r} was begun with other {', '.join(changed)}: "
-                f"{json.dumps(begun.options)}"
-            )
-        return
-    write_atomic(path, manifest.model_dump_json(indent=1) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -54,7 +54,11 @@ class WindowMaker:
         self.examples, self._seed = examples, seed
         self._cls, self._sep = (tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]"))
         self._texts: dict[str, list[int]] = {}
-        self._tokenise(tokenizer)
+        ordered = sorted({text for e in examples for text in (e.query, *e.sentences)})
+        for start in range(0, len(ordered), 4096):
+            part = ordered[start : start + 4096]
+            encoded = tokenizer.encode_batch_fast(part, add_special_tokens=False)
+            self._texts.update(zip(part, (row.ids for row in encoded), strict=True))
         self._passages = [e for e in examples if e.source in PASSAGES]
         self._hard = self._hard_negatives()
 
@@ -128,14 +132,6 @@ class WindowMaker:
     def _ids(self, sentence: str) -> list[int]:
         return self._texts[sentence][:SENTENCE_TOKENS]
 
-    def _tokenise(self, tokenizer: Any) -> None:
-        texts = {t for e in self.examples for t in (e.query, *e.sentences)}
-        ordered = sorted(texts)
-        for start in range(0, len(ordered), 4096):
-            part = ordered[start : start + 4096]
-            encoded = tokenizer.encode_batch_fast(part, add_special_tokens=False)
-            self._texts.update(zip(part, (row.ids for row in encoded), strict=True))
-
     def _hard_negatives(self) -> list[list[Labelled]]:
         """Per example the passages that share most with its query, other texts and titles only."""
         bm25s: Any = import_module("bm25s")
@@ -173,21 +169,14 @@ def batches(
     for start in range(0, count, 256):
         groups = [maker.windows(number, epoch) for number in order[start : start + 256]]
         groups.sort(key=lambda group: max(len(window.ids) for window in group))
-        packed = list(_packed(groups, tokens))
+        packed: list[list[Window]] = [[]]
+        for group in groups:
+            widest = max(len(window.ids) for window in [*packed[-1], *group])
+            if packed[-1] and widest * (len(packed[-1]) + len(group)) > tokens:
+                packed.append([])
+            packed[-1] += group
         rng.shuffle(packed)
         yield from packed
-
-
-def _packed(groups: Iterable[list[Window]], tokens: int) -> Iterator[list[Window]]:
-    batch: list[Window] = []
-    for group in groups:
-        widest = max(len(window.ids) for window in [*batch, *group])
-        if batch and widest * (len(batch) + len(group)) > tokens:
-            yield batch
-            batch = []
-        batch = [*batch, *group]
-    if batch:
-        yield batch
 
 
 def collate(windows: Sequence[Window]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -215,21 +215,12 @@ def generated(
         context = Context(split[number], split[number + 1], words, draw)
         for turn in range(per_document):
             changing = turn % 2 == 1
-            claim = _claim(draw.choice(usable), context, changing=changing)
-            if claim:
-                yield Labelled("generated", claim, text, not changing, ())
-
-
-def _claim(sentence: str, context: Context, *, changing: bool) -> str | None:
-    """The sentence in other words, and changed by a rule that changes what is said if wanted."""
-    text = sentence
-    for _ in range(context.draw.choice([0, 1, 1, 2])):
-        _, rule = context.draw.choice(KEEPING)
-        text = rule(text, context) or text
-    if not changing:
-        return text
-    for _, rule in context.draw.sample(CHANGING, len(CHANGING)):
-        changed = rule(text, context)
-        if changed and changed != text:
-            return changed
-    return None
+            claim = draw.choice(usable)
+            for _ in range(draw.choice([0, 1, 1, 2])):  # in other words
+                _, rule = draw.choice(KEEPING)
+                claim = rule(claim, context) or claim
+            rules = draw.sample(CHANGING, len(CHANGING)) if changing else []
+            changes = (rule(claim, context) for _, rule in rules)
+            changed = next((new for new in changes if new and new != claim), None)
+            if changed or not changing:
+                yield Labelled("generated", changed or claim, text, not changing, ())

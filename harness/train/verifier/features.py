@@ -53,28 +53,26 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 def evaluation_sets(data: Path) -> dict[str, list[Labelled]]:
     """SummEdits, QAGS (both halves), WiCE and FaithBench from the folder of data sets."""
     sets: dict[str, list[Labelled]] = {}
-    for claim in (
-        *_summedits(data / "dev/summedits.jsonl"),
-        *_qags(data / "dev/qags.jsonl"),
-        *wice(data / "compression/dev/wice.jsonl", "wice"),
-        *_faithbench(data / "dev/faithbench.jsonl"),
-    ):
+    for claim in _claims(data):
         sets.setdefault(claim.name, []).append(claim)
     return sets
 
 
-def _summedits(path: Path) -> Iterator[Labelled]:
-    for row in rows_of(path):
+def _claims(data: Path) -> Iterator[Labelled]:
+    for row in rows_of(data / "dev/summedits.jsonl"):
         yield Labelled("summedits", row["summary"], row["doc"], row["label"] == 1)
-
-
-def _qags(path: Path) -> Iterator[Labelled]:
-    """One claim per summary sentence; the majority of three workers decides."""
-    for row in rows_of(path):
+    for row in rows_of(data / "dev/qags.jsonl"):
+        # One claim per summary sentence; the majority of three workers decides.
         for part in row["summary_sentences"]:
             yes = sum(reply["response"] == "yes" for reply in part["responses"])
             supported = 2 * yes > len(part["responses"])
             yield Labelled(f"qags_{row['dataset']}", part["sentence"], row["article"], supported)
+    yield from wice(data / "compression/dev/wice.jsonl", "wice")
+    for row in rows_of(data / "dev/faithbench.jsonl"):
+        # Unsupported if any annotator marked an unwanted hallucination (the worst label counts).
+        labels = [label for mark in row["annotations"] for label in mark["label"]]
+        unwanted = any("Unwanted" in label for label in labels)
+        yield Labelled("faithbench", row["summary"], row["source"], not unwanted)
 
 
 def wice(path: Path, name: str) -> Iterator[Labelled]:
@@ -89,15 +87,6 @@ def wice(path: Path, name: str) -> Iterator[Labelled]:
         supporting = tuple(tuple(spans[number] for number in group) for group in groups)
         document = "\n".join(row["evidence"])
         yield Labelled(name, row["claim"], document, row["label"] == "supported", supporting)
-
-
-def _faithbench(path: Path) -> Iterator[Labelled]:
-    """Unsupported if any annotator marked an unwanted hallucination (the worst label counts)."""
-    for row in rows_of(path):
-        unwanted = any(
-            "Unwanted" in label for mark in row["annotations"] for label in mark["label"]
-        )
-        yield Labelled("faithbench", row["summary"], row["source"], not unwanted)
 
 
 Spans = list[tuple[int, int]]
