@@ -16,7 +16,6 @@ from harness.cli import (
     folder_argument,
     json_option,
     resumable,
-    shared_option,
     tally_progress,
 )
 from harness.core.errors import Refused, Unreachable
