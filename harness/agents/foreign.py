@@ -123,7 +123,8 @@ class PythonAgent:
             skill = install_skill(context.skill, sample.workdir) or None
             request["arguments"] = [sample.prompt, str(sample.workdir), skill]
         else:
-            block = skill_block(context.skill, "preloaded", readable=False)
+            skill = None if context.loaded_skill is None else context.loaded_skill.skill
+            block = skill_block(skill, "preloaded", readable=False)
             request["messages"] = [{"role": "system", "content": block}] if block else []
             request["messages"].append({"role": "user", "content": sample.prompt})
             for message in request["messages"]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.agents.recording import Recorder
-from harness.agents.skills import skill_at, skill_block
+from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, ToolProtocol
 from harness.core import BadInput, Unreachable, render
 from harness.models import Model, SampleLimitReached, Sampling
@@ -130,9 +130,10 @@ def react_context(
         on_event: called with every event.
     """
     names = list(context.tools)
-    if context.skill is not None:
+    skill = None if context.loaded_skill is None else context.loaded_skill.skill
+    if skill is not None:
         discovered = context.skill_mode == "discovered"
-        if discovered or (names and skill_at(context.skill).skill.files):
+        if discovered or (names and skill.files):
             names.append("read_skill_file")
     readable = "read_skill_file" in names
     return ReactContext(
@@ -141,7 +142,7 @@ def react_context(
         bench=Bench(sample.workdir, context.sandbox, context.limits, context.skill),
         tools=get_tools(names),
         protocol=context.protocol,
-        skill=skill_block(context.skill, context.skill_mode, readable=readable),
+        skill=skill_block(skill, context.skill_mode, readable=readable),
         output_file=context.output_file,
         max_turns=context.max_turns,
         on_event=on_event,

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import JsonValue
 
 import harness
-from harness.agents.skills import skill_at
 from harness.agents.types import AgentContext, AgentRun, Sample
 from harness.core import (
     AgentInfo,
@@ -109,7 +108,7 @@ class Recorder:
         context, usage = self._context, self.usage
         extra: dict[str, JsonValue] = {
             "task_id": self._sample.task_id,
-            "skill": skill_at(context.skill).digest if context.skill else None,
+            "skill": context.loaded_skill.digest if context.loaded_skill else None,
             "skill_mode": context.skill_mode if context.skill else "none",
             "skill_read": self._skill_was_read(),
             "sandbox": context.sandbox.name if context.sandbox else None,

@@ -53,26 +53,25 @@ def _read(folder: Path, stamp: Stamp) -> SkillOnce:
     return SkillOnce(load_skill(folder), digest_tree(folder))
 
 
-def skill_block(skill: Path | None, mode: SkillMode, *, readable: bool) -> str:
+def skill_block(skill: Skill | None, mode: SkillMode, *, readable: bool) -> str:
     """The part of a system prompt that carries the skill; "" without one.
 
     Args:
-        skill: skill directory.
+        skill: as it was loaded.
         mode: preloaded, discovered or none.
         readable: whether the agent has a tool to read the skill's files.
     """
     if skill is None or mode == "none":
         return ""
-    loaded = skill_at(skill).skill
     # A body that closes the tag early would let skill text pose as the rest of the prompt.
-    body = loaded.body.strip().replace("</skill>", "&lt;/skill&gt;")
+    body = skill.body.strip().replace("</skill>", "&lt;/skill&gt;")
     return render(
         "skill_block",
         mode=mode,
-        name=loaded.name,
-        description=loaded.description,
+        name=skill.name,
+        description=skill.description,
         body=body,
-        references=sorted(loaded.files),
+        references=sorted(skill.files),
         readable=readable,
     )
 

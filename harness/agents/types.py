@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.core import Trajectory, Usage
 from harness.models import Model, Sampling
 from harness.sandbox import Limits, Sandbox
+
+if TYPE_CHECKING:
+    from harness.agents.skills import SkillOnce
 
 SkillMode = Literal["preloaded", "discovered", "none"]
 ToolProtocol = Literal["native", "text"]
@@ -66,6 +70,17 @@ class AgentContext:
     protocol: ToolProtocol = "native"
     output_file: str = ""
     endpoint: dict[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def loaded_skill(self) -> SkillOnce | None:
+        """The skill as it was when the attempt began; its folder is looked at once.
+
+        Raises:
+            BadInput: as :func:`harness.skills.load_skill`.
+        """
+        from harness.agents.skills import skill_at
+
+        return None if self.skill is None else skill_at(self.skill)
 
 
 @dataclass(frozen=True)

@@ -85,16 +85,31 @@ class RunWriter(RunReader):
 
     def append_trajectory(self, record: dict[str, Any]) -> None:
         """Store a trajectory; write it before the item record that refers to it."""
-        self._trajectories.append(record)
+        self._trajectories.append(record, sync=False)
 
     def append_item(self, record: dict[str, Any]) -> None:
         """Store the record that says an item is finished."""
-        self._items.append(record)
+        self._items.append(record, sync=False)
+
+    def sync(self) -> None:
+        """Wait until what was appended is on the disk; another thread may go on appending.
+
+        A kill loses nothing that was appended. A loss of power may lose what was not synced: those
+        attempts are made again, on replies that are stored.
+
+        Raises:
+            BadInput: if the disk is full.
+        """
+        self._trajectories.sync()
+        self._items.sync()
 
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._items.close()
-        self._trajectories.close()
-        self._guard.close()
+        try:
+            self.sync()
+        finally:
+            self._items.close()
+            self._trajectories.close()
+            self._guard.close()

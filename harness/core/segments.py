@@ -45,8 +45,13 @@ class SegmentWriter:
         self._end = end
         self._compressor = zstandard.ZstdCompressor(level=3)
 
-    def append(self, record: Any) -> int:
-        """Write one record through to the disk; its byte offset, for :func:`read_at`.
+    def append(self, record: Any, *, sync: bool = True) -> int:
+        """Write one record; its byte offset, for :func:`read_at`.
+
+        Args:
+            record: of JSON values.
+            sync: wait until it is on the disk; else it survives a kill of this process at once,
+                and a loss of power after :meth:`sync`.
 
         Raises:
             BadInput: if the disk is full; what had been written before stays intact.
@@ -57,15 +62,29 @@ class SegmentWriter:
             unwritten = memoryview(frame)
             while unwritten:  # a disk that gets full takes a part
                 unwritten = unwritten[self._handle.write(unwritten) :]
-            os.fsync(self._handle.fileno())
+            if sync:
+                os.fsync(self._handle.fileno())
         except OSError as error:
             os.ftruncate(self._handle.fileno(), self._end)
             self._handle.seek(self._end)
-            raise BadInput(
-                f"cannot write {self._handle.name!r}: {error.strerror}; free space, then resume"
-            ) from error
+            raise self._full(error) from error
         offset, self._end = self._end, self._end + len(frame)
         return offset
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk; another thread may go on writing.
+
+        Raises:
+            BadInput: if the disk is full.
+        """
+        try:
+            os.fsync(self._handle.fileno())
+        except OSError as error:
+            raise self._full(error) from error
+
+    def _full(self, error: OSError) -> BadInput:
+        name = self._handle.name
+        return BadInput(f"cannot write {name!r}: {error.strerror}; free space, then resume")
 
     def close(self) -> None:
         """Close the file."""
