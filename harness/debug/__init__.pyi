@@ -23,7 +23,7 @@ from .engine.stops import Stop as Stop
 from .engine.stops import TaskInfo as TaskInfo
 from .engine.usage import Meter as Meter
 from .engine.usage import cost_of as cost_of
-from .postmortem import trajectory_graph as trajectory_graph
 from .savers import copy_thread as copy_thread
 from .savers import open_postgres as open_postgres
 from .savers import thread_ids as thread_ids
+from .subjects import trajectory_graph as trajectory_graph

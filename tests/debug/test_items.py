@@ -15,7 +15,8 @@ from harness.agents import open_agent
 from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
 from harness.debug import Debugger, compare, timeline
-from harness.debug.attempts import Item, Settings, find_item, open_item
+from harness.debug.attempts import Settings, find_item, open_item
+from harness.debug.subjects import Subject
 from harness.evals import EvalPlan, EvalReport, load_suite, run_eval
 from harness.models import CallStore, open_model
 from harness.sandbox import select
@@ -37,7 +38,7 @@ class Opened(NamedTuple):
     """A session over the item, at its end."""
 
     debugger: Debugger
-    item: Item
+    item: Subject
     store: CheckpointStore
 
 

@@ -71,38 +71,6 @@ class Counts:
     live: int = 0
 
 
-class Effects:
-    """Which tool calls led to a step of a branch, to run them again where live tools continue.
-
-    They are kept by thread and super-step; a branch has those of its parent up to its point.
-    """
-
-    def __init__(self, store: CheckpointStore) -> None:
-        self._store = store
-        self._noted: defaultdict[str, dict[int, dict[str, ToolCall]]] = defaultdict(dict)
-
-    def note(self, thread: str, step: int, call: ToolCall) -> None:
-        """A node of `step` made this call; if it is run again, the same call counts once."""
-        key = f"{call[0].name} {canonical_json(call[1])}"
-        self._noted[thread].setdefault(step, {})[key] = call
-
-    def before(self, thread: str, step: int) -> list[ToolCall]:
-        """The calls of a thread's steps up to `step`, those of `step` itself included, in order."""
-        steps = self._steps(thread, step)
-        return [call for number in sorted(steps) for call in steps[number].values()]
-
-    def _steps(self, thread: str, last: int) -> dict[int, dict[str, ToolCall]]:
-        own = {step: calls for step, calls in self._noted[thread].items() if step <= last}
-        branch = find_branch(self._store, thread)
-        if branch.parent is None:
-            return own
-        end = last - 1
-        if branch.point is not None:
-            history = History(self._store, thread)
-            end = min(end, history.find(branch.point.checkpoint, branch.point.ns).step)
-        return {**self._steps(branch.parent, end), **own}
-
-
 class Answers:
     """The record of one attempt.
 
@@ -113,8 +81,9 @@ class Answers:
     """
 
     def __init__(
-        self, trajectory: Trajectory, calls: Sequence[StoredCall], effects: Effects
+        self, trajectory: Trajectory, calls: Sequence[StoredCall], store: CheckpointStore
     ) -> None:
+        """Read the record; `store` is the debugging session's."""
         self.beyond: Beyond | None = None
         self.meter = Meter()
         self.counts = Counts()
@@ -129,7 +98,10 @@ class Answers:
             for call, result in zip(step.tool_calls or (), results, strict=False):
                 key = digest([call.function_name, call.arguments])
                 self._results[key].append((number, content_text(result.content or "")))
-        self._effects = effects
+        self._store = store
+        # By thread and super-step, the tool calls that led to a step of a branch: they run again
+        # where live tools continue. The same call of a node that ran twice counts once.
+        self._effects: defaultdict[str, dict[int, dict[str, ToolCall]]] = defaultdict(dict)
         self._step_of: dict[str, int] = {}
         self._live: set[str] = set()
         self._folder_of: str | None = None
@@ -164,18 +136,45 @@ class Answers:
         texts = set(own or [text for _, text in results])
         if len(texts) == 1:
             self.counts.results += 1
-            self._effects.note(thread, step, (tool, arguments))
+            self._note(thread, step, (tool, arguments))
             return _uncut(texts.pop())
         if self.beyond is None:
             number = f"{len(texts)} different results" if texts else "no result"
             raise LeftRecording(f"the record has {number} of {tool.name!r} for these arguments")
         self._live.add(thread)
-        calls = None if self._folder_of == thread else self._effects.before(thread, step)
+        calls: list[ToolCall] | None = None
+        if self._folder_of != thread:
+            effects = self._effects_before(thread, step)
+            calls = [call for number in sorted(effects) for call in effects[number].values()]
         place = await self.beyond.bench(bench, calls)
         self._folder_of = thread
-        self._effects.note(thread, step, (tool, arguments))
+        self._note(thread, step, (tool, arguments))
         self.counts.live += 1
         return await tool.run(arguments, place)
+
+    def _note(self, thread: str, step: int, call: ToolCall) -> None:
+        key = f"{call[0].name} {canonical_json(call[1])}"
+        self._effects[thread].setdefault(step, {})[key] = call
+
+    def _effects_before(self, thread: str, last: int) -> dict[int, dict[str, ToolCall]]:
+        """Calls by step up to `last`; a branch has those of its parent up to its point."""
+        own = {step: calls for step, calls in self._effects[thread].items() if step <= last}
+        branch = find_branch(self._store, thread)
+        if branch.parent is None:
+            return own
+        end = last - 1
+        if branch.point is not None:
+            history = History(self._store, thread)
+            end = min(end, history.find(branch.point.checkpoint, branch.point.ns).step)
+        return {**self._effects_before(branch.parent, end), **own}
+
+    def served(self) -> str:
+        """What was served from the record so far, in one line."""
+        counts = self.counts
+        return (
+            f"{counts.replies} model calls ({counts.exact} byte for byte as recorded) and "
+            f"{counts.results} tool calls served, {counts.live} made"
+        )
 
 
 class RecordedModel:

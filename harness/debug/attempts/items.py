@@ -16,13 +16,11 @@ from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
     Answers,
     Beyond,
-    Effects,
     RecordedModel,
     ToolCall,
     recorded_tool,
 )
-from harness.debug.engine.usage import Meter
-from harness.debug.postmortem import START, trajectory_graph
+from harness.debug.subjects import Subject, play_back
 from harness.models import CallStore, Message, Reply, StoredCall
 from harness.tools import Bench, ToolArgumentError
 from harness.trajectories import content_text
@@ -129,42 +127,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Item:
-    """A finished item, ready for a debugger.
-
-    Attributes:
-        graph: the attempt's own graph, or one that plays its trajectory back.
-        start: its input.
-        context: its runtime context.
-        answers: what was recorded, None where the trajectory is played back.
-        beyond: lets it continue live.
-        notes: what the user should know about it, a sentence each.
-    """
-
-    graph: Any
-    start: dict[str, Any]
-    context: Any
-    answers: Answers | None
-    beyond: Callable[[], None] | None
-    notes: tuple[str, ...]
-
-    @property
-    def meter(self) -> Meter | None:
-        """What the recorded calls used."""
-        return None if self.answers is None else self.answers.meter
-
-    def served(self) -> str:
-        """What was served from the record so far, in one line."""
-        if self.answers is None:
-            return "played back from its trajectory"
-        counts = self.answers.counts
-        return (
-            f"{counts.replies} model calls ({counts.exact} byte for byte as recorded) and "
-            f"{counts.results} tool calls served, {counts.live} made"
-        )
-
-
-@dataclass(frozen=True)
 class RecordedContext(ReactContext):
     """The attempt's context with the system prompt that it had, whatever became of the files."""
 
@@ -190,7 +152,9 @@ class _Closing:
             await self._model.aclose()
 
 
-def open_item(finished: Finished, store: CheckpointStore, folder: Path, settings: Settings) -> Item:
+def open_item(
+    finished: Finished, store: CheckpointStore, folder: Path, settings: Settings
+) -> Subject:
     """The item, from its records alone: nothing is called before the user asks for it.
 
     Our graphs run again with the recorded answers, so every state is there; foreign agents and
@@ -205,10 +169,11 @@ def open_item(finished: Finished, store: CheckpointStore, folder: Path, settings
     Raises:
         BadInput: for a suite or skill that was named and cannot be used.
     """
+    thread = str(finished.record["id"])
     attempted = _attempted(finished, settings)
     if isinstance(attempted, str):
         note = f"played back message by message: {attempted}"
-        return Item(trajectory_graph(finished.trajectory), START, None, None, None, (note,))
+        return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
     suite, task = attempted
     lock, steps = finished.lock, finished.trajectory.steps
 
@@ -225,7 +190,7 @@ def open_item(finished: Finished, store: CheckpointStore, folder: Path, settings
         return next((content_text(step.message) for step in steps if step.source == source), "")
 
     skill = settings.skill or _skill(finished)
-    answers = Answers(finished.trajectory, finished.calls, Effects(store))
+    answers = Answers(finished.trajectory, finished.calls, store)
     context = _context(finished, (suite, task), skill, answers, prepare(), folder)
     # Recorded tools write no output file. The graph looks for it when the model is done, and says
     # once that it is missing: where the attempt was not reminded, it had left one.
@@ -241,13 +206,15 @@ def open_item(finished: Finished, store: CheckpointStore, folder: Path, settings
         notes.append("the suite has changed since the run")
     if lock.get("skill") and skill is None:
         notes.append(f"the skill {lock.get('skill_name')!r} is not at hand: --skill names it")
-    return Item(
+    return Subject(
         assets.load_graph(str(lock["agent"]).partition(":")[2]),
         {"messages": [{"role": "user", "content": first("user")}]},
-        context,
-        answers,
-        _beyond(finished, answers, settings, prepare),
-        tuple(notes),
+        thread,
+        hold=False,
+        context=context,
+        answers=answers,
+        beyond=_beyond(finished, answers, settings, prepare),
+        notes=tuple(notes),
     )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ from harness.core import BadInput
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
-    from harness.debug import Debugger, Meter
+    from harness.debug.subjects import Subject
 
 
 @intent("Look inside")
@@ -56,122 +55,93 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
     Example: harness debug --run runs/eval-1 --item task-7 --web
     """
     from harness.checkpoints import open_store
-    from harness.debug import Debugger
 
     if web and terminal:
         raise BadInput("expected one of --web and --terminal, found both")
     with TemporaryDirectory(prefix="harness-debug-") as folder:
-        database = path or Path(folder) / "checkpoints.sqlite"
+        database, work = path or Path(folder) / "checkpoints.sqlite", Path(folder) / "work"
         run, item = options["run"], options["item"]
         if run is not None and item is None and not database.exists():
-            from harness.debug.postmortem import copy_evolution
+            from harness.debug.subjects import copy_evolution
 
             if not (run / "checkpoints.sqlite").is_file():
                 raise BadInput("expected --item ID with a run of eval; without, a folder of evolve")
             copy_evolution(run, database)
         with open_store(database) as store:
-            opened = _opened(graph, store, Path(folder) / "work", options)
-            debugger = Debugger(
-                opened.graph,
-                store,
-                config=opened.settings,
-                context=opened.context,
-                find_mutations=True,
-                beyond=opened.beyond,
-                meter=opened.meter,
-            )
-            # An input is started on; else the thread is opened: an ended one stays as it is.
-            if opened.start is not None:
-                debugger.start(opened.start, thread=opened.thread or "main", hold=opened.hold)
-            elif opened.thread is not None:
-                debugger.open(opened.thread)
-            for note in (*opened.notes, *opened.summary()):
+            subject, title = _subject(graph, store, work, options)
+            debugger = subject.begin(store, find_mutations=True)
+            for note in subject.notes:
                 click.echo(note, err=True)
+            if subject.answers is not None:
+                click.echo(subject.answers.served(), err=True)
             if web:
-                from harness.debug.web import serve_page
+                from harness.debug.web import open_page, serve_until_signal
 
-                serve_page(
+                page = open_page(
                     debugger,
-                    opened.title,
+                    title,
                     port=options["port"],
-                    reload=opened.reload,
-                    root=opened.root,
-                    folders=opened.folders,
-                    ready=click.echo,
+                    reload=subject.reload,
+                    root=subject.root,
+                    folders=[work],
                 )
+                serve_until_signal(page, ready=click.echo)
             else:
-                _in_terminal(debugger, opened.reload)
+                from harness.core import cache_root
+                from harness.debug.terminal import Terminal, prompted
+
+                if debugger.last is None:
+                    raise BadInput("expected --input, or --checkpoints or --store with --thread")
+                session = Terminal(debugger, click.echo, subject.reload)
+                session.show(debugger.last)
+                with prompted(session.complete, cache_root() / "debug_history") as lines:
+                    session.run(lines)
             debugger.quit()
 
 
-@dataclass
-class _Opened:
-    """What is debugged, and where it begins.
+def _subject(
+    graph: str | None, store: CheckpointStore, work: Path, options: dict[str, Any]
+) -> tuple[Subject, str]:
+    """What the options name, and its title."""
+    from harness.debug.subjects import Subject, open_evolution, play_back
 
-    Attributes:
-        start: the input, or None to open `thread`.
-        hold: stop in front of the first node.
-        summary: what there is to say once it has begun.
-    """
-
-    graph: Any
-    title: str
-    settings: dict[str, Any] = field(default_factory=dict[str, Any])
-    context: Any = None
-    start: Any = None
-    thread: str | None = None
-    hold: bool = True
-    reload: Callable[[], Any] | None = None
-    beyond: Callable[[], None] | None = None
-    meter: Meter | None = None
-    root: Path | None = None
-    folders: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
-    summary: Callable[[], tuple[str, ...]] = tuple
-
-
-def _opened(
-    graph: str | None, store: CheckpointStore, folder: Path, options: dict[str, Any]
-) -> _Opened:
     run, item, trajectories = options["run"], options["item"], options["trajectories"]
     if graph is not None:
-        return _of_file(_listed(graph), store, options)
-    if run is not None and item is not None:
-        return _of_item(run, item, store, folder, options)
-    if run is not None:
-        from harness.core import assets
+        from harness.debug import copy_thread, load_graph, thread_ids
 
-        thread = next(iter(store.threads()), None)
-        if thread is None:
-            raise BadInput(f"the evolution {str(run)!r} has no state yet")
-        note = "an evolution post-mortem: its nodes are served from the record and not run"
-        return _Opened(assets.load_graph("trace2skill"), run.name, thread=thread, notes=(note,))
+        graph, thread = _listed(graph), options["thread"]
+        config: dict[str, Any] = _value(options["config"]) or {}
+        reload = partial(load_graph, graph, config)
+        compiled, start = reload(), _value(options["values"])
+        if uri := options["checkpoints"]:
+            # The thread is copied into the session's store; where it comes from is only read.
+            ids = thread_ids(uri)
+            if thread is None:
+                raise BadInput(f"expected --thread, one of {ids[:20]}")
+            if thread not in store.threads():
+                copy_thread(uri, thread, store)
+        context = _value(options["context"])
+        root = Path(graph.rpartition(":")[0]).resolve().parent
+        subject = Subject(
+            compiled, start, thread, context=context, config=config, reload=reload, root=root
+        )
+        return subject, graph
+    if run is not None and item is not None:
+        from harness.debug.attempts import Settings, find_item, open_item
+
+        names = ("suite", "skill", "model", "base_url", "sandbox")
+        settings = Settings(**{name: options[name] for name in names})
+        subject = open_item(find_item(run, item), store, work, settings)
+        if item in store.threads():
+            subject = replace(subject, start=None)
+        return subject, f"{item} of {run.name}"
+    if run is not None:
+        return open_evolution(store, str(run)), run.name
     if trajectories is None or item is None:
         raise BadInput("expected a graph (FILE.py:NAME), or --run RUN with --item ID")
-    from harness.debug.postmortem import START, trajectory_graph
     from harness.trajectories import find_trajectory
 
-    played = trajectory_graph(find_trajectory(trajectories, item))
-    return _Opened(played, f"trajectory {item}", start=START)
-
-
-def _of_file(graph: str, store: CheckpointStore, options: dict[str, Any]) -> _Opened:
-    from harness.debug import copy_thread, load_graph, thread_ids
-
-    settings: dict[str, Any] = _value(options["config"]) or {}
-    thread, start = options["thread"], _value(options["values"])
-    reload = partial(load_graph, graph, settings)
-    compiled = reload()
-    if uri := options["checkpoints"]:
-        # The thread is copied into the session's store; where it comes from is only read.
-        ids = thread_ids(uri)
-        if thread is None:
-            raise BadInput(f"expected --thread, one of {ids[:20]}")
-        if thread not in store.threads():
-            copy_thread(uri, thread, store)
-    context = _value(options["context"])
-    root = Path(graph.rpartition(":")[0]).resolve().parent
-    return _Opened(compiled, graph, settings, context, start, thread, reload=reload, root=root)
+    return play_back(find_trajectory(trajectories, item)), f"trajectory {item}"
 
 
 def _listed(graph: str) -> str:
@@ -187,29 +157,6 @@ def _listed(graph: str) -> str:
     return entry if isinstance(entry, str) else str(entry["path"])
 
 
-def _of_item(
-    run: Path, item: str, store: CheckpointStore, folder: Path, options: dict[str, Any]
-) -> _Opened:
-    from harness.debug.attempts import Settings, find_item, open_item
-
-    names = ("suite", "skill", "model", "base_url", "sandbox")
-    settings = Settings(**{name: options[name] for name in names})
-    opened = open_item(find_item(run, item), store, folder, settings)
-    return _Opened(
-        opened.graph,
-        f"{item} of {run.name}",
-        context=opened.context,
-        start=None if item in store.threads() else opened.start,
-        thread=item,
-        hold=False,
-        beyond=opened.beyond,
-        meter=opened.meter,
-        folders=(folder,),
-        notes=opened.notes,
-        summary=lambda: (opened.served(),),
-    )
-
-
 def _value(option: str | None) -> Any:
     """JSON from the command line, or from a file of that name."""
     if option is None:
@@ -221,15 +168,3 @@ def _value(option: str | None) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise BadInput(f"expected JSON or a file that holds JSON, found {option!r}") from error
-
-
-def _in_terminal(debugger: Debugger, reload: Callable[[], Any] | None) -> None:
-    from harness.core import cache_root
-    from harness.debug.terminal import Terminal, prompted
-
-    if debugger.last is None:
-        raise BadInput("expected --input, or --checkpoints or --store with --thread")
-    terminal = Terminal(debugger, click.echo, reload)
-    terminal.show(debugger.last)
-    with prompted(terminal.complete, cache_root() / "debug_history") as lines:
-        terminal.run(lines)

@@ -26,14 +26,14 @@ def view(run: Path, out: Path | None, trajectories: Path | None, port: int) -> N
     Example: harness view runs/eval-20261121-045501-9f3a --html report.html
     """
     from harness.core import BadInput
-    from harness.debug.web import Library, serve_view, write_copy
+    from harness.debug.web import Library, open_view, serve_until_signal, write_copy
     from harness.evolve import kept_trajectory
 
     if not run.is_dir():
         raise BadInput(f"expected a run folder or a folder of runs, found none at {str(run)!r}")
     library = Library(run, trajectories=trajectories, kept=kept_trajectory)
     if out is None:
-        serve_view(library, port=port, ready=click.echo)
+        serve_until_signal(open_view(library, port=port), ready=click.echo)
         return
     write_copy(library, out)
     click.echo(f"wrote {out}")

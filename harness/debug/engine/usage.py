@@ -34,8 +34,10 @@ class Meter:
     record; messages are read from the store.
     """
 
-    _noted: defaultdict[tuple[str, str], Usage] = field(default_factory=partial(defaultdict, Usage))
-    _read: dict[Ref, list[tuple[Hashable, Usage]]] = field(default_factory=dict["Ref", Any])
+    _noted: defaultdict[tuple[str, str], Usage] = field(
+        default_factory=partial(defaultdict[tuple[str, str], Usage], Usage)
+    )
+    _read: dict[Ref, list[tuple[Hashable, Usage]]] = field(default_factory=dict[Any, Any])
 
     def note(self, thread: str, task: str, usage: Usage) -> None:
         """A call of the task `task`."""

@@ -1,12 +1,13 @@
-"""The page's routes (itself at `/`, what it asks under `/api`), and the sessions behind them."""
+"""The page in a browser, on loopback: its routes, and the sessions behind them."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,21 +21,21 @@ from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.steps import compared, look, steps
 from harness.debug.web.values import sheets
+from harness.models import serving
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from harness.checkpoints import CheckpointStore
-
+RUNS = Path("runs")
+"""Where runs lie unless one says otherwise."""
 STATIC = Path(__file__).parent / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 WAIT_S = 25.0
 """Longest time that a question for news is held."""
 MOST = 6
 """Finished items that are kept open; the one that was asked for longest ago makes room."""
-Answer = Callable[["Request"], Awaitable[Any]]
 
 LOOKS: Mapping[str, Callable[[Desk, Query], Any]] = {
     "graph": lambda desk, _: drawing(desk.debugger.graph),
@@ -78,18 +79,21 @@ class Desks:
         Raises:
             BadInput: if there is no such item, or nothing is debugged.
         """
-        subject = tuple(query.get(name, "") for name in ("run", "evolution", "item"))
-        if not any(subject):
+        run, evolution, item = (query.get(name, "") for name in ("run", "evolution", "item"))
+        if not (run or evolution or item):
             if self.main is None:
                 raise BadInput("no graph is debugged here: open a sample, then its graph view")
             return self.main
+        name = (run, evolution, item)
         with self._lock:
-            if subject not in self._open:
-                self._open[subject] = self._opened(*subject)
+            if name not in self._open:
+                with ExitStack() as stack:
+                    desk = self._opened(*name, stack)
+                    self._open[name] = desk, stack.pop_all()
                 while len(self._open) > MOST:
                     self._open.popitem(last=False)[1][1].close()
-            self._open.move_to_end(subject)
-            return self._open[subject][0]
+            self._open.move_to_end(name)
+            return self._open[name][0]
 
     def close(self) -> None:
         """End all sessions."""
@@ -98,76 +102,73 @@ class Desks:
         while self._open:
             self._open.popitem()[1][1].close()
 
-    def _opened(self, run: str, evolution: str, item: str) -> tuple[Desk, ExitStack]:
+    def _opened(self, run: str, evolution: str, item: str, stack: ExitStack) -> Desk:
+        """A session over a finished item, run to its end; `stack` is closed after it."""
         from harness.checkpoints import open_store
-        from harness.core import assets
-        from harness.debug.postmortem import START, copy_evolution, trajectory_graph
-
-        with ExitStack() as stack:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="harness-view-")))
-            path = folder / "checkpoints.sqlite"
-            if evolution and not item:
-                copy_evolution(self._library.place(evolution, "evolution").path, path)
-            store = stack.enter_context(open_store(path))
-            if run:
-                debugger = self._recorded(run, item, store, folder / "work")
-            elif item:  # a trajectory that an evolution read, played back message by message
-                graph = trajectory_graph(self._library.taught(evolution, item))
-                debugger = Debugger(graph, store)
-                debugger.start(dict[str, Any](START), thread=item, hold=False)
-            else:  # an evolution's own graph with the state that it left
-                thread = next(iter(store.threads()), None)
-                if thread is None:
-                    raise BadInput("this evolution left no graph state")
-                debugger = Debugger(assets.load_graph("trace2skill"), store)
-                debugger.open(thread)
-            title = " of ".join(part for part in (item, run or evolution) if part not in ("", "."))
-            read_only = self.main is None or not (run and item)
-            desk = Desk(debugger, title or "evolution", read_only=read_only)
-            stack.callback(desk.close)
-            return desk, stack.pop_all()
-        raise AssertionError("an exit stack does not hide exceptions")
-
-    def _recorded(self, run: str, item: str, store: CheckpointStore, folder: Path) -> Debugger:
-        """A finished item on its recorded answers, run to its end."""
         from harness.debug.attempts import Settings, find_item, open_item
+        from harness.debug.subjects import copy_evolution, open_evolution, play_back
 
-        finished = find_item(self._library.place(run, "eval").path, item)
-        opened = open_item(finished, store, folder, Settings())
-        debugger = Debugger(
-            opened.graph,
-            store,
-            context=opened.context,
-            stop_on_exception=False,
-            beyond=None if self.main is None else opened.beyond,
-            meter=opened.meter,
-        )
-        debugger.start(opened.start, thread=item, hold=False)
-        return debugger
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="harness-view-")))
+        path = folder / "checkpoints.sqlite"
+        if evolution and not item:
+            copy_evolution(self._library.place(evolution, "evolution").path, path)
+        store = stack.enter_context(open_store(path))
+        if run:
+            finished = find_item(self._library.place(run, "eval").path, item)
+            subject = open_item(finished, store, folder / "work", Settings())
+        elif item:  # a trajectory that an evolution read
+            trajectory = self._library.taught(evolution, item)
+            subject = play_back(trajectory, thread=item, hold=False)
+        else:
+            subject = open_evolution(store, evolution)
+        live = {} if self.main is not None else {"beyond": None}
+        debugger = subject.begin(store, stop_on_exception=False, **live)
+        title = " of ".join(part for part in (item, run or evolution) if part not in ("", "."))
+        read_only = self.main is None or not (run and item)
+        desk = Desk(debugger, title or "evolution", read_only=read_only)
+        stack.callback(desk.close)
+        return desk
 
 
 def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
-    """The application: graphs of the desks, and finished work beside them."""
+    """The application: the page at `/`, what it asks under `/api`."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    def looked_up(look_up: Callable[[Query], Any]) -> Answer:
-        async def answer(request: Request) -> Any:
-            return await run_in_threadpool(look_up, dict(request.query_params))
+    def reply(content: Any, status: int = 200) -> Response:
+        return JSONResponse(content, status, headers=POLICY)
 
-        return answer
+    async def bad_input(_: Request, error: Exception) -> Response:
+        return reply({"error": str(error)}, 400)
 
-    async def news(request: Request) -> Any:
-        """The version, as soon as it is not `version` any more."""
-        desk = await run_in_threadpool(desks.of, dict(request.query_params))
-        version = request.query_params.get("version", "")
+    async def question(request: Request) -> Response:
+        """What is asked about finished work, or looked up about a graph."""
+        refusal = guard.refusal(request.headers, token=True)
+        if refusal is not None:
+            return reply({"error": refusal}, 403)
+        name, query = request.path_params["name"], dict(request.query_params)
+        if name == "about":
+            return reply(await run_in_threadpool(browsing.about, debugger=desks.main is not None))
+        if name in browsing.questions:
+            return reply(await run_in_threadpool(browsing.questions[name], query))
+        if name not in (*LOOKS, "news"):
+            raise HTTPException(404)
+        desk = await run_in_threadpool(desks.of, query)
+        if name in LOOKS:
+            return reply(await run_in_threadpool(LOOKS[name], desk, query))
+        # The version, as soon as it is not `version` any more.
+        version = query.get("version", "")
         await desk.wait(int(version) if version.isdecimal() else 0, WAIT_S)
-        return {"version": desk.version}
+        return reply({"version": desk.version})
 
-    async def command(request: Request) -> Any:
+    async def command(request: Request) -> Response:
         """Do as the body says."""
+        refusal = guard.refusal(request.headers, token=True)
+        if refusal is not None:
+            return reply({"error": refusal}, 403)
         try:
             body = await request.json()
             name, arguments = str(body["command"]), dict(body.get("arguments") or {})
@@ -175,24 +176,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
             raise BadInput("expected JSON: a command, and its arguments as an object") from error
         desk = await run_in_threadpool(desks.of, dict(request.query_params))
         await desk.command(name, arguments)
-        return {"version": desk.version}
-
-    def reply(content: Any, status: int = 200) -> Response:
-        return JSONResponse(content, status, headers=POLICY)
-
-    def guarded(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        """An answer for those who may ask; bad input is status 400."""
-
-        async def route(request: Request) -> Response:
-            refusal = guard.refusal(request.headers, token=True)
-            if refusal is not None:
-                return reply({"error": refusal}, 403)
-            try:
-                return reply(await answer(request))
-            except BadInput as error:
-                return reply({"error": str(error)}, 400)
-
-        return route
+        return reply({"version": desk.version})
 
     async def page(request: Request) -> Response:
         """The page and its files, which hold no secret."""
@@ -205,20 +189,86 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
             return reply({"error": "not found"}, 404)
         return Response(path.read_bytes(), media_type=KINDS[path.suffix], headers=POLICY)
 
-    def about(_: Query) -> Any:
-        return browsing.about(debugger=desks.main is not None)
-
-    def at_desk(look_up: Callable[[Desk, Query], Any], query: Query) -> Any:
-        return look_up(desks.of(query), query)
-
-    questions: dict[str, Callable[[Query], Any]] = {"about": about, **browsing.questions}
-    questions |= {name: partial(at_desk, look_up) for name, look_up in LOOKS.items()}
-    answers = {name: looked_up(question) for name, question in questions.items()}
-    answers["news"] = news
-    routes = [Route(f"/api/{name}", guarded(answer)) for name, answer in answers.items()]
-    routes += [
-        Route("/api/command", guarded(command), methods=["POST"]),
+    routes = [
+        Route("/api/command", command, methods=["POST"]),
+        Route("/api/{name}", question),
         Route("/", page),
         Route("/{name:str}", page),
     ]
-    return Starlette(routes=routes)
+    return Starlette(routes=routes, exception_handlers={BadInput: bad_input})
+
+
+@asynccontextmanager
+async def open_page(
+    debugger: Debugger,
+    title: str,
+    *,
+    port: int = 0,
+    reload: Callable[[], Any] | None = None,
+    library: Library | None = None,
+    root: Path | None = None,
+    folders: Sequence[Path] = (),
+) -> AsyncGenerator[str]:
+    """Serve the page while a block runs; gives its address with the token.
+
+    Args:
+        debugger: with or without a run.
+        title: what is debugged.
+        port: TCP port of 127.0.0.1; 0 takes a free one.
+        reload: loads the graph anew.
+        library: the runs that can be looked at; by default those in `runs`.
+        root: folder of the graph's file: the page may edit the functions of nodes there.
+        folders: where workbooks that the state names may lie, besides the working folder.
+
+    Raises:
+        BadInput: if the port cannot be had.
+    """
+    desk = Desk(debugger, title, reload, root=root, folders=folders)
+    async with _opened(desk, library or Library(RUNS), port) as address:
+        yield address("")
+
+
+@asynccontextmanager
+async def open_view(library: Library, *, port: int = 0) -> AsyncGenerator[str]:
+    """Serve runs and evolutions, read-only, while a block runs; gives the address.
+
+    Args:
+        library: what can be looked at.
+        port: TCP port of 127.0.0.1; 0 takes a free one.
+
+    Raises:
+        BadInput: if the port cannot be had.
+    """
+    async with _opened(None, library, port) as address:
+        yield address("runs.html")
+
+
+@asynccontextmanager
+async def _opened(
+    desk: Desk | None, library: Library, port: int
+) -> AsyncGenerator[Callable[[str], str]]:
+    guard, desks = Guard(), Desks(desk, library)
+    async with serving(app(desks, Browsing(library), guard), port, grace=1) as origin:
+        guard.open(int(origin.rpartition(":")[2]))
+        try:
+            yield lambda file: f"{origin}/{file}?token={guard.token}"
+        finally:
+            await asyncio.to_thread(desks.close)
+
+
+def serve_until_signal(
+    page: AbstractAsyncContextManager[str], ready: Callable[[str], None]
+) -> None:
+    """Serve an opened page until SIGINT or SIGTERM; `ready` is called with its address."""
+
+    async def serve() -> None:
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):  # Windows
+                loop.add_signal_handler(number, ended.set)
+        async with page as url:
+            ready(url)
+            await ended.wait()
+
+    asyncio.run(serve())

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from harness.core import BadInput, HarnessError
 from harness.debug.engine.history import Point, listed
@@ -22,101 +22,79 @@ LOADING = ("reload", "edit_source")
 """Commands that load the graph's file again."""
 
 
-class Arguments:
-    """The JSON arguments of a command, checked as they are read."""
+Arguments = Mapping[str, Any]
+Command = Callable[[Debugger, Arguments], Any]
+_KINDS = {str: "a text", int: "a whole number", dict: "an object"}
+T = TypeVar("T", str, int, dict[str, Any])
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
 
-    def get(self, name: str) -> Any:
-        """Any value; None where there is none."""
-        return self._values.get(name)
+def _read(arguments: Arguments, name: str, kind: type[T], default: T | None = None) -> T:
+    """A JSON argument of a command; one without a default must be there."""
+    value = arguments.get(name, default)
+    if type(value) is not kind:  # a truth value is no number
+        raise BadInput(f"expected {_KINDS[kind]} as {name!r}, found {value!r}")
+    return value
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """A text that must be there, if it has no default."""
-        value = self._values.get(name, default)
-        if not isinstance(value, str):
-            raise BadInput(f"expected a text as {name!r}, found {value!r}")
-        return value
 
-    def optional(self, name: str) -> str | None:
-        """A text; None where there is none or an empty one."""
-        return self.text(name) if self.get(name) else None
+def _text(arguments: Arguments, name: str) -> str | None:
+    """A text; None where there is none or an empty one."""
+    return _read(arguments, name, str) if arguments.get(name) else None
 
-    def number(self, name: str, default: int) -> int:
-        """A whole number."""
-        value = self._values.get(name, default)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise BadInput(f"expected a whole number as {name!r}, found {value!r}")
-        return value
 
-    def state(self) -> dict[str, Any]:
-        """State keys and values, under `values`."""
-        values = self.get("values")
-        if not isinstance(values, dict):
-            raise BadInput(f"expected an object of state keys as 'values', found {values!r}")
-        return cast("dict[str, Any]", values)
-
-    def point(self) -> Point:
-        """A point of a thread."""
-        task = self.get("task")
-        if task is not None and not isinstance(task, str):
-            raise BadInput(f"expected a task id as 'task', found {task!r}")
-        return Point(self.text("ns", ""), self.text("checkpoint"), task)
+def _point(arguments: Arguments) -> Point:
+    ns, checkpoint = _read(arguments, "ns", str, ""), _read(arguments, "checkpoint", str)
+    return Point(ns, checkpoint, _text(arguments, "task"))
 
 
 def _fork(debugger: Debugger, arguments: Arguments) -> Any:
-    return debugger.fork(
-        arguments.point(),
-        of=arguments.optional("of"),
-        name=arguments.optional("name"),
-        values=None if arguments.get("values") is None else arguments.state(),
-    )
+    values = None if arguments.get("values") is None else _read(arguments, "values", dict)
+    of, name = _text(arguments, "of"), _text(arguments, "name")
+    return debugger.fork(_point(arguments), of=of, name=name, values=values)
 
 
 def _edit_output(debugger: Debugger, arguments: Arguments) -> Any:
-    of, name = arguments.optional("of"), arguments.optional("name")
-    return debugger.edit_output(arguments.point(), arguments.state(), of=of, name=name)
+    of, name = _text(arguments, "of"), _text(arguments, "name")
+    values = _read(arguments, "values", dict)
+    return debugger.edit_output(_point(arguments), values, of=of, name=name)
 
 
 def _replay(debugger: Debugger, arguments: Arguments) -> Any:
-    beyond = arguments.text("beyond", "stop")
+    beyond = _read(arguments, "beyond", str, "stop")
     if beyond not in ("stop", "live"):
         raise BadInput(f"expected 'stop' or 'live' as 'beyond', found {beyond!r}")
-    return debugger.replay(arguments.optional("of"), beyond=beyond)
+    return debugger.replay(_text(arguments, "of"), beyond=beyond)
 
 
-def _add(debugger: Debugger, arguments: Arguments) -> Any:
-    visit = None if arguments.get("visit") is None else arguments.number("visit", 1)
-    point = Breakpoint(arguments.text("node"), visit, arguments.optional("condition"))
+def _break(debugger: Debugger, arguments: Arguments) -> Any:
+    visit = None if arguments.get("visit") is None else _read(arguments, "visit", int)
+    point = Breakpoint(_read(arguments, "node", str), visit, _text(arguments, "condition"))
     return debugger.breakpoints.add(point)
 
 
-Command = Callable[[Debugger, Arguments], Any]
 RUNNING: Mapping[str, Command] = {
-    "start": lambda d, a: d.start(a.get("input"), thread=a.text("thread", "main")),
-    "resume": lambda d, a: d.resume(a.optional("thread")),
+    "start": lambda d, a: d.start(a.get("input"), thread=_read(a, "thread", str, "main")),
+    "resume": lambda d, a: d.resume(_text(a, "thread")),
     "step": lambda d, _: d.step(),
     "into": lambda d, _: d.step_into(),
     "out": lambda d, _: d.step_out(),
     "continue": lambda d, _: d.go(),
-    "until": lambda d, a: d.until(a.text("node")),
+    "until": lambda d, a: d.until(_read(a, "node", str)),
     "answer": lambda d, a: d.answer(a.get("value")),
     "retry": lambda d, _: d.retry(),
     "live": lambda d, _: d.live(),
-    "serve": lambda d, a: d.serve(a.state()),
-    "edit": lambda d, a: d.edit(a.state(), name=a.optional("name")),
+    "serve": lambda d, a: d.serve(_read(a, "values", dict)),
+    "edit": lambda d, a: d.edit(_read(a, "values", dict), name=_text(a, "name")),
     "edit_output": _edit_output,
     "fork": _fork,
-    "rewind": lambda d, a: d.rewind(a.number("steps", 1)),
+    "rewind": lambda d, a: d.rewind(_read(a, "steps", int, 1)),
     "replay": _replay,
 }
 """Commands that let the graph run: one at a time."""
 SETTING: Mapping[str, Command] = {
-    "break": _add,
-    "unbreak": lambda d, a: d.breakpoints.remove(a.number("number", 0)),
-    "watch": lambda d, a: d.breakpoints.watch(a.text("expression")),
-    "unwatch": lambda d, a: d.breakpoints.unwatch(a.text("expression")),
+    "break": _break,
+    "unbreak": lambda d, a: d.breakpoints.remove(_read(a, "number", int, 0)),
+    "watch": lambda d, a: d.breakpoints.watch(_read(a, "expression", str)),
+    "unwatch": lambda d, a: d.breakpoints.unwatch(_read(a, "expression", str)),
     "pause": lambda d, _: d.ask_pause(),
 }
 """Commands that may come while the graph runs."""
@@ -157,7 +135,7 @@ class Desk:
         self._news = asyncio.Event()
         self._lock = threading.Lock()
 
-    async def command(self, name: str, arguments: Mapping[str, Any]) -> None:
+    async def command(self, name: str, arguments: Arguments) -> None:
         """Run a command; one that lets the graph run returns at once, its end changes `version`.
 
         Raises:
@@ -167,7 +145,7 @@ class Desk:
         if self.read_only:
             raise BadInput("this is only to look at: `harness debug` opens it to change it")
         if name in SETTING:
-            SETTING[name](self.debugger, Arguments(arguments))
+            SETTING[name](self.debugger, arguments)
         elif name in RUNNING or (name in LOADING and self._reload is not None):
             with self._lock:
                 if self._busy is not None:
@@ -257,7 +235,7 @@ class Desk:
             )
         return node_source(self.debugger.graph, node, self._root)
 
-    def _edit(self, arguments: Mapping[str, Any]) -> None:
+    def _edit(self, arguments: Arguments) -> None:
         """Write a node's new source, if the old one is still what the page has shown."""
         source = self._source(str(arguments.get("node")))
         if arguments.get("digest") != source.digest:
@@ -267,13 +245,13 @@ class Desk:
             raise BadInput(f"expected the source as 'text', found {text!r}")
         replace_source(source, text)
 
-    def _run(self, name: str, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, name: str, arguments: Arguments, loop: asyncio.AbstractEventLoop) -> None:
         error: dict[str, str] | None = None
         try:
             if name in LOADING and self._reload is not None:
                 self.debugger.reload(self._reload())
             else:
-                RUNNING[name](self.debugger, Arguments(arguments))
+                RUNNING[name](self.debugger, arguments)
         except Exception as raised:  # noqa: BLE001  # what a user's file or graph raises is shown on the page
             kind = "" if isinstance(raised, HarnessError) else type(raised).__name__
             error = {"type": kind, "message": str(raised)}

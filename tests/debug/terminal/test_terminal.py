@@ -17,8 +17,7 @@ import pytest
 
 from harness.checkpoints import CheckpointStore, open_store
 from harness.debug import Debugger
-from harness.debug.terminal import Terminal
-from harness.debug.terminal.text import safe
+from harness.debug.terminal import Terminal, safe
 from tests.debug.shapes import chain, counter, inner, leaf, loop
 from tests.debug.suite import asked_inside
 

@@ -1,2 +1,0 @@
-from .session import Terminal as Terminal
-from .session import prompted as prompted
