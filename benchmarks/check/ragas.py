@@ -55,9 +55,7 @@ def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[
     """Our verdicts, blind with one sample."""
     settings = CheckSettings(base_url=url, calls=CallStore(calls))
     results = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
-    return [
-        _said(row.result.report.verdict, sum(row.result.report.calls.values())) for row in results
-    ]
+    return [_said(row.report.verdict, sum(row.report.calls.values())) for row in results]
 
 
 def without_model(rows: Sequence[Row]) -> list[Said]:

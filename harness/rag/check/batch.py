@@ -8,13 +8,17 @@ from typing import Any, cast
 
 from harness.core import BadInput, Value, read_rows
 from harness.rag.check.checking import check, no_verdict
+from harness.rag.check.rollouts import Rollout
 from harness.rag.check.types import PolicyName, Report, Verifier
 from harness.rag.retrieve import Document
 
-_ANSWER = ("answer", "response", "output")
-_QUESTION = ("question", "user_input", "query")
-_CONTEXTS = ("contexts", "retrieved_contexts", "retrieved_context", "context", "documents")
-_REFERENCE = ("reference", "ground_truth", "gt_answer")
+# What others call the fields of a row.
+_NAMES = {
+    "answer": ("answer", "response", "output"),
+    "question": ("question", "user_input", "query"),
+    "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "context", "documents"),
+    "reference": ("reference", "ground_truth", "gt_answer"),
+}
 
 
 class Row(Value):
@@ -34,14 +38,24 @@ class Row(Value):
     question: str = ""
     reference: str = ""
 
+    @property
+    def missing(self) -> str:
+        """What a check of it would need and the row has not; "" for nothing."""
+        if not self.answer.strip():
+            return "answer"
+        return "" if any(text.strip() for text in self.contexts) else "context"
 
-class BatchReport(Value):
-    """A row's report."""
+    @property
+    def documents(self) -> list[Document]:
+        """The contexts as documents `context-1`, `context-2`, ..."""
+        return [Document(f"context-{n}", text) for n, text in enumerate(self.contexts, start=1)]
 
-    id: str
-    question: str
-    answer: str
+
+class BatchReport(Row):
+    """A row with its report, and what the roles said on the way to it."""
+
     report: Report
+    rollouts: tuple[Rollout, ...] = ()
 
 
 def read_batch(path: Path) -> list[Row]:
@@ -54,34 +68,24 @@ def read_batch(path: Path) -> list[Row]:
 
 
 def _row(row: dict[str, Any], number: int, where: str) -> Row:
-    contexts = _first(row, _CONTEXTS)
-    if contexts is not None and not isinstance(contexts, str | list):
+    values: dict[str, Any] = {
+        field: next((row[name] for name in names if row.get(name) is not None), "")
+        for field, names in _NAMES.items()
+    }
+    contexts = values.pop("contexts")
+    for field, value in values.items():
+        if not isinstance(value, str):
+            raise BadInput(f"{where}: {field}: expected text, got {value!r:.60}")
+    if not isinstance(contexts, str | list):
         raise BadInput(f"{where}: contexts: expected a list of texts, got {contexts!r:.60}")
     texts: list[str] = []
-    for context in cast(list[Any], [contexts] if isinstance(contexts, str) else contexts or []):
+    for context in cast(list[Any], [contexts] if isinstance(contexts, str) else contexts):
         # a text, or an object with one (RAGChecker: {"doc_id": ..., "text": ...})
         text = cast(Any, context).get("text") if isinstance(context, dict) else context
         if not isinstance(text, str):
             raise BadInput(f"{where}: contexts: expected texts, got {context!r:.60}")
         texts.append(text)
-    return Row(
-        id=str(row.get("id", number)),
-        answer=_text(row, _ANSWER, where),
-        question=_text(row, _QUESTION, where),
-        reference=_text(row, _REFERENCE, where),
-        contexts=tuple(texts),
-    )
-
-
-def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((row[name] for name in names if row.get(name) is not None), None)
-
-
-def _text(row: dict[str, Any], names: tuple[str, ...], where: str) -> str:
-    value = _first(row, names)
-    if value is not None and not isinstance(value, str):
-        raise BadInput(f"{where}: {names[0]}: expected text, got {value!r:.60}")
-    return value or ""
+    return Row(id=str(row.get("id", number)), contexts=tuple(texts), **values)
 
 
 def check_batch(
@@ -92,22 +96,14 @@ def check_batch(
     A row without an answer or without a context is `INVALID`: neither a pass nor a fault.
     """
     for row in rows:
-        report = unusable(row, policy) or check(
-            row.answer, documents_of(row), question=row.question, policy=policy, verifier=verifier
-        )
-        yield BatchReport(id=row.id, question=row.question, answer=row.answer, report=report)
-
-
-def unusable(row: Row, policy: PolicyName) -> Report | None:
-    """The `INVALID` report of a row without an answer or a context; None for any other."""
-    if not row.answer.strip() or not any(text.strip() for text in row.contexts):
-        missing = "answer" if not row.answer.strip() else "context"
-        return no_verdict(f"the row has no {missing}", policy)
-    return None
-
-
-def documents_of(row: Row) -> list[Document]:
-    """The contexts of a row as documents `context-1`, `context-2`, ..."""
-    return [
-        Document(f"context-{number}", text) for number, text in enumerate(row.contexts, start=1)
-    ]
+        if row.missing:
+            report = no_verdict(f"the row has no {row.missing}", policy)
+        else:
+            report = check(
+                row.answer,
+                row.documents,
+                question=row.question,
+                policy=policy,
+                verifier=verifier,
+            )
+        yield BatchReport(**dict(row), report=report)

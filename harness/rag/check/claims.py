@@ -155,7 +155,7 @@ def coverage(answer: str, claims: Sequence[Claim]) -> float:
     return covered / len(spans) if spans else 1.0
 
 
-def extract(answer: str, asked: str = "") -> list[Claim]:
+def extract(answer: str, question: str = "") -> list[Claim]:
     """Claims of `answer` in the order of their spans.
 
     Every sentence that states something is one claim of its kind (relation, comparison, negation,
@@ -165,15 +165,20 @@ def extract(answer: str, asked: str = "") -> list[Claim]:
 
     Args:
         answer: the text to check.
-        asked: what the user asked.
+        question: what the user asked.
     """
     claims: list[Claim] = []
     for start, end, kind, sentence in checkable(answer):
         claim = Claim(
-            text=answer[start:end], type=kind, start=start, end=end, sentence=sentence, asked=asked
+            text=answer[start:end],
+            type=kind,
+            start=start,
+            end=end,
+            sentence=sentence,
+            asked=question,
         )
-        question, value = question_for(claim)
-        claims.append(claim.model_copy(update={"question": question, "value": value}))
+        neutral, value = question_for(claim)
+        claims.append(claim.model_copy(update={"question": neutral, "value": value}))
     return claims
 
 

@@ -53,6 +53,11 @@ class Edit(Value):
     after: str
     reason: str
 
+    @property
+    def growth(self) -> int:
+        """Characters that the answer is longer by, after the edit."""
+        return len(self.after) - (self.end - self.start)
+
 
 class Repair(Value):
     """An answer before and after.
@@ -125,15 +130,16 @@ def repair_answer(
 
     async def run() -> Repair:
         async with open_roles(models, settings) as roles:
+            context = replace(roles, documents=tuple(sources))
 
             async def recheck(text: str) -> Report:
                 if blind:
-                    return await march(roles.context(sources), asked=question, response=text)
+                    return await march(context, question=question, response=text)
                 policy = settings.policy
                 return check(text, sources, question=question, policy=policy, verifier=judge)
 
             solver = roles.solver
-            return await repair(answer, sources, recheck, solver, asked=question, rounds=rounds)
+            return await repair(answer, sources, recheck, solver, question=question, rounds=rounds)
 
     return asyncio.run(run())
 
@@ -144,7 +150,7 @@ async def repair(
     check: Check,
     model: Model,
     *,
-    asked: str = "",
+    question: str = "",
     rounds: int = ROUNDS,
 ) -> Repair:
     """Rewrite what fails, and nothing else, until nothing fails or the rounds are used up.
@@ -157,7 +163,7 @@ async def repair(
         documents: what it is checked against.
         check: gives the reports before and after.
         model: rewrites; it reads the answer's failing sentences and the documents.
-        asked: what the user asked.
+        question: what the user asked.
         rounds: most rewritings, each one call.
 
     Raises:
@@ -173,7 +179,7 @@ async def repair(
         if not faults:
             break
         reply = await model.complete(
-            request(draft.text, faults, documents, asked),
+            request(draft.text, faults, documents, question),
             sampling=Sampling(temperature=0.0, seed=attempts),
             response_format=parts_format(model, len(faults)),
         )
@@ -231,7 +237,7 @@ def faults_of(answer: str, claims: Sequence[Checked], *, whole: bool = False) ->
 
 
 def request(
-    text: str, faults: Sequence[Fault], documents: Sequence[Document], asked: str
+    text: str, faults: Sequence[Fault], documents: Sequence[Document], question: str
 ) -> list[dict[str, object]]:
     """The chat messages that ask for replacements of the faults' spans."""
     marked = [
@@ -246,7 +252,7 @@ def request(
         for number, fault in enumerate(faults, start=1)
     ]
     passages = _passages(text, faults, documents)
-    prompt = render("march_repair", asked=asked, faults=marked, passages=passages)
+    prompt = render("march_repair", asked=question, faults=marked, passages=passages)
     return [{"role": "user", "content": prompt}]
 
 
@@ -285,25 +291,18 @@ def changes(text: str, faults: Sequence[Fault], reply: str) -> list[Change]:
             continue
         if not 1 <= number <= len(faults) or number in replacements:
             continue
-        fault = faults[number - 1]
-        after = _fitted(text, fault, after)
-        end = fault.end
+        fault, end = faults[number - 1], faults[number - 1].end
+        after = after.strip() if "\n" in text[fault.start : end] else " ".join(after.split())
+        ahead, behind = text[fault.sentence_start : fault.start], text[end : fault.sentence_end]
+        fits = len(after) >= len(ahead) + len(behind)
+        if fits and ahead + behind and after.startswith(ahead) and after.endswith(behind):
+            # models like to repeat the words around the part
+            after = after[len(ahead) : len(after) - len(behind)]
         while not after and text[end : end + 1] in (" ", "\t"):
             end += 1  # a part that is left out takes the blanks behind it along
         if len(after) <= _LONGEST * (fault.sentence_end - fault.sentence_start):
             replacements[number] = Change(fault.start, end, after, "; ".join(fault.reasons))
     return list(replacements.values())
-
-
-def _fitted(text: str, fault: Fault, after: str) -> str:
-    """A replacement on one line, without the words around it that models like to repeat."""
-    lines = "\n" in text[fault.start : fault.end]
-    after = after.strip() if lines else " ".join(after.split())
-    ahead, behind = text[fault.sentence_start : fault.start], text[fault.end : fault.sentence_end]
-    fits = len(after) >= len(ahead) + len(behind)
-    if fits and ahead + behind and after.startswith(ahead) and after.endswith(behind):
-        return after[len(ahead) : len(after) - len(behind)]
-    return after
 
 
 @dataclass(frozen=True)
@@ -339,37 +338,28 @@ class Draft:
 
     def _replaced(self, change: Change) -> Draft:
         """One replacement; it joins the earlier edits that it meets."""
-        start, end = change.start, change.end
-        text, shift = self.text, 0
+        start, end, after, reason = change
         ahead: list[Edit] = []
-        met: list[tuple[Edit, int, int]] = []  # with their places in the present text
+        met: list[Edit] = []
         behind: list[Edit] = []
-        first, last = start, end
+        begin, finish, shift = start, end, 0  # of the joined edit, in the present text
         for edit in self.edits:
-            begin = edit.start + shift
-            finish = begin + len(edit.after)
-            moved = len(edit.after) - (edit.end - edit.start)
-            shift += moved
-            inside = start <= begin <= end  # where a part that was left out is met
-            if inside if begin == finish else begin < end and start < finish:
-                met.append((edit, begin, finish))
-                last -= moved
-            elif finish <= start:
-                ahead.append(edit)
-                first, last = first - moved, last - moved
-            else:
-                behind.append(edit)
-        begin, finish = start, end
-        if met and met[0][1] <= start:
-            begin, first = met[0][1], met[0][0].start
-        if met and met[-1][2] >= end:
-            finish, last = met[-1][2], met[-1][0].end
-        reasons = dict.fromkeys([*(edit.reason for edit, _, _ in met), change.reason])
+            first = edit.start + shift
+            last = first + len(edit.after)
+            # a part that was left out is met by what touches it
+            inside = start <= first <= end if first == last else first < end and start < last
+            group = met if inside else ahead if last <= start else behind
+            group.append(edit)
+            if inside:
+                begin, finish = min(begin, first), max(finish, last)
+            shift += edit.growth
+        text, moved = self.text, sum(edit.growth for edit in ahead)
+        original = slice(begin - moved, finish - moved - sum(edit.growth for edit in met))
         joined = Edit(
-            start=first,
-            end=last,
-            before=self.original[first:last],
-            after=text[begin:start] + change.after + text[end:finish],
-            reason="; ".join(reasons),
+            start=original.start,
+            end=original.stop,
+            before=self.original[original],
+            after=text[begin:start] + after + text[end:finish],
+            reason="; ".join(dict.fromkeys([*(edit.reason for edit in met), reason])),
         )
         return replace(self, edits=(*ahead, joined, *behind))

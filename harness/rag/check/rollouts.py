@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, digest, render, write_atomic
+from harness.core import BadInput, digest, render, require, write_atomic
 from harness.models import Message
 from harness.rag.check.blind import solve_passages
 from harness.rag.check.rewards import RewardName, reward
-from harness.rag.check.types import Report
-from harness.rag.retrieve import Document
+
+if TYPE_CHECKING:
+    from harness.rag.check.batch import BatchReport
 
 # Roles that take a gradient; the Proposer's rollouts are exported without a reward.
 _TRAINED = ("solver", "checker")
+_NEED = "a parquet file needs pyarrow"
 
 
 @dataclass(frozen=True)
@@ -64,81 +65,50 @@ class Recorder:
         self.rollouts.append(rollout)
 
 
-def with_solver(
-    rollouts: Sequence[Rollout], asked: str, answer: str, documents: Sequence[Document]
-) -> list[Rollout]:
-    """The rollouts with the Solver's, where the answer came from elsewhere and its question is
-    known."""
-    if any(rollout.role == "solver" for rollout in rollouts) or not asked.strip():
-        return list(rollouts)
-    prompt = render("march_solve", asked=asked, passages=solve_passages(documents))
-    return [Rollout("solver", ({"role": "user", "content": prompt},), answer), *rollouts]
+def export(results: Iterable[BatchReport], out: Path, by: RewardName) -> None:
+    """Write the rollouts of checked answers, rewarded `by`, as one parquet file of verl's schema.
 
-
-def rows(
-    name: str,
-    asked: str,
-    documents: Sequence[Document],
-    rollouts: Sequence[Rollout],
-    report: Report,
-    by: RewardName = "ztr",
-) -> list[dict[str, Any]]:
-    """Rows of verl's schema for one answer.
-
-    Solver and Checker share one scalar (they cooperate, section 4 of the paper); it is null for a
-    Proposer and where there is no verdict, and `extra_info.trainable` is false there.
-
-    Args:
-        name: of the answer; groups its rows.
-        asked: what the user asked.
-        documents: what it was checked against; they stand in the Solver's rows.
-        rollouts: of all roles.
-        report: on the answer.
-        by: which reward.
+    The Solver's is made where the answer came from elsewhere and its question is known. Solver and
+    Checker share one scalar (they cooperate, section 4 of the paper); it is null for a Proposer and
+    where there is no verdict, and `extra_info.trainable` is false there. Documents stand in the
+    Solver's rows.
     """
-    scalar = reward(report, by)
-    texts = [document.text for document in documents]
     exported: list[dict[str, Any]] = []
-    for index, rollout in enumerate(rollouts):
-        value = scalar if rollout.role in _TRAINED else None
-        exported.append(
-            {
-                "data_source": "harness_check",
-                "prompt": [
-                    {"role": message["role"], "content": str(message["content"])}
-                    for message in rollout.messages
-                ],
-                "ability": "fact_check",
-                "responses": [rollout.response],
-                "rewards": [value],
-                "reward_model": {"style": "rule", "ground_truth": ""},
-                "extra_info": {
-                    "index": index,
-                    "split": "train",
-                    "answer": name,
-                    "role": rollout.role,
-                    "sample": rollout.sample,
-                    "reward": by,
-                    "verdict": report.verdict.value,
-                    "trainable": value is not None,
-                    "question": asked,
-                    "documents": texts if rollout.role == "solver" else [],
-                },
-            }
-        )
-    return exported
-
-
-Rollouts = tuple[str, str, str, Sequence[Document], Sequence[Rollout], Report]
-"""An answer's name, its question, the answer, its documents, what the roles said, the report."""
-
-
-def export(checked: Iterable[Rollouts], out: Path, by: RewardName) -> None:
-    """Write the rollouts of checked answers, each with the Solver's, as one parquet file."""
-    exported: list[dict[str, Any]] = []
-    for name, asked, answer, documents, rollouts, report in checked:
-        every = with_solver(rollouts, asked, answer, documents)
-        exported += rows(name, asked, documents, every, report, by)
+    for result in results:
+        scalar = reward(result.report, by)
+        rollouts = list(result.rollouts)
+        if result.question.strip() and all(rollout.role != "solver" for rollout in rollouts):
+            passages = solve_passages(result.documents)
+            prompt = render("march_solve", asked=result.question, passages=passages)
+            messages = ({"role": "user", "content": prompt},)
+            rollouts.insert(0, Rollout("solver", messages, result.answer))
+        for index, rollout in enumerate(rollouts):
+            value = scalar if rollout.role in _TRAINED else None
+            exported.append(
+                {
+                    "data_source": "harness_check",
+                    "prompt": [
+                        {"role": message["role"], "content": str(message["content"])}
+                        for message in rollout.messages
+                    ],
+                    "ability": "fact_check",
+                    "responses": [rollout.response],
+                    "rewards": [value],
+                    "reward_model": {"style": "rule", "ground_truth": ""},
+                    "extra_info": {
+                        "index": index,
+                        "split": "train",
+                        "answer": result.id,
+                        "role": rollout.role,
+                        "sample": rollout.sample,
+                        "reward": by,
+                        "verdict": result.report.verdict.value,
+                        "trainable": value is not None,
+                        "question": result.question,
+                        "documents": list(result.contexts) if rollout.role == "solver" else [],
+                    },
+                }
+            )
     write_parquet(exported, out)
 
 
@@ -148,11 +118,8 @@ def write_parquet(exported: Sequence[dict[str, Any]], out: Path) -> None:
     Raises:
         BadInput: if pyarrow is not installed, or the file cannot be written.
     """
-    try:
-        arrow: Any = import_module("pyarrow")  # ships no type information
-        parquet: Any = import_module("pyarrow.parquet")
-    except ModuleNotFoundError as error:
-        raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
+    arrow = require("pyarrow", _NEED, "pyarrow")
+    parquet = require("pyarrow.parquet", _NEED, "pyarrow")
     # verl's columns: those of its inputs, and `responses` of its generations; `rewards` beside
     text, texts = arrow.string(), arrow.list_(arrow.string())
     info = {
@@ -191,14 +158,12 @@ def write_prompts(rollouts: Path, out: Path) -> int:
     Raises:
         BadInput: if pyarrow is not installed, `rollouts` is no such file, or has no Solver.
     """
+    parquet = require("pyarrow.parquet", _NEED, "pyarrow")
+    prompts: dict[str, dict[str, Any]] = {}
     try:
-        parquet: Any = import_module("pyarrow.parquet")  # ships no type information
-        prompts: dict[str, dict[str, Any]] = {}
         for row in parquet.read_table(rollouts).to_pylist():
             if row["extra_info"]["role"] == "solver" and row["extra_info"]["documents"]:
                 prompts.setdefault(digest(row["prompt"]), row)
-    except ModuleNotFoundError as error:
-        raise BadInput("a parquet file needs pyarrow: pip install pyarrow") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"expected the rollouts of a check in {str(rollouts)!r}: {error}") from error
     if not prompts:

@@ -159,8 +159,11 @@ def _check_blind(name: str, text: str, paths: Documents, options: dict[str, Any]
         on_event=recorder.tell,
     )  # fmt: skip
     if options["export"] is not None:
-        checked = (name, question, text, documents, recorder.rollouts, report)
-        checking.export([checked], options["export"], options["reward"])
+        result = checking.BatchReport(
+            id=name, answer=text, contexts=tuple(document.text for document in documents),
+            question=question, report=report, rollouts=tuple(recorder.rollouts),
+        )  # fmt: skip
+        checking.export([result], options["export"], options["reward"])
     return report
 
 
@@ -199,14 +202,13 @@ def _check_rows(options: dict[str, Any]) -> list[Named]:
 
     results: list[BatchReport] = []
     if options["models"]:
-        blind = checking.check_batch_blind(
+        results = checking.check_batch_blind(
             rows, options["models"], _settings(options), concurrency=options["concurrency"],
             on_report=show,
         )  # fmt: skip
-        results = [row.result for row in blind]
         if options["export"] is not None:
-            checked = (row.as_rollouts() for row in blind if row.rollouts)
-            checking.export(checked, options["export"], options["reward"])
+            exported = (result for result in results if result.rollouts)
+            checking.export(exported, options["export"], options["reward"])
     else:
         for result in checking.check_batch(rows, options["policy"], options["verifier"]):
             results.append(result)

@@ -17,7 +17,7 @@ from harness.core.errors import BadInput
 @shared_option("--out", required=True, help="File of the classifier, with its report.")
 @click.option("--cache", type=path_type, help="Folder that keeps features between runs.")
 @shared_option("--seed", default=1, help="Of the corruptions.")
-@shared_option("--install", help="Use the classifier from now on.")
+@shared_option("--install", "installs", help="Use the classifier from now on.")
 @json_option
 def train(
     data: Path,

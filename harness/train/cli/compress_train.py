@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @shared_option("--seed", default=7, help="Of everything random.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
-@shared_option("--install", help="Use the weights, if they are better.")
+@shared_option("--install", "installs", help="Use the weights, if they are better.")
 @json_option
 def train(
     data: Path,

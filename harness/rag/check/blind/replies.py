@@ -154,7 +154,7 @@ def _clean(text: str) -> str:
     return text.strip().strip("\"'`*[]\u201c\u201d").strip()
 
 
-def proposed(response: str, asked: str, pairs: Sequence[Pair]) -> list[Claim]:
+def proposed(response: str, question: str, pairs: Sequence[Pair]) -> list[Claim]:
     """Claims with a proposer's questions where there is one for their value, else with a rule's.
 
     What is claimed is decided by the response, not by the Proposer: a pair whose answer is not in
@@ -163,7 +163,7 @@ def proposed(response: str, asked: str, pairs: Sequence[Pair]) -> list[Claim]:
     """
     unused = list(pairs)
     claims: list[Claim] = []
-    for claim in extract(response, asked):
+    for claim in extract(response, question):
         pair = next((pair for pair in unused if _asks_for(pair, claim)), None)
         if pair is None:
             claims.append(claim)
@@ -171,7 +171,7 @@ def proposed(response: str, asked: str, pairs: Sequence[Pair]) -> list[Claim]:
             unused.remove(pair)
             update = {"question": pair.question, "value": claim.text}
             claims.append(claim.model_copy(update=update))
-    for question, answer in unused:
+    for wording, answer in unused:
         start = response.find(answer)
         end = start + len(answer)
         if start < 0 or any((claim.start, claim.end) == (start, end) for claim in claims):
@@ -186,8 +186,8 @@ def proposed(response: str, asked: str, pairs: Sequence[Pair]) -> list[Claim]:
                 start=start,
                 end=end,
                 sentence=next(sentences, ""),
-                asked=asked,
-                question=question,
+                asked=question,
+                question=wording,
                 value=answer,
             )
         )

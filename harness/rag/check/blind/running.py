@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable
 from harness.models import Budget, CallStore, ChatModel, Role, Sampling, open_model, parse_roles
-from harness.rag.check.batch import BatchReport, Row, documents_of, unusable
+from harness.rag.check.batch import BatchReport, Row
 from harness.rag.check.blind.session import MarchContext, march
 from harness.rag.check.checking import Documents, no_verdict, read_documents
-from harness.rag.check.rollouts import Recorder, Rollout, Rollouts
+from harness.rag.check.rollouts import Recorder
 from harness.rag.check.types import PolicyName, Report
-from harness.rag.retrieve import Document
 
 CONCURRENCY = 8
 """Answers that are checked at a time."""
@@ -51,39 +50,15 @@ class CheckSettings:
 DEFAULTS = CheckSettings()
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The open models of a check, which may be of different families, and its settings."""
-
-    solver: ChatModel
-    proposer: ChatModel
-    checker: ChatModel
-    settings: CheckSettings
-
-    def context(
-        self,
-        documents: Sequence[Document],
-        on_event: Callable[[dict[str, Any]], None] | None = None,
-    ) -> MarchContext:
-        """What the graph needs for one answer, with a vault of its own."""
-        return MarchContext(
-            self.solver,
-            self.proposer,
-            self.checker,
-            tuple(documents),
-            policy=self.settings.policy,
-            votes=self.settings.votes,
-            mixed=self.settings.mixed,
-            on_event=on_event,
-        )
-
-
 @asynccontextmanager
-async def open_roles(models: Sequence[str], settings: CheckSettings) -> AsyncGenerator[Roles]:
-    """The models of `[ROLE=]SPEC` strings, roles `agent`, `proposer` and `checker`.
+async def open_roles(
+    models: Sequence[str], settings: CheckSettings
+) -> AsyncGenerator[MarchContext]:
+    """A context without documents, with the models of `[ROLE=]SPEC` strings.
 
     Args:
-        models: the strings.
+        models: the strings, roles `agent`, `proposer` and `checker`; they may be of different
+            families.
         settings: endpoint, limits and store of calls, and how the roles check.
 
     Raises:
@@ -92,7 +67,7 @@ async def open_roles(models: Sequence[str], settings: CheckSettings) -> AsyncGen
     specs = parse_roles(models)
     budget, store = settings.budget or Budget(), settings.calls or CallStore()
     opened: list[ChatModel] = []
-    try:
+    async with AsyncExitStack() as stack:
         for role in _ROLES:
             model = open_model(
                 specs[role],
@@ -102,11 +77,17 @@ async def open_roles(models: Sequence[str], settings: CheckSettings) -> AsyncGen
                 budget=budget,
                 role=role,
             )
+            stack.push_async_callback(model.aclose)
             opened.append(model)
-        yield Roles(*opened, settings=settings)
-    finally:
-        for model in opened:
-            await model.aclose()
+        solver, proposer, checker = opened
+        yield MarchContext(
+            solver,
+            proposer,
+            checker,
+            policy=settings.policy,
+            votes=settings.votes,
+            mixed=settings.mixed,
+        )
 
 
 def check_blind(
@@ -140,24 +121,10 @@ def check_blind(
 
     async def run() -> Report:
         async with open_roles(models, settings) as roles:
-            context = roles.context(sources, on_event)
-            return await march(context, asked=question, response=answer)
+            context = replace(roles, documents=tuple(sources), on_event=on_event)
+            return await march(context, question=question, response=answer)
 
     return asyncio.run(run())
-
-
-@dataclass(frozen=True)
-class BlindRow:
-    """A row's report, and what the roles said on the way to it."""
-
-    row: Row
-    result: BatchReport
-    rollouts: tuple[Rollout, ...] = ()
-
-    def as_rollouts(self) -> Rollouts:
-        """What :func:`harness.rag.check.export` writes of it."""
-        row, report = self.row, self.result.report
-        return row.id, row.question, row.answer, documents_of(row), self.rollouts, report
 
 
 def check_batch_blind(
@@ -167,7 +134,7 @@ def check_batch_blind(
     *,
     concurrency: int = CONCURRENCY,
     on_report: Callable[[BatchReport], None] | None = None,
-) -> list[BlindRow]:
+) -> list[BatchReport]:
     """A report for each row, in their order, several rows at a time; blocking.
 
     A row without an answer or a context, and one that an endpoint rejects, is `INVALID`: neither a
@@ -190,26 +157,25 @@ def check_batch_blind(
             f"expected 1 or more votes and rows at a time, got {settings.votes}, {concurrency}"
         )
 
-    async def check_row(row: Row, roles: Roles, slots: asyncio.Semaphore) -> BlindRow:
+    async def check_row(row: Row, roles: MarchContext, slots: asyncio.Semaphore) -> BatchReport:
         recorder = Recorder()
-        async with slots:
-            report = unusable(row, settings.policy)
+        if row.missing:
+            report = no_verdict(f"the row has no {row.missing}", settings.policy)
+        else:
+            context = replace(roles, documents=tuple(row.documents), on_event=recorder.tell)
             try:
-                report = report or await march(
-                    roles.context(documents_of(row), recorder.tell),
-                    asked=row.question,
-                    response=row.answer,
-                )
+                async with slots:
+                    report = await march(context, question=row.question, response=row.answer)
             except (Unreachable, LimitReached):
                 raise
             except HarnessError as error:
                 report = no_verdict(str(error), settings.policy)
-        result = BatchReport(id=row.id, question=row.question, answer=row.answer, report=report)
+        result = BatchReport(**dict(row), report=report, rollouts=tuple(recorder.rollouts))
         if on_report is not None:
             on_report(result)
-        return BlindRow(row, result, tuple(recorder.rollouts))
+        return result
 
-    async def run() -> list[BlindRow]:
+    async def run() -> list[BatchReport]:
         slots = asyncio.Semaphore(concurrency)
         async with open_roles(models, settings) as roles, asyncio.TaskGroup() as group:
             tasks = [group.create_task(check_row(row, roles, slots)) for row in rows]
@@ -231,5 +197,5 @@ def calls_of(reports: Sequence[Report]) -> dict[str, float]:
         total.update(report.calls)
     calls: dict[str, float] = {name: total[name] for name in sorted(total)}
     each = [report.calls.get("proposer", 0) + report.calls.get("checker", 0) for report in reports]
-    asked = [count for count in each if count]
-    return calls | ({"median": float(median(asked))} if asked else {})
+    counts = [count for count in each if count]
+    return calls | ({"median": float(median(counts))} if counts else {})

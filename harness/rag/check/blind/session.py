@@ -3,28 +3,37 @@
 A :class:`BlindRequest` has no place for anything but questions and documents; a response, a claim
 or a claimed value cannot be passed to a Checker, and what is rendered is asserted again as it is
 sent.
+
+A claimed value is compared with what the Checker answered: contradiction is judged, not agreement.
+"Cannot answer" is no contradiction, and two answers that are none are no match. Several samples
+vote; over several windows of the documents the best support counts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from harness.core import BadInput, assets, render
-from harness.models import Message, Model, Reply, Sampling
-from harness.rag.check.blind.leaks import Vault
+from harness.models import Message, Model, Sampling
+from harness.rag.check.blind.questions import Vault
 from harness.rag.check.blind.replies import Answered, answers_format, read_answers
-from harness.rag.check.blind.voting import best_support, compare, vote
 from harness.rag.check.checking import report as make_report
-from harness.rag.check.numbers import open_sources
+from harness.rag.check.claims import NEGATION
+from harness.rag.check.numbers import Agreement, agreement, coverage, open_sources, read, words
 from harness.rag.check.rules import judge as judge_value
 from harness.rag.check.types import (
+    BY_SUPPORT,
     QUANTITY_TYPES,
+    STATEMENT_TYPES,
     VALUE_TYPES,
     Claim,
+    Evidence,
     Finding,
     PolicyName,
     Report,
@@ -36,6 +45,8 @@ WINDOW = 24_000
 """Characters of documents in one request, about 6,000 tokens."""
 # Confidence from which the numeric engine decides alone, where engine and models are mixed.
 _SURE = 0.8
+_FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
+_ARTICLES = {"the", "a", "an", "of"}
 Answers = list[list[list[list[str] | None]]]
 """Of one request: window, sample, question -> [evidence, answer], None where it was unreadable."""
 
@@ -53,20 +64,20 @@ class MarchContext:
         votes: samples of the Checker for each request.
         sampling: of all calls; samples of one request differ by seed.
         mixed: values that the numeric engine is sure of are not asked for.
-        vault: what the Checker must not see.
         on_event: called with every reply and with the report.
+        vault: what the Checker must not see; every context has its own, copies as well.
     """
 
     solver: Model
     proposer: Model
     checker: Model
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...] = ()
     policy: PolicyName = "zero-tolerance"
     votes: int = 1
     sampling: Sampling = field(default_factory=lambda: Sampling(temperature=0.0))
     mixed: bool = False
-    vault: Vault = field(default_factory=Vault)
     on_event: Callable[[dict[str, Any]], None] | None = None
+    vault: Vault = field(default_factory=Vault, init=False)
 
     def tell(self, event: dict[str, Any]) -> None:
         """Pass an event on."""
@@ -90,22 +101,6 @@ class BlindRequest:
         """The chat messages, from the two fields alone."""
         prompt = render("march_check", passages=self.passages, questions=self.questions)
         return [{"role": "user", "content": prompt}]
-
-
-async def ask_blind(
-    model: Model, request: BlindRequest, vault: Vault, number: int, sampling: Sampling
-) -> Reply:
-    """Ask a Checker; the messages that leave are asserted to hold nothing of the response.
-
-    `number` is the request's position among those that the vault was sealed for.
-
-    Raises:
-        Leaked: if they do; nothing was sent then.
-    """
-    messages = request.messages()
-    vault.assert_blind(messages, request.passages, number)
-    form = answers_format(model, len(request.questions))
-    return await model.complete(messages, sampling=sampling, response_format=form)
 
 
 def windows(documents: Sequence[Document], size: int = WINDOW) -> list[tuple[str, ...]]:
@@ -165,16 +160,23 @@ async def ask_windows(context: MarchContext, request: int, questions: Sequence[s
 async def _ask(
     context: MarchContext, number: int, request: BlindRequest, sample: int
 ) -> list[list[str] | None]:
-    """One sample; a reply of which nothing can be read is asked for once more."""
+    """One sample; a reply of which nothing can be read is asked for once more.
+
+    The messages that leave are asserted to hold nothing of the response; `number` is the request's
+    position among those that the vault was sealed for.
+    """
+    messages = request.messages()
+    context.vault.assert_blind(messages, request.passages, number)
+    form = answers_format(context.checker, len(request.questions))
     answers: list[Answered | None] = []
     for attempt in (0, 1):
         sampling = context.sampling.model_copy(update={"seed": sample + 1000 * attempt})
-        reply = await ask_blind(context.checker, request, context.vault, number, sampling)
+        reply = await context.checker.complete(messages, sampling=sampling, response_format=form)
         context.tell(
             {
                 "type": "reply",
                 "role": "checker",
-                "messages": request.messages(),
+                "messages": messages,
                 "reply": reply,
                 "again": attempt > 0,
                 "sample": sample,
@@ -205,11 +207,11 @@ def judge_all(
         for question, place in enumerate(group):
             votes: list[Finding] = []
             for samples in rounds:
-                replies = [
-                    Answered(*reply) if (reply := each[question]) else None for each in samples
-                ]
-                votes.append(vote([compare(claims[place], reply, context.documents)
-                                   for reply in replies]))  # fmt: skip
+                replies = (sample[question] for sample in samples)
+                answered = (Answered(*reply) if reply else None for reply in replies)
+                votes.append(
+                    vote([compare(claims[place], reply, context.documents) for reply in answered])
+                )
             if votes:
                 findings[place] = best_support(votes)
     every = [_completed(context, claim, findings.get(place)) for place, claim in enumerate(claims)]
@@ -236,14 +238,110 @@ def _completed(context: MarchContext, claim: Claim, finding: Finding | None) -> 
     return finding
 
 
-async def march(context: MarchContext, *, asked: str = "", response: str = "") -> Report:
+def compare(claim: Claim, reply: Answered | None, documents: Sequence[Document]) -> Finding:
+    """The verdict of one reply on one claim; evidence is located in the documents."""
+    if reply is None:
+        return _invalid("the Checker's reply could not be read")
+    if not reply.answer:
+        reason = "the Checker found no answer in the documents"
+        return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=1.0)
+    verdict, reason = _verdict(claim, reply.answer)
+    quote = locate(reply.evidence, documents) or locate(reply.answer, documents)
+    if quote is None and verdict is not Verdict.NOT_FOUND:
+        return _invalid(f"the evidence {reply.evidence[:60]!r} is not in the documents")
+    evidence = (quote,) if quote else ()
+    return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=1.0)
+
+
+def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
+    """Where a quote stands: verbatim, or else with other white space, quotation marks and dashes.
+
+    Returns:
+        The place with the document's own characters; None if no document holds the quote.
+    """
+    text = quote.strip().strip("\"'\u201c\u201d")
+    if not text:
+        return None
+    parts = re.split(r"\s+", text.translate(_FOLD).strip(" .\u2026"))
+    loose = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    verbatim = ((document, re.search(re.escape(text), document.text)) for document in documents)
+    similar = ((document, loose.search(document.text.translate(_FOLD))) for document in documents)
+    for document, match in chain(verbatim, similar):
+        if match:
+            start, end = match.span()
+            quoted = document.text[start:end]
+            return Evidence(doc=document.id, start=start, end=end, quote=quoted)
+    return None
+
+
+def _invalid(reason: str) -> Finding:
+    return Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0)
+
+
+def _verdict(claim: Claim, answer: str) -> tuple[Verdict, str]:
+    if claim.type in STATEMENT_TYPES and claim.value == claim.sentence:
+        share = coverage(words(claim.sentence), words(answer))
+        opposed = bool(NEGATION.search(claim.sentence)) != bool(NEGATION.search(answer))
+        if share >= 0.7 and opposed:
+            return Verdict.CONTRADICTED, f"the Checker says the opposite: {answer[:80]!r}"
+        if share >= 0.5 and not opposed:
+            return Verdict.SUPPORTED, f"the Checker says the same: {answer[:80]!r}"
+        return Verdict.NOT_FOUND, f"the Checker speaks of something else: {answer[:80]!r}"
+    agreed = f"the Checker answered {answer[:60]!r}"
+    differs = f"claimed {claim.value!r}, the Checker answered {answer[:60]!r}"
+    values = read(claim.value)
+    if values and claim.type != "entity":
+        fits = [agreement(values[0], stated) for stated in read(answer)]
+        if Agreement.SAME in fits:
+            return Verdict.SUPPORTED, agreed
+        if Agreement.DIFFERENT in fits:
+            return Verdict.CONTRADICTED, differs
+        return Verdict.NOT_FOUND, f"the Checker's {answer[:60]!r} is no value of that kind"
+    claimed, stated = _tokens(claim.value), _tokens(answer)
+    if claimed and stated and (claimed <= stated or stated <= claimed):
+        return Verdict.SUPPORTED, agreed
+    if claimed & stated:
+        return Verdict.NOT_FOUND, f"{differs}: partly the same"
+    return Verdict.CONTRADICTED, differs
+
+
+def _tokens(text: str) -> set[str]:
+    return {word.casefold() for word in re.findall(r"\w+", text)} - _ARTICLES
+
+
+def vote(findings: Sequence[Finding]) -> Finding:
+    """The verdict that most samples gave, with their share as confidence.
+
+    Samples without a verdict do not vote, but count against the confidence. A tie decides
+    nothing: it is `INVALID`, with both sides named.
+    """
+    voting = [finding for finding in findings if finding.verdict is not Verdict.INVALID]
+    if not voting:
+        return findings[0]
+    counts = Counter(finding.verdict for finding in voting).most_common()
+    verdict, most = counts[0]
+    if len(counts) > 1 and most == counts[1][1]:
+        sides = ", ".join(f"{count} {side}" for side, count in counts)
+        return _invalid(f"the votes tie: {sides}")
+    winner = next(finding for finding in voting if finding.verdict is verdict)
+    return winner.model_copy(update={"confidence": most / len(findings)})
+
+
+def best_support(findings: Sequence[Finding]) -> Finding:
+    """Over windows of documents: one that supports is enough, whatever the others lack."""
+    return min(
+        findings, key=lambda finding: (BY_SUPPORT.index(finding.verdict), -finding.confidence)
+    )
+
+
+async def march(context: MarchContext, *, question: str = "", response: str = "") -> Report:
     """Run the graph on one response, or on the Solver's own.
 
     Raises:
         BadInput: if there is neither a response nor a question, or `votes` is below 1.
         Leaked: if a request to the Checker held something of the response; it was not sent.
     """
-    if not response.strip() and not asked.strip():
+    if not response.strip() and not question.strip():
         raise BadInput("expected a response to check, or a question for the Solver")
     if context.votes < 1:
         raise BadInput(f"votes: expected 1 or more, got {context.votes!r}")
@@ -256,5 +354,5 @@ async def march(context: MarchContext, *, asked: str = "", response: str = "") -
 
     graph = assets.load_graph("march")
     counting = replace(context, on_event=count)
-    state = await graph.ainvoke({"asked": asked, "response": response}, context=counting)
+    state = await graph.ainvoke({"asked": question, "response": response}, context=counting)
     return Report.model_validate(state["report"]).model_copy(update={"calls": dict(calls)})

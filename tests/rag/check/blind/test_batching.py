@@ -12,10 +12,8 @@ from click.testing import CliRunner
 
 from harness.core import BadInput, LimitReached, Unreachable
 from harness.models import Budget, CallStore
-from harness.rag.check import Row
+from harness.rag.check import Row, export
 from harness.rag.check.blind import CheckSettings, calls_of, check_batch_blind
-from harness.rag.check.rollouts import rows as export_rows
-from harness.rag.check.rollouts import with_solver, write_parquet
 from harness.rag.cli.check import check
 from tests.models.http_server import Answer, completion, error, free_port, serve
 from tests.rag.check.blind.test_march import NOTES, RESPONSE, honest, is_checker, prompt_of
@@ -49,12 +47,12 @@ def test_an_answer_costs_three_calls_at_the_median() -> None:
     rows = [row(at, answer) for at, answer in enumerate(ANSWERS)]
     with serve(honest) as served:
         found = check_batch_blind(rows, ["openai/x"], CheckSettings(base_url=served.url))
-    reports = [one.result.report for one in found]
+    reports = [one.report for one in found]
     calls = calls_of(reports)
     assert calls["median"] <= 3
     assert calls["proposer"] == len(rows)
     assert sum(calls[name] for name in ("proposer", "checker")) == len(served.bodies)
-    assert [one.result.id for one in found] == [one.id for one in rows]
+    assert [one.id for one in found] == [one.id for one in rows]
     assert max(sum(one.calls.values()) for one in reports) <= 5
 
 
@@ -64,8 +62,8 @@ def test_unreadable_replies_are_counted_apart() -> None:
 
     with serve(lazy) as served:
         (found,) = check_batch_blind([row(1)], ["openai/x"], CheckSettings(base_url=served.url))
-    assert found.result.report.calls["again"] == 1
-    assert calls_of([found.result.report])["median"] == len(served.bodies) - 1
+    assert found.report.calls["again"] == 1
+    assert calls_of([found.report])["median"] == len(served.bodies) - 1
 
 
 def test_votes_ask_as_often() -> None:
@@ -74,7 +72,7 @@ def test_votes_ask_as_often() -> None:
         (three,) = check_batch_blind(
             [row(1)], ["openai/x"], CheckSettings(base_url=served.url, votes=3)
         )
-    assert three.result.report.calls["checker"] == 3 * one.result.report.calls["checker"]
+    assert three.report.calls["checker"] == 3 * one.report.calls["checker"]
     assert {rollout.sample for rollout in three.rollouts} == {0, 1, 2}
 
 
@@ -91,8 +89,8 @@ def test_a_row_that_cannot_be_checked_stops_nothing() -> None:
             CheckSettings(base_url=served.url),
             on_report=lambda one: seen.append(one.id),
         )
-    assert [one.result.report.verdict for one in found] == ["INVALID"] * 3 + ["FAIL"]
-    assert "too long" in found[2].result.report.reason
+    assert [one.report.verdict for one in found] == ["INVALID"] * 3 + ["FAIL"]
+    assert "too long" in found[2].report.reason
     assert sorted(seen) == ["r1", "r2", "r3", "r4"]
 
 
@@ -120,7 +118,7 @@ def test_an_answered_call_is_not_paid_twice(tmp_path: Path) -> None:
                 [row(1)], ["openai/x"], CheckSettings(base_url=served.url, calls=store)
             )
             store.close()
-            paid.append(found.result.report.calls)
+            paid.append(found.report.calls)
         assert paid[1] == {}
         assert len(served.bodies) == sum(paid[0].values())
 
@@ -130,9 +128,8 @@ def test_rollouts_in_the_schema_of_verl(tmp_path: Path) -> None:
         (found,) = check_batch_blind(
             [row(1)], ["openai/x"], CheckSettings(base_url=served.url, votes=2)
         )
-    rollouts = with_solver(found.rollouts, ASKED, RESPONSE, [NOTES])
     out = tmp_path / "deep" / "rollouts.parquet"
-    write_parquet(export_rows("r1", ASKED, [NOTES], rollouts, found.result.report, "scaled"), out)
+    export([found], out, "scaled")
     table = pd.read_parquet(out)
     assert list(table.columns) == [
         "data_source", "prompt", "ability", "responses", "rewards", "reward_model", "extra_info",

@@ -92,7 +92,7 @@ def run(
             model = open_model("openai/scripted", base_url=served.url)
             context = MarchContext(model, model, model, documents, **settings)
             try:
-                return await march(context, asked=asked, response=response)
+                return await march(context, question=asked, response=response)
             finally:
                 await model.aclose()
 
