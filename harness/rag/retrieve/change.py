@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,45 +13,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput, Value, digest
+from harness.core import BadInput, digest
 from harness.rag.retrieve.chunk import Chunking, chunk_document, search_text
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.encoder import Encoder
 from harness.rag.retrieve.manifest import SEGMENTS, Manifest, SegmentInfo
+from harness.rag.retrieve.search import Progress
 from harness.rag.retrieve.segment import Entry, Segment, write_segment
 from harness.rag.retrieve.text import identify_language
 
 Vectors = NDArray[np.float32]
-# Called with (chunks embedded, chunks in all).
-Progress = Callable[[int, int], None]
 
 BATCH = 64
 # Segments of at most so many chunks are merged whenever something is added: seconds of work.
 SMALL = 10_000
 _STALE = 0.2  # share of deleted documents above which a larger segment is written again
 _KEY, _CRC = 32, 4
-
-
-class Changed(Value):
-    """The result of a change.
-
-    Attributes:
-        added: documents that are new.
-        replaced: documents that were there with another content.
-        unchanged: documents that were there with the same content; nothing was embedded.
-        deleted: documents taken out.
-        chunks: of the documents added and replaced.
-        documents: in the index now.
-        warnings: languages that the encoder does not know, and the like.
-    """
-
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    chunks: int = 0
-    documents: int = 0
-    warnings: tuple[str, ...] = ()
 
 
 class VectorJournal:
@@ -255,20 +231,3 @@ def tidy(folder: Path, manifest: Manifest) -> None:
     for path in place.iterdir() if place.is_dir() else ():
         if path.name not in names:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def language_warnings(encoder: Encoder, languages: Mapping[str, int]) -> tuple[str, ...]:
-    """Warn of documents in languages that the encoder was not trained on."""
-    if encoder.languages is None:
-        return ()
-    foreign = Counter(dict(languages))
-    for language in ("?", *encoder.languages):
-        del foreign[language]
-    if not foreign:
-        return ()
-    listed = ", ".join(f"{count} in {language!r}" for language, count in foreign.most_common())
-    trained = ", ".join(sorted(encoder.languages))
-    return (
-        f"the encoder {encoder.name} knows {trained} only, but the index holds documents {listed}: "
-        "the lexical arm serves them, the dense one hardly does (--encoder names another)",
-    )

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import BadInput
 from harness.core.segments import only_writer
 from harness.rag.retrieve import change
-from harness.rag.retrieve.change import Changed, Progress
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
-from harness.rag.retrieve.document import Document, Hit
+from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.encoder import Encoder, open_encoder
 from harness.rag.retrieve.manifest import (
     MANIFEST,
@@ -31,25 +33,28 @@ from harness.rag.retrieve.manifest import (
     read_manifest,
     write_manifest,
 )
-from harness.rag.retrieve.rerank import Reranker
+from harness.rag.retrieve.lexical import LexicalIndex
 from harness.rag.retrieve.search import (
-    DEFAULT_SEARCH,
+    ArmSearch,
+    Candidate,
+    Changed,
     Condition,
-    Place,
-    SearchOptions,
-    allowed_chunks,
-    dense_ranking,
-    lexical_ranking,
-    ranked_hits,
+    Index,
+    Progress,
+    Ranking,
 )
 from harness.rag.retrieve.segment import Segment
-from harness.rag.retrieve.text import identify_language
+from harness.rag.retrieve.text import identify_language, terms
 
 _ATTEMPTS = 5  # to open while another process changes the index
 _LIKENESS = 0.1  # largest difference of a number of the probe
 
 
-class LocalIndex:
+# A document's place (number of its segment, and in it) and a chunk, with its score.
+Scored = tuple[tuple[tuple[int, int], Chunk], float]
+
+
+class LocalIndex(Index):
     """An index in a folder. Made by `open_index` and `create_index`.
 
     Attributes:
@@ -102,8 +107,22 @@ class LocalIndex:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Languages that the encoder does not know."""
-        return change.language_warnings(self.encoder, self.languages)
+        """Warn of documents in languages that the encoder was not trained on."""
+        trained = self.encoder.languages
+        if trained is None:
+            return ()
+        foreign = [
+            f"{count} in {language!r}"
+            for language, count in self.languages.most_common()
+            if language not in (*trained, "?")
+        ]
+        if not foreign:
+            return ()
+        return (
+            f"the encoder {self.encoder.name} knows {', '.join(sorted(trained))} only, but the "
+            f"index holds documents {', '.join(foreign)}: the lexical arm serves them, the dense "
+            "one hardly does (--encoder names another)",
+        )
 
     def query_warnings(self, query: str) -> tuple[str, ...]:
         """Warn of a query in a language that the encoder was not trained on."""
@@ -116,15 +135,9 @@ class LocalIndex:
         )
 
     def ids(self) -> list[str]:
-        """Ids of all documents, in the order of adding."""
         return [doc for segment in self.segments for doc in segment.live]
 
     def document(self, doc: str) -> Document:
-        """A document with its text.
-
-        Raises:
-            BadInput: if there is none of that id.
-        """
         for segment in self.segments:
             if doc in segment.live:
                 return segment.document(segment.live[doc])
@@ -191,46 +204,44 @@ class LocalIndex:
                 self.encoder = before
                 raise
 
-    def search(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        options: SearchOptions = DEFAULT_SEARCH,
-        where: Sequence[Condition] = (),
-        reranker: Reranker | None = None,
-    ) -> list[Hit]:
-        """The `k` best spans for a query, best first; see :class:`SearchOptions`.
+    def _arms(
+        self, query: str, where: Sequence[Condition]
+    ) -> tuple[dict[str, ArmSearch], Callable[[Any], Document]]:
+        segments = self.segments  # those of this generation, whatever happens meanwhile
+        masks = [segment.allowed(where) for segment in segments]
 
-        Raises:
-            BadInput: if the query is empty, k is below 1, or the encoder no longer makes the
-                vectors that it made when the index was built.
-            Unreachable: if the encoder's or the reranker's endpoint does not answer.
-        """
-        segments = self.segments
-        masks = [allowed_chunks(segment, where) for segment in segments]
-
-        def dense(depth: int) -> list[tuple[Place, float]]:
+        def dense(depth: int) -> Ranking[Candidate]:
+            """The chunks nearest to the query's vector."""
             self._probe()
-            return dense_ranking(segments, masks, self.encoder.encode_queries([query]), depth)
+            vector = self.encoder.encode_queries([query])
+            nearest: list[Scored] = []
+            for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+                scores, rows = segment.dense.search(vector, depth, mask)
+                present = rows[0] >= 0
+                nearest += _candidates(number, segment, rows[0][present], scores[0][present])
+            return _best(nearest, depth)
 
-        def lexical(depth: int) -> list[tuple[Place, float]]:
-            return lexical_ranking(segments, masks, query, depth)
+        def lexical(depth: int) -> Ranking[Candidate]:
+            """BM25 of a chunk plus that of its parent: words around a chunk speak for it."""
+            tokens = terms(query)
+            chunks = _term_scores([segment.chunk_terms for segment in segments], tokens)
+            parents = _term_scores([segment.parent_terms for segment in segments], tokens)
+            matching: list[Scored] = []
+            for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+                scores = chunks[number]
+                scores += (scores > 0) * parents[number][segment.parents]
+                if mask is not None:
+                    scores[~mask] = 0
+                places = np.flatnonzero(scores > 0)
+                if len(places) > depth:
+                    places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
+                matching += _candidates(number, segment, places, scores[places])
+            return _best(matching, depth)
 
-        def chunk_of(place: Place) -> tuple[tuple[int, int], Chunk]:
-            number, chunk = segments[place[0]].chunk(place[1])
-            return (place[0], number), chunk
+        def document_of(place: tuple[int, int]) -> Document:
+            return segments[place[0]].document(place[1])
 
-        arms = {"dense": dense, "lexical": lexical}
-        return ranked_hits(
-            query,
-            k,
-            options,
-            reranker,
-            arms,
-            chunk_of,
-            lambda doc: segments[doc[0]].document(doc[1]),
-        )
+        return {"dense": dense, "lexical": lexical}, document_of
 
     def verify(self) -> None:
         """Read every byte and compare it with the manifest.
@@ -249,11 +260,8 @@ class LocalIndex:
         """Notice other weights under the same name, once a session."""
         if self._probed:
             return
-        stored = self.manifest.encoder.probe
-        differences = [
-            abs(now - then) for now, then in zip(probe_of(self.encoder), stored, strict=True)
-        ]
-        if any(difference > _LIKENESS for difference in differences):
+        difference = np.abs(np.subtract(probe_of(self.encoder), self.manifest.encoder.probe))
+        if (difference > _LIKENESS).any():
             raise BadInput(
                 f"{str(self.folder)!r}: the encoder {self.encoder.name!r} no longer makes the "
                 "vectors that it made when the index was built (other weights under the same "
@@ -291,6 +299,36 @@ class LocalIndex:
             documents=len(self),
             warnings=self.warnings,
         )
+
+
+def _candidates(
+    number: int, segment: Segment, places: NDArray[np.int64], scores: NDArray[np.float32]
+) -> list[Scored]:
+    rows = segment.chunks[places].tolist()
+    return [
+        (((number, document), Chunk(*span)), score)
+        for (document, *span), score in zip(rows, scores.tolist(), strict=True)
+    ]
+
+
+def _best(candidates: list[Scored], depth: int) -> list[Scored]:
+    """By score; ties in the order of adding."""
+    return sorted(candidates, key=lambda scored: (-scored[1], scored[0]))[:depth]
+
+
+def _term_scores(
+    indexes: Sequence[LexicalIndex], tokens: Sequence[str]
+) -> list[NDArray[np.float32]]:
+    """Scores of every segment, with document frequencies of all of them."""
+    queries = [index.expand(tokens) for index in indexes]
+    frequency = {
+        token: sum(index.frequency(token) for index in indexes)
+        for token in set[str]().union(*queries)
+    }
+    total = sum(index.chunks for index in indexes)
+    return [
+        index.scores(query, total, frequency) for index, query in zip(indexes, queries, strict=True)
+    ]
 
 
 def create_index(

@@ -1,45 +1,40 @@
-"""Searches: conditions on documents, two arms, fusion, reranking, parents."""
+"""What every index can do, and how it searches: conditions, two arms, fusion, reranking, parents."""
 
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeVar, cast, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Literal, TypeVar, cast
 
 from harness.core import BadInput, Value
 from harness.rag.retrieve.chunk import Chunk
 from harness.rag.retrieve.document import Arm, Document, Hit
-from harness.rag.retrieve.lexical import LexicalIndex
+from harness.rag.retrieve.encoder import Encoder
 from harness.rag.retrieve.rerank import Reranker
-from harness.rag.retrieve.segment import Segment
-from harness.rag.retrieve.text import terms
 
 KeyT = TypeVar("KeyT", bound=Hashable)
-DocT = TypeVar("DocT", bound=Hashable)
 # Keys with their scores, best first.
 Ranking = Sequence[tuple[KeyT, float]]
+# What an index opens its document by, and the chunk.
+Candidate = tuple[Hashable, Chunk]
+# Number of candidates -> the best of them.
+ArmSearch = Callable[[int], Ranking[Candidate]]
 Operator = Literal["=", "!=", ">=", "<=", ">", "<", "~"]
-Mask = NDArray[np.bool_]
-# Number of a segment, and of a chunk in it.
-Place = tuple[int, int]
+# Called with (chunks embedded, chunks in all).
+Progress = Callable[[int, int], None]
 
 # Candidates that each arm hands to the fusion.
 DEPTH = 100
 RRF_K = 60
 _CONDITION = re.compile(r"([\w.-]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*)", re.DOTALL)
-_ORDER: dict[Operator, Callable[[Any, Any], bool]] = {
-    ">=": lambda fact, value: fact >= value,
-    "<=": lambda fact, value: fact <= value,
-    ">": lambda fact, value: fact > value,
-    "<": lambda fact, value: fact < value,
-}
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ def parse_condition(text: str) -> Condition:
         BadInput: if it has no operator.
     """
     match = _CONDITION.fullmatch(text.strip())
-    if match is None or match[2] not in get_args(Operator):
+    if match is None:
         raise BadInput(
             f"expected a condition such as year>=2020, language=en or source~docs/*, got {text!r}"
         )
@@ -103,6 +98,28 @@ def _equal(fact: Any, value: Any) -> bool:
     if isinstance(fact, list):
         return value in fact
     return fact == value or (fact is not None and str(fact) == value)
+
+
+class Changed(Value):
+    """The result of a change.
+
+    Attributes:
+        added: documents that are new.
+        replaced: documents that were there with another content.
+        unchanged: documents that were there with the same content; nothing was embedded.
+        deleted: documents taken out.
+        chunks: of the documents added and replaced.
+        documents: in the index now.
+        warnings: languages that the encoder does not know, and the like.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    chunks: int = 0
+    documents: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class SearchOptions(Value):
@@ -162,123 +179,110 @@ def weighted(
     return sorted(sums.items(), key=lambda item: -item[1])
 
 
-def ranked_hits(
-    query: str,
-    k: int,
-    options: SearchOptions,
-    reranker: Reranker | None,
-    arms: Mapping[str, Callable[[int], Ranking[KeyT]]],
-    chunk_of: Callable[[KeyT], tuple[DocT, Chunk]],
-    document_of: Callable[[DocT], Document],
-) -> list[Hit]:
-    """The `k` best spans for a query, best first.
+class Index(ABC):
+    """Documents that can be searched.
 
-    Args:
-        query: as the user wrote it.
-        k: spans; fewer where fewer are found.
-        options: see :class:`SearchOptions`.
-        reranker: scores the best candidates again; those that it did not score come after.
-        arms: `dense` and `lexical`: number of candidates -> ranking of chunks.
-        chunk_of: key of a chunk -> its document and the chunk.
-        document_of: opens a document.
+    An index is opened with the encoder that made it, and refuses any other.
 
-    Raises:
-        BadInput: if the query is empty or k is below 1.
+    Attributes:
+        encoder: that makes its vectors.
     """
-    if not query.strip() or k < 1:
-        raise BadInput(f"expected a query and k of 1 or more, got {query[:60]!r} and {k}")
-    fused = options.arm in ("hybrid", "weighted")
-    depth = max(options.depth if fused or options.parents or reranker else 0, 2 * k)
-    rankings = {
-        name: search(depth) for name, search in arms.items() if fused or name == options.arm
-    }
-    if not fused:
-        ranked = rankings[options.arm]
-    elif options.arm == "weighted":
-        share = options.dense_weight
-        ranked = weighted(rankings, {"dense": share, "lexical": 1 - share})
-    else:
-        ranked = reciprocal_rank(rankings)
-    scores: dict[KeyT, dict[str, float]] = {}
-    for name, ranking in rankings.items():
-        for key, score in ranking:
-            scores.setdefault(key, {})[name] = score
-    hits: dict[tuple[DocT, int, int], Hit] = {}
-    for key, score in ranked:
-        if len(hits) == max(k, options.reranked if reranker else 0):
-            break
-        doc, chunk = chunk_of(key)
-        span = chunk[2:] if options.parents else chunk[:2]
-        if (doc, *span) not in hits:
-            hits[doc, *span] = Hit.of(document_of(doc), span, score, scores[key])
-    best = list(hits.values())
-    if reranker is not None:
-        values = reranker.score(query, [" > ".join(hit.headings) + "\n" + hit.text for hit in best])
-        best = [
-            replace(hit, score=value, scores={**hit.scores, "rerank": value})
-            for hit, value in zip(best, values, strict=True)
-        ]
-        best.sort(key=lambda hit: -hit.score)
-    return best[:k]
 
+    encoder: Encoder
 
-def allowed_chunks(segment: Segment, where: Sequence[Condition]) -> Mask | None:
-    """Chunks that may be found, shape (chunks,); None for all of them."""
-    deleted = set(segment.info.deleted)
-    if not deleted and not where:
-        return None
-    documents = [
-        number not in deleted and (not where or all_hold(where, segment.facts[number]))
-        for number in range(segment.info.documents)
-    ]
-    return np.asarray(documents, dtype=bool)[segment.chunks[:, 0]]
+    @abstractmethod
+    def add(self, documents: Iterable[Document], progress: Progress | None = None) -> Changed:
+        """Add documents; one whose id is in the index replaces that one, unchanged ones are free.
 
+        What was done before a kill is not done again by the next attempt.
+        """
 
-def dense_ranking(
-    segments: Sequence[Segment],
-    masks: Sequence[Mask | None],
-    vector: NDArray[np.float32],
-    depth: int,
-) -> list[tuple[Place, float]]:
-    """The chunks nearest to a query vector of shape (1, dimension)."""
-    candidates: list[tuple[Place, float]] = []
-    for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
-        scores, rows = segment.dense.search(vector, depth, mask)
-        pairs = zip(rows[0].tolist(), scores[0].tolist(), strict=True)
-        candidates.extend(((number, row), score) for row, score in pairs if row >= 0)
-    return sorted(candidates, key=lambda item: (-item[1], item[0]))[:depth]
+    @abstractmethod
+    def delete(self, ids: Sequence[str]) -> Changed:
+        """Take documents out.
 
+        Raises:
+            BadInput: if an id is not in the index; nothing is changed then.
+        """
 
-def lexical_ranking(
-    segments: Sequence[Segment], masks: Sequence[Mask | None], query: str, depth: int
-) -> list[tuple[Place, float]]:
-    """BM25 of a chunk plus that of its parent: words that stand around a chunk speak for it."""
-    tokens = terms(query)
-    chunks = _term_scores([segment.chunk_terms for segment in segments], tokens)
-    parents = _term_scores([segment.parent_terms for segment in segments], tokens)
-    candidates: list[tuple[Place, float]] = []
-    for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
-        scores = chunks[number]
-        scores += (scores > 0) * parents[number][segment.parents]
-        if mask is not None:
-            scores[~mask] = 0
-        places = np.flatnonzero(scores > 0)
-        if len(places) > depth:
-            places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
-        candidates.extend(((number, int(place)), float(scores[place])) for place in places)
-    return sorted(candidates, key=lambda item: (-item[1], item[0]))[:depth]
+    @abstractmethod
+    def document(self, doc: str) -> Document:
+        """A document by its id, with its text.
 
+        Raises:
+            BadInput: if there is none.
+        """
 
-def _term_scores(
-    indexes: Sequence[LexicalIndex], tokens: Sequence[str]
-) -> list[NDArray[np.float32]]:
-    """Scores of every segment, with document frequencies of all of them."""
-    queries = [index.expand(tokens) for index in indexes]
-    vocabulary = {token for query in queries for token in query}
-    frequency = Counter(
-        {token: sum(index.frequency(token) for index in indexes) for token in vocabulary}
-    )
-    total = sum(index.chunks for index in indexes)
-    return [
-        index.scores(query, total, frequency) for index, query in zip(indexes, queries, strict=True)
-    ]
+    @abstractmethod
+    def ids(self) -> list[str]:
+        """Ids of all documents."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    @abstractmethod
+    def _arms(
+        self, query: str, where: Sequence[Condition]
+    ) -> tuple[dict[str, ArmSearch], Callable[[Any], Document]]:
+        """The arms `dense` and `lexical`, and what opens the document of a candidate."""
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        options: SearchOptions = DEFAULT_SEARCH,
+        where: Sequence[Condition] = (),
+        reranker: Reranker | None = None,
+    ) -> list[Hit]:
+        """The `k` best spans for a query, best first.
+
+        Args:
+            query: as the user wrote it.
+            k: spans; fewer where fewer are found.
+            options: see :class:`SearchOptions`.
+            where: conditions that a document must meet.
+            reranker: scores the best candidates again; those that it did not score come after.
+
+        Raises:
+            BadInput: if the query is empty, k is below 1, or the encoder no longer makes the
+                vectors that it made when the index was built.
+            Unreachable: if the encoder's or the reranker's endpoint does not answer.
+        """
+        if not query.strip() or k < 1:
+            raise BadInput(f"expected a query and k of 1 or more, got {query[:60]!r} and {k}")
+        fused = options.arm in ("hybrid", "weighted")
+        depth = max(options.depth if fused or options.parents or reranker else 0, 2 * k)
+        arms, document_of = self._arms(query, where)
+        rankings = {
+            name: search(depth) for name, search in arms.items() if fused or name == options.arm
+        }
+        if not fused:
+            ranked = rankings[options.arm]
+        elif options.arm == "weighted":
+            share = options.dense_weight
+            ranked = weighted(rankings, {"dense": share, "lexical": 1 - share})
+        else:
+            ranked = reciprocal_rank(rankings)
+        scores: dict[Candidate, dict[str, float]] = {}
+        for name, ranking in rankings.items():
+            for candidate, score in ranking:
+                scores.setdefault(candidate, {})[name] = score
+        hits: dict[tuple[Hashable, int, int], Hit] = {}
+        for candidate, score in ranked:
+            if len(hits) == max(k, options.reranked if reranker else 0):
+                break
+            key, chunk = candidate
+            span = chunk[2:] if options.parents else chunk[:2]
+            if (key, *span) not in hits:
+                hits[key, *span] = Hit.of(document_of(key), span, score, scores[candidate])
+        best = list(hits.values())
+        if reranker is not None:
+            texts = [" > ".join(hit.headings) + "\n" + hit.text for hit in best]
+            best = [
+                replace(hit, score=score, scores={**hit.scores, "rerank": score})
+                for hit, score in zip(best, reranker.score(query, texts), strict=True)
+            ]
+            best.sort(key=lambda hit: -hit.score)
+        return best[:k]

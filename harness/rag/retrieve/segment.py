@@ -20,6 +20,7 @@ from harness.rag.retrieve.dense import DenseIndex, dense_kind
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.lexical import LexicalIndex
 from harness.rag.retrieve.manifest import FileInfo, SegmentInfo, check_files
+from harness.rag.retrieve.search import Condition, all_hold
 from harness.rag.retrieve.text import COMPOUNDING, terms
 
 CHUNK_TERMS, PARENT_TERMS = "chunk-terms", "parent-terms"
@@ -166,11 +167,6 @@ class Segment:
         text = self._texts[start:end].tobytes().decode("utf-8", "surrogatepass")
         return Document.from_row(self._row(number), text)
 
-    def chunk(self, place: int) -> tuple[int, Chunk]:
-        """(document, chunk) at a place among all chunks."""
-        number, *span = self.chunks[place].tolist()
-        return number, Chunk(*span)
-
     def chunks_of(self, number: int) -> range:
         """Places of the chunks of a document."""
         starts = self._places[number : number + 2, 4].tolist()
@@ -199,9 +195,21 @@ class Segment:
             facts["id"]: number for number, facts in enumerate(self.facts) if number not in deleted
         }
 
+    def allowed(self, where: Sequence[Condition]) -> NDArray[np.bool_] | None:
+        """Chunks that may be found, shape (chunks,); None for all of them."""
+        deleted = set(self.info.deleted)
+        if not deleted and not where:
+            return None
+        documents = [
+            number not in deleted and (not where or all_hold(where, self.facts[number]))
+            for number in range(self.info.documents)
+        ]
+        return np.asarray(documents, dtype=bool)[self.chunks[:, 0]]
+
     def entry(self, number: int) -> Entry:
         """A document with its chunks, to be written again."""
-        chunks = [self.chunk(place)[1] for place in self.chunks_of(number)]
+        places = self.chunks_of(number)
+        chunks = [Chunk(*row[1:]) for row in self.chunks[places.start : places.stop].tolist()]
         return Entry(self.document(number), self.facts[number]["digest"], chunks)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from harness.core import require
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.stores.base import StoredChunk, StoreIndex, TermCounts, Vector
+from harness.rag.retrieve.search import Candidate, Ranking
+from harness.rag.retrieve.stores.base import StoreIndex, TermCounts, Vector
 
 _SPAN = ("start", "end", "parent_start", "parent_end")
 
@@ -21,28 +22,25 @@ def open_lance(uri: str, encoder: Encoder, chunking: Chunking = DEFAULT_CHUNKING
     Raises:
         BadInput: if lancedb is missing, or the tables were made otherwise.
     """
-    connect = require("lancedb", "LanceDB is an extra", "lancedb").connect
-    return StoreIndex(LanceStore(connect(uri), uri), encoder, chunking)
+    database = require("lancedb", "LanceDB is an extra", "lancedb").connect(uri)
+    return LanceIndex(database, f"the LanceDB at {uri!r}", encoder, chunking)
 
 
-class LanceStore:
+class LanceIndex(StoreIndex):
     """Tables of chunks, of documents, and of the facts that they were made with."""
 
-    def __init__(self, database: Any, uri: str) -> None:
-        self.name = f"the LanceDB at {uri!r}"
+    def __init__(self, database: Any, name: str, encoder: Encoder, chunking: Chunking) -> None:
         self._database = database
-        self._arrow: Any = import_module("pyarrow")
+        super().__init__(name, encoder, chunking)
 
-    def about(self) -> dict[str, Any] | None:
-        """The facts that the tables were made with."""
+    def _about(self) -> dict[str, Any] | None:
         if "about" not in self._database.list_tables().tables:
             return None
-        [row] = self._database.open_table("about").to_arrow().to_pylist()
+        [row] = self._table("about").to_arrow().to_pylist()
         return json.loads(row["about"])
 
-    def begin(self, about: dict[str, Any], dimension: int) -> None:
-        """Make the tables; that of `about` last."""
-        arrow = self._arrow
+    def _begin(self, about: dict[str, Any], dimension: int) -> None:
+        arrow: Any = import_module("pyarrow")
         text, number = arrow.string(), arrow.int64()
         spans = [arrow.field(name, number) for name in _SPAN]
         vector = arrow.field("vector", arrow.list_(arrow.float32(), dimension))
@@ -56,18 +54,14 @@ class LanceStore:
             ascii_folding=False, lower_case=False, max_token_length=None, with_position=False,
         )  # fmt: skip
         self._table("chunks").create_index("words", config=words)
-        make("about", [{"about": json.dumps(about)}])
+        make("about", [{"about": json.dumps(about)}])  # last: a store without it was not begun
 
-    def put(
+    def _put(
         self,
         row: dict[str, Any],
         text: str,
-        chunks: Sequence[Chunk],
-        vectors: Vector,
-        counts: Sequence[TermCounts],
+        chunks: Sequence[tuple[Chunk, Vector, TermCounts]],
     ) -> None:
-        """Keep a document; its old chunks go first, its row comes last."""
-        self.remove([row["id"]])
         rows = [
             {
                 "doc": row["id"],
@@ -75,56 +69,46 @@ class LanceStore:
                 "words": " ".join(word for word, count in words.items() for _ in range(count)),
                 "vector": vector.tolist(),
             }
-            for chunk, vector, words in zip(chunks, vectors, counts, strict=True)
+            for chunk, vector, words in chunks
         ]
         if rows:
             self._table("chunks").add(rows)
         stored = {"id": row["id"], "row": json.dumps(row), "text": text}
         self._table("documents").add([stored])
 
-    def remove(self, ids: Sequence[str]) -> None:
-        """Drop documents, first their rows."""
+    def _remove(self, ids: Sequence[str]) -> None:
         self._table("documents").delete(_among("id", ids))
         self._table("chunks").delete(_among("doc", ids))
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Rows of all documents, by their ids."""
+    def _rows(self) -> list[dict[str, Any]]:
         stored = self._table("documents").search().select(["row"]).limit(None).to_list()
-        return sorted((json.loads(row["row"]) for row in stored), key=lambda row: row["id"])
+        return [json.loads(row["row"]) for row in stored]
 
-    def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
-        """Row and text."""
+    def _document(self, doc: str) -> tuple[dict[str, Any], str] | None:
         rows = self._table("documents").search().where(_among("id", [doc])).limit(1).to_list()
         return (json.loads(rows[0]["row"]), rows[0]["text"]) if rows else None
 
-    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
-        """Nearest chunks; LanceDB's distance by dot product is one minus it."""
+    def _dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> Ranking[Candidate]:
         query = self._table("chunks").search(vector.tolist(), vector_column_name="vector")
-        return self._chunks(query.distance_type("dot"), "_distance", k, docs)
+        distances = self._ranked(query.distance_type("dot"), "_distance", k, docs)
+        # LanceDB's distance by dot product is one minus it.
+        return [(candidate, 1 - distance) for candidate, distance in distances]
 
-    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
-        """Best chunks by BM25 of the store's own index."""
-        if not query:
-            return []
+    def _lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> Ranking[Candidate]:
         full_text: Any = import_module("lancedb.query").MatchQuery
         match = self._table("chunks").search(full_text(" ".join(query), "words"), query_type="fts")
-        return self._chunks(match, "_score", k, docs)
+        return self._ranked(match, "_score", k, docs)
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Merge fragments, and take new rows into the index of words."""
         self._table("chunks").optimize()
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def _chunks(self, query: Any, by: str, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
+    def _ranked(
+        self, query: Any, by: str, k: int, docs: Sequence[str] | None
+    ) -> Ranking[Candidate]:
         chosen = query.where(_among("doc", docs), prefilter=True) if docs is not None else query
         return [
-            StoredChunk(
-                row["doc"],
-                Chunk(*(row[name] for name in _SPAN)),
-                1 - row[by] if by == "_distance" else row[by],
-            )
+            ((row["doc"], Chunk(*(row[name] for name in _SPAN))), row[by])
             for row in chosen.select(["doc", *_SPAN, by]).limit(k).to_list()
         ]
 

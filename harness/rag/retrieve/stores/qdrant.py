@@ -16,7 +16,8 @@ from typing import Any
 from harness.core import Unreachable, require
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.encoder import Encoder
-from harness.rag.retrieve.stores.base import StoredChunk, StoreIndex, TermCounts, Vector
+from harness.rag.retrieve.search import Candidate, Ranking
+from harness.rag.retrieve.stores.base import StoreIndex, TermCounts, Vector
 
 _SPACE = uuid.UUID("5b0f6f0e-6a57-4d5c-9f0e-2f1c9b1d7a11")
 _ABOUT = "about"
@@ -50,118 +51,99 @@ def open_qdrant(
             opened = client(url=location, api_key=api_key or None)
         else:
             opened = client(location) if location == ":memory:" else client(path=location)
-        return StoreIndex(QdrantStore(opened, name), encoder, chunking)
+        return QdrantIndex(opened, name, encoder, chunking)
     except import_module("qdrant_client.http.exceptions").ApiException as error:
         raise Unreachable(f"the Qdrant server at {location!r} does not answer: {error}") from error
 
 
-class QdrantStore:
+class QdrantIndex(StoreIndex):
     """Chunks in one collection, documents in another."""
 
-    def __init__(self, client: Any, name: str) -> None:
-        self.name = f"the Qdrant collection {name!r}"
+    def __init__(self, client: Any, name: str, encoder: Encoder, chunking: Chunking) -> None:
         self._client = client
         self._chunks, self._documents = name, f"{name}-documents"
         self._models: Any = import_module("qdrant_client.models")
+        super().__init__(f"the Qdrant collection {name!r}", encoder, chunking)
 
-    def about(self) -> dict[str, Any] | None:
-        """The facts that the collection was made with."""
+    def _about(self) -> dict[str, Any] | None:
         if not self._client.collection_exists(self._documents):
             return None
         points = self._client.retrieve(self._documents, [_key(_ABOUT)])
         return json.loads(points[0].payload[_ABOUT]) if points else None
 
-    def begin(self, about: dict[str, Any], dimension: int) -> None:
-        """Make the collections."""
+    def _begin(self, about: dict[str, Any], dimension: int) -> None:
         models = self._models
+        vectors = models.VectorParams(size=dimension, distance=models.Distance.DOT)
+        words = models.SparseVectorParams(modifier=models.Modifier.IDF)
         self._client.create_collection(
             self._chunks,
-            vectors_config={
-                "dense": models.VectorParams(size=dimension, distance=models.Distance.DOT)
-            },
-            sparse_vectors_config={
-                "words": models.SparseVectorParams(modifier=models.Modifier.IDF)
-            },
+            vectors_config={"dense": vectors},
+            sparse_vectors_config={"words": words},
         )
         self._client.create_collection(self._documents, vectors_config={})
         self._save(_ABOUT, {_ABOUT: json.dumps(about)})
 
-    def put(
+    def _put(
         self,
         row: dict[str, Any],
         text: str,
-        chunks: Sequence[Chunk],
-        vectors: Vector,
-        counts: Sequence[TermCounts],
+        chunks: Sequence[tuple[Chunk, Vector, TermCounts]],
     ) -> None:
-        """Keep a document; its old chunks go first, its row comes last."""
-        self.remove([row["id"]])
         points = [
             self._models.PointStruct(
                 id=_key(f"{row['id']}#{number}"),
                 vector={"dense": vector.tolist(), "words": self._weights(words)},
                 payload={"doc": row["id"], "chunk": list(chunk)},
             )
-            for number, (chunk, vector, words) in enumerate(
-                zip(chunks, vectors, counts, strict=True)
-            )
+            for number, (chunk, vector, words) in enumerate(chunks)
         ]
         if points:
             self._client.upsert(self._chunks, points, wait=True)
         self._save(f"document {row['id']}", {"row": json.dumps(row), "text": text})
 
-    def remove(self, ids: Sequence[str]) -> None:
-        """Drop documents, first their rows."""
+    def _remove(self, ids: Sequence[str]) -> None:
         models = self._models
         keys = [_key(f"document {doc}") for doc in ids]
         self._client.delete(self._documents, models.PointIdsList(points=keys), wait=True)
         chosen = models.FilterSelector(filter=self._only(ids))
         self._client.delete(self._chunks, chosen, wait=True)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Rows of all documents, by their ids."""
+    def _rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         offset: Any = None
         while True:
             points, offset = self._client.scroll(self._documents, limit=_PAGE, offset=offset)
             rows += [json.loads(point.payload["row"]) for point in points if "row" in point.payload]
             if offset is None:
-                return sorted(rows, key=lambda row: row["id"])
+                return rows
 
-    def document(self, doc: str) -> tuple[dict[str, Any], str] | None:
-        """Row and text."""
+    def _document(self, doc: str) -> tuple[dict[str, Any], str] | None:
         points = self._client.retrieve(self._documents, [_key(f"document {doc}")])
         if not points:
             return None
         return json.loads(points[0].payload["row"]), points[0].payload["text"]
 
-    def dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
-        """Nearest chunks."""
-        return self._query(vector.tolist(), "dense", k, docs)
+    def _dense(self, vector: Vector, k: int, docs: Sequence[str] | None) -> Ranking[Candidate]:
+        return self._ranked(vector.tolist(), "dense", k, docs)
 
-    def lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> list[StoredChunk]:
-        """Best chunks by their words; a word counts as often as the query has it."""
-        if not query:
-            return []
+    def _lexical(self, query: TermCounts, k: int, docs: Sequence[str] | None) -> Ranking[Candidate]:
+        """A word counts as often as the query has it."""
         sparse = self._sparse({word: float(count) for word, count in query.items()})
-        return self._query(sparse, "words", k, docs)
-
-    def settle(self) -> None:
-        """Nothing to do: the server indexes by itself."""
+        return self._ranked(sparse, "words", k, docs)
 
     def close(self) -> None:
         """Close the client."""
         self._client.close()
 
-    def _query(
+    def _ranked(
         self, query: Any, using: str, k: int, docs: Sequence[str] | None
-    ) -> list[StoredChunk]:
+    ) -> Ranking[Candidate]:
         chosen = self._only(docs) if docs is not None else None
         answer = self._client.query_points(
             self._chunks, query=query, using=using, limit=k, query_filter=chosen
         )
         return [
-            StoredChunk(point.payload["doc"], Chunk(*point.payload["chunk"]), float(point.score))
+            ((point.payload["doc"], Chunk(*point.payload["chunk"])), float(point.score))
             for point in answer.points
         ]
 
