@@ -1,4 +1,3 @@
-from .change import Changed as Changed
 from .chunk import Chunk as Chunk
 from .chunk import Chunking as Chunking
 from .chunk import chunk_document as chunk_document
@@ -14,7 +13,6 @@ from .encoder import bundled_model as bundled_model
 from .encoder import is_short as is_short
 from .encoder import load_model as load_model
 from .encoder import open_encoder as open_encoder
-from .flat import FlatIndex as FlatIndex
 from .index import LocalIndex as LocalIndex
 from .index import create_index as create_index
 from .index import describe_index as describe_index
@@ -27,10 +25,11 @@ from .parse import parse_file as parse_file
 from .parse import parse_paths as parse_paths
 from .rerank import Reranker as Reranker
 from .rerank import open_reranker as open_reranker
+from .search import Changed as Changed
 from .search import Condition as Condition
+from .search import Index as Index
 from .search import SearchOptions as SearchOptions
 from .search import parse_condition as parse_condition
-from .stores import Index as Index
 from .text import STOPWORDS as STOPWORDS
 from .text import identify_language as identify_language
 from .text import sentence_spans as sentence_spans

@@ -23,6 +23,7 @@ from harness.rag.retrieve import change
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.rag.retrieve.lexical import LexicalIndex
 from harness.rag.retrieve.manifest import (
     MANIFEST,
     SEGMENTS,
@@ -33,7 +34,6 @@ from harness.rag.retrieve.manifest import (
     read_manifest,
     write_manifest,
 )
-from harness.rag.retrieve.lexical import LexicalIndex
 from harness.rag.retrieve.search import (
     ArmSearch,
     Candidate,

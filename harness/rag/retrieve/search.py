@@ -1,4 +1,4 @@
-"""What every index can do, and how it searches: conditions, two arms, fusion, reranking, parents."""
+"""What every index can do, and how it searches: conditions, arms, fusion, reranking, parents."""
 
 from __future__ import annotations
 

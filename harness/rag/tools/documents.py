@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -28,8 +28,6 @@ SearchArm = Literal["hybrid", "dense", "lexical"]
 SEARCH_ARMS: dict[str, SearchArm] = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical"}
 _PLAIN = (".txt", ".log", ".md", ".jsonl", ".json", ".csv", ".tsv")
 _PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx")
-_KEPT_OPEN = 8
-_opened: OrderedDict[str, LocalIndex] = OrderedDict()
 _lock = Lock()
 
 
@@ -52,26 +50,20 @@ def read_documents(workdir: Path) -> list[Document]:
                 id_ = document.id.replace(str(path), name)
                 documents.append(replace(document, id=id_, source=id_))
         elif path.suffix.lower() in _PLAIN:
-            documents += _plain(path, name)
+            try:
+                sources = read_sources(path)
+            except (OSError, ValueError) as error:
+                raise BadInput(
+                    f"expected documents, one JSON object a line, in {name!r}: {error}"
+                ) from error
+            for source in sources:
+                id_ = source.id if path.name == SOURCES else name
+                titled = path.name == SOURCES and source.title
+                metadata = {"title": source.title} if titled else {}
+                documents.append(Document(id_, source.text, id_, metadata=metadata))
     if not documents:
         raise BadInput(f"expected documents in the work folder, found none in {str(workdir)!r}")
     return documents
-
-
-def _plain(path: Path, name: str) -> list[Document]:
-    try:
-        sources = read_sources(path)
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"expected documents, one JSON object a line, in {name!r}: {error}"
-        ) from error
-    if path.name != SOURCES:
-        return [Document(id=name, text=sources[0].text, source=name)]
-    return [
-        Document(id=source.id, text=source.text, source=source.id,
-                 metadata={"title": source.title} if source.title else {})
-        for source in sources
-    ]  # fmt: skip
 
 
 def document_named(documents: Sequence[Document], name: str) -> Document | None:
@@ -105,32 +97,23 @@ def index_of(documents: Sequence[Document], arm: SearchArm) -> LocalIndex:
     """The index over these documents, from memory, from disk, or new."""
     kind = "lexical" if arm == "lexical" else "encoder"
     key = digest([kind, [[document.id, document.digest] for document in documents]])[:32]
-    with _lock:
-        if key not in _opened:
-            _opened[key] = _on_disk(documents, key, kind)
-        _opened.move_to_end(key)
-        while len(_opened) > _KEPT_OPEN:
-            _opened.popitem(last=False)[1].close()
-        return _opened[key]
-
-
-def _on_disk(
-    documents: Sequence[Document], key: str, kind: Literal["lexical", "encoder"]
-) -> LocalIndex:
     root = cache_root() / "lookups"
-    target, encoder = root / key, open_encoder(kind)
-    if not target.is_dir():
-        root.mkdir(parents=True, exist_ok=True)
-        # Made aside and moved: two processes may want it at once, and one may be killed.
-        draft = Path(tempfile.mkdtemp(dir=root, prefix=f".{key}-"))
-        try:
-            index = create_index(draft / "index", encoder)
-            index.add(documents)
-            index.close()
-            (draft / "index").rename(target)
-        except OSError:
-            if not target.is_dir():
-                raise
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-    return open_index(target, encoder)
+    with _lock:
+        if not (root / key).is_dir():
+            root.mkdir(parents=True, exist_ok=True)
+            # Made aside and moved: two processes may want it at once, and one may be killed.
+            draft = Path(tempfile.mkdtemp(dir=root, prefix=f".{key}-"))
+            try:
+                create_index(draft / "index", open_encoder(kind)).add(documents)
+                (draft / "index").rename(root / key)
+            except OSError:
+                if not (root / key).is_dir():
+                    raise
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+        return _opened(root / key)
+
+
+@lru_cache(maxsize=8)
+def _opened(folder: Path) -> LocalIndex:
+    return open_index(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -106,13 +107,13 @@ def truncated(sources: Sequence[Document], budget: int, count: Count) -> list[Pa
 def _taken(
     passages: Sequence[Passage], budget: int, count: Count, *, from_end: bool
 ) -> list[Passage]:
+    """As much of the passages as fits, the last one cut."""
     parts: list[Passage] = []
     for passage in passages:
         part = _fitting(passage, budget - count(GAP), count, from_end=from_end)
-        if not part.text:
-            break
-        parts.append(part)
-        budget -= count(part.shown) + count(GAP)
+        if part.text:
+            parts.append(part)
+            budget -= count(part.shown) + count(GAP)
         if len(part.text) < len(passage.text):
             break
     return parts
@@ -120,21 +121,16 @@ def _taken(
 
 def _fitting(passage: Passage, budget: int, count: Count, *, from_end: bool) -> Passage:
     """The longest part at one end that fits, by bisection."""
+    size = len(passage.text)
 
     def part(length: int) -> Passage:
         if from_end:
             start = passage.end - length
-            return passage._replace(start=start, text=passage.text[len(passage.text) - length :])
+            return passage._replace(start=start, text=passage.text[size - length :])
         return passage._replace(end=passage.start + length, text=passage.text[:length])
 
-    low, high = 0, min(len(passage.text), max(0, budget) * _LONGEST_TOKEN)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(part(middle).shown) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return part(low)
+    lengths = range(1, min(size, max(0, budget) * _LONGEST_TOKEN) + 1)
+    return part(bisect_right(lengths, budget, key=lambda length: count(part(length).shown)))
 
 
 def pages_of(documents: Sequence[Document], size: int = PAGE) -> list[Passage]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ from lab.corpora.institute import institute_readings
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own."""
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
-    # Another test of this process may have opened an index over the same documents.
-    monkeypatch.setattr("harness.rag.tools.documents._opened", OrderedDict[str, Any]())
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_search_reads_the_index_again_from_disk(bench: Bench) -> None:
     first = _call("search:lexical", bench, query="mentor")
     from harness.rag.tools import documents
 
-    documents._opened.clear()  # pyright: ignore[reportPrivateUsage]  # as in a new process
+    documents._opened.cache_clear()  # pyright: ignore[reportPrivateUsage]  # as in a new process
     assert _call("search:lexical", bench, query="mentor") == first
 
 

@@ -1,27 +1,26 @@
-"""Paths to documents: what kind of file each is, and its parser."""
+"""Paths to documents: what kind of file each is, and the parsers of text formats."""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import io
+import json
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from harness.core import BadInput, require
-from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.parse import office, plain
-from harness.rag.retrieve.parse.pdf import parse_pdf
-
-FileKind = Literal["pdf", "docx", "pptx", "xlsx", "html", "markdown", "csv", "jsonl", "text"]
+from harness.rag.retrieve.document import Document, Heading
 
 # A file above this size is refused unless the limit is raised.
 MAX_BYTES = 200_000_000
-_BY_FOLDER: dict[str, FileKind] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
-_BY_NAME: dict[str, FileKind] = {
+_BY_FOLDER: dict[str, str] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
+_BY_NAME: dict[str, str] = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
@@ -31,8 +30,6 @@ _BY_NAME: dict[str, FileKind] = {
     ".tsv": "csv",
     ".jsonl": "jsonl",
 }
-_TEXTS = {"html": plain.parse_html, "markdown": plain.parse_markdown, "csv": plain.parse_csv}
-_OFFICE = {"docx": office.parse_docx, "pptx": office.parse_pptx, "xlsx": office.parse_xlsx}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # UTF-16 and -32 text hold zero bytes
@@ -45,6 +42,10 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE = 1 << 20
+_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_NO_SETEXT = re.compile(r"^\s*(?:[-*+>#|]|\d+[.)]\s|$)")
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,12 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
     passed_over: list[PassedOver] = []
     for path in paths:
         named = path.is_file()
-        for file in [path] if named else _files(path):
+        if not named and not path.is_dir():
+            raise BadInput(f"expected a file or folder, found nothing at {str(path)!r}")
+        for file in [path] if named else sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if hidden or not file.is_file():
+                continue
             try:
                 parsed = parse_file(file, options)
             except BadInput as error:
@@ -115,15 +121,6 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
         first = f"; the first: {passed_over[0].reason}" if passed_over else ""
         raise BadInput(f"no document in {names}: {len(passed_over)} files could not be read{first}")
     return Parsed(tuple(documents.values()), tuple(passed_over))
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        raise BadInput(f"expected a file or folder, found nothing at {str(folder)!r}")
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
 
 
 def parse_file(path: Path, options: ParseOptions = DEFAULTS) -> list[Document]:
@@ -144,9 +141,15 @@ def parse_file(path: Path, options: ParseOptions = DEFAULTS) -> list[Document]:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {source!r}: {error.strerror}") from error
-    if options.parser == "docling":
-        return [_by_docling(source, path)]
-    return parse_bytes(source, data, options)
+    if options.parser != "docling":
+        return parse_bytes(source, data, options)
+    # Slower, with better tables and no page offsets.
+    docling = require("docling.document_converter", "--parser docling needs docling", "docling")
+    try:
+        markdown: str = docling.DocumentConverter().convert(path).document.export_to_markdown()
+    except Exception as error:  # whatever its pipelines raise
+        raise BadInput(f"docling cannot read {source!r}: {error}") from error
+    return [_parse_markdown(source, markdown)]
 
 
 def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> list[Document]:
@@ -155,35 +158,40 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
     Raises:
         BadInput: as :func:`parse_file`.
     """
-    kind = _kind_of(source, data)
+    kind, warning = _kind_of(source, data), None
     if kind == "pdf":
+        from harness.rag.retrieve.parse.pdf import parse_pdf
+
         return [parse_pdf(source, data, ocr=options.ocr)]
-    if kind in _OFFICE:
-        documents, warning = [_OFFICE[kind](source, data)], None
+    if kind in ("docx", "pptx", "xlsx"):
+        from harness.rag.retrieve.parse.office import PARSERS
+
+        document = PARSERS[kind](source, data)
     else:
         text, warning = _decode(source, data, options.encoding)
         if kind == "jsonl":
-            documents = plain.parse_jsonl(source, text)
+            documents = _parse_jsonl(source, text)
+            return [_warned(document, warning) for document in documents]
+        if kind == "html":
+            from harness.rag.retrieve.parse.html import parse_html
+
+            document = parse_html(source, text)
+        elif kind == "markdown":
+            document = _parse_markdown(source, text)
+        elif kind == "csv":
+            document = _parse_csv(source, text)
         else:
-            documents = [_TEXTS.get(kind, plain.parse_text)(source, text)]
-    if kind != "jsonl" and not documents[0].text.strip():
+            document = Document(source, text, source)
+    if not document.text.strip():
         raise BadInput(f"{source!r} holds no text")
-    if warning:
-        return [replace(doc, warnings=(*doc.warnings, warning)) for doc in documents]
-    return documents
+    return [_warned(document, warning)]
 
 
-def _by_docling(source: str, path: Path) -> Document:
-    """The Markdown that docling makes of a file: slower, better tables, no page offsets."""
-    docling = require("docling.document_converter", "--parser docling needs docling", "docling")
-    try:
-        markdown: str = docling.DocumentConverter().convert(path).document.export_to_markdown()
-    except Exception as error:  # whatever its pipelines raise
-        raise BadInput(f"docling cannot read {source!r}: {error}") from error
-    return plain.parse_markdown(source, markdown)
+def _warned(document: Document, warning: str | None) -> Document:
+    return replace(document, warnings=(*document.warnings, warning)) if warning else document
 
 
-def _kind_of(name: str, data: bytes) -> FileKind:
+def _kind_of(name: str, data: bytes) -> str:
     """The kind of a file, by its bytes first and its name second.
 
     Raises:
@@ -250,3 +258,75 @@ def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | No
         f"{name!r} is neither UTF-8 nor any encoding that could be guessed ({fault}): "
         "name its encoding (--encoding)"
     )
+
+
+def _parse_markdown(source: str, text: str) -> Document:
+    """Markdown as it stands, with its headings (ATX and underlined, outside of code)."""
+    headings = tuple(_headings(text))
+    title = next((heading.title for heading in headings if heading.level == 1), None)
+    return Document(
+        source, text, source, headings=headings, metadata={"title": title} if title else {}
+    )
+
+
+def _headings(text: str) -> Iterator[Heading]:
+    fence, start, previous = "", 0, ""
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        mark = _FENCE.match(bare)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            if title := _ATX.match(bare):
+                yield Heading(start, len(title[1]), title[2].strip())
+            elif (underline := _UNDERLINE.match(bare)) and not _NO_SETEXT.match(previous):
+                level = 1 if underline[1][0] == "=" else 2
+                yield Heading(start - len(previous), level, previous.strip())
+        start += len(line)
+        previous = line if not fence else ""
+
+
+def _parse_csv(source: str, text: str) -> Document:
+    """A table as it stands; its column names are the heading of every row."""
+    try:
+        dialect = csv.Sniffer().sniff(text[:4096], delimiters=",;\t|")
+    except csv.Error:
+        dialect = csv.excel_tab if source.lower().endswith(".tsv") else csv.excel
+    columns = next(csv.reader(io.StringIO(text), dialect), list[str]())
+    title = ", ".join(name.strip() for name in columns if name.strip())
+    return Document(
+        source,
+        text,
+        source,
+        headings=(Heading(0, 1, title),) if title else (),
+        metadata={"columns": [name.strip() for name in columns]},
+    )
+
+
+def _parse_jsonl(source: str, text: str) -> list[Document]:
+    """One document a row `{text, id?, title?, ...}`; other fields become metadata.
+
+    Rows without a `text` make the file a plain text.
+
+    Raises:
+        BadInput: if a line is no JSON, or an id occurs twice.
+    """
+    documents: dict[str, Document] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            value: Any = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise BadInput(
+                f"{source}:{number}: expected a JSON object a line ({error.msg})"
+            ) from error
+        row = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if not isinstance(row.get("text"), str):
+            return [Document(source, text, source)]
+        name = f"{source}#{row.get('id', row.get('_id', number))}"
+        if name in documents:
+            raise BadInput(f"{source}:{number}: a second row named {name!r}")
+        metadata = {key: value for key, value in row.items() if key not in ("text", "id", "_id")}
+        documents[name] = Document(name, row["text"], name, metadata=metadata)
+    return list(documents.values())

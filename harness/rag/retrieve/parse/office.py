@@ -111,3 +111,6 @@ def _opened(source: str, data: bytes, module: str, name: str) -> Any:
 def _properties(core: Any) -> dict[str, JsonValue]:
     properties = {"title": core.title, "author": core.author}
     return {key: value for key, value in properties.items() if value}
+
+
+PARSERS = {"docx": parse_docx, "pptx": parse_pptx, "xlsx": parse_xlsx}

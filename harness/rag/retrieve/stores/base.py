@@ -142,7 +142,7 @@ class StoreIndex(Index):
                 progress(number, len(additions))
         if counts["chunks"]:
             self._settle()
-        return Changed(documents=len(digests), **counts)
+        return Changed.model_validate({**counts, "documents": len(digests)})
 
     def delete(self, ids: Sequence[str]) -> Changed:
         stored = set(self.ids())
