@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Unreachable
-from harness.fleet.trees import pack, unpack
 from harness.fleet.types import (
     GRACE_S,
     HOST,
@@ -30,6 +29,8 @@ from harness.fleet.types import (
     Invitation,
     Work,
     keep_running,
+    pack,
+    unpack,
 )
 from harness.fleet.worker import serve
 
@@ -42,7 +43,7 @@ class RayWorker:
 
         Args:
             invitation: fields of an :class:`Invitation`.
-            files: as :func:`harness.fleet.trees.pack` made them.
+            files: as :func:`harness.fleet.types.pack` made them.
         """
         with tempfile.TemporaryDirectory(prefix="harness-worker-") as folder:
             await serve(Invitation(**invitation), unpack(files, Path(folder)))

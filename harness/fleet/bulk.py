@@ -4,17 +4,21 @@ For work whose function is heavy to set up and cheap to describe: embedding the 
 judging a pile of answers. Each worker sets the function up once; answers come as they are ready. A
 batch whose worker dies goes to another one; one over which :data:`DEATHS` workers have died ends
 the work, since it may be what kills them.
+
+Judges get tasks and answers and return scores; files that tasks name are read where they are, or
+sent once to every node. The process that asks writes the records.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import tempfile
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
@@ -22,14 +26,15 @@ from typing import Any
 
 import ormsgpack
 
-from harness.core import HarnessError, Unreachable
+from harness.core import BadInput, HarnessError, Score, Task, Unreachable
+from harness.core import errors as kinds
+from harness.evals import Judge, JudgingSpec, LoadedSuite, Question, score_again
 from harness.fleet.actors import RayExecutor
 from harness.fleet.channel import Channel, Methods
 from harness.fleet.driver import DEATHS, WorkersLost, open_fleet
-from harness.fleet.trees import pack, unpack
-from harness.fleet.types import Executor, Tree, Work
+from harness.fleet.types import Executor, Tree, Work, pack, unpack
 
-ENTRY = "harness.fleet.bulk:serve_batches"
+BATCHES = "harness.fleet.bulk:serve_batches"
 LOST = f"{DEATHS} workers died while they worked on the same batch (out of memory, perhaps)"
 Answer = tuple[int, bytes]
 """Number of a batch, and what the function gave for it."""
@@ -83,7 +88,7 @@ class Bulk:
 
     async def _by_fleet(self, batches: Sequence[Any]) -> AsyncGenerator[Answer]:
         spec = {"entry": self.entry, "argument": self.argument}
-        work = Work(ENTRY, spec, dict(self.trees))
+        work = Work(BATCHES, spec, dict(self.trees))
         turns = asyncio.Semaphore(self.executor.workers)  # one each: a death costs one batch
         async with open_fleet(self.executor, work, {}) as fleet:
 
@@ -177,3 +182,63 @@ class _Actor:
         (batch,) = rows["batch"]
         answer = self._function(ormsgpack.unpackb(bytes(batch))) if self._function else b""
         return {"number": rows["number"], "answer": [answer], "unable": [self._unable]}
+
+
+JUDGING = "harness.fleet.bulk:judging"
+MOST = 32
+"""Answers of a batch, at most: a worker that dies loses what it has of one."""
+ROUNDS = 8
+"""Batches that each worker gets at least, so that none waits long for the others at the end."""
+
+
+def remote_judge(executor: Executor, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
+    """Judges in the workers of an executor.
+
+    Args:
+        executor: starts them.
+        suite: its files are what the workers need.
+        spec: how they judge.
+    """
+    trees = {"base": Tree(suite.base, suite.sent)}
+    bulk = Bulk(executor, JUDGING, spec.model_dump(mode="json"), trees)
+
+    def judge(questions: Sequence[Question]) -> Iterator[tuple[int, Score]]:
+        size = max(1, min(MOST, len(questions) // (ROUNDS * executor.workers)))
+        starts = range(0, len(questions), size)
+        batches = [
+            json.dumps([[task.model_dump(mode="json"), answer] for task, answer in batch])
+            for batch in (questions[start : start + size] for start in starts)
+        ]  # as JSON, which takes whatever an answer may hold
+        finished, failures = set[int](), dict[int, HarnessError]()
+        with closing(bulk.answers(batches)) as answers:
+            for number, answer in answers:
+                reply = json.loads(answer)
+                for position, row in enumerate(reply["scores"], start=starts[number]):
+                    yield position, Score.model_validate(row)
+                if reply["error"] is not None:
+                    kind, message = reply["error"]
+                    failures[number] = getattr(kinds, kind, BadInput)(message)
+                finished.add(number)
+                # Which of several comes first must not depend on which worker was quicker.
+                if failures and finished.issuperset(range(first := min(failures))):
+                    raise failures[first]
+
+    return judge
+
+
+def judging(argument: Any, trees: Mapping[str, Path]) -> Callable[[str], bytes]:
+    """In a worker: judges batches of tasks and answers, up to the first that cannot be judged."""
+    family = JudgingSpec.model_validate(argument).family_of()
+
+    def score(batch: str) -> bytes:
+        scores, failure = list[dict[str, Any]](), None
+        try:
+            for row, answer in json.loads(batch):
+                task = Task.model_validate(row)
+                judged = score_again(task, trees["base"], family, answer)
+                scores.append(judged.model_dump(mode="json"))
+        except HarnessError as error:
+            failure = [type(error).__name__, str(error)]
+        return json.dumps({"scores": scores, "error": failure}).encode()
+
+    return score

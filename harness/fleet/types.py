@@ -1,4 +1,4 @@
-"""What a fleet runs, and who starts its workers: processes of this machine, or a subclass."""
+"""What a fleet runs, the files it needs, and who starts its workers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, Unreachable
+import ormsgpack
+import zstandard
+
+from harness.core import BadInput, Unreachable, digest
 
 if TYPE_CHECKING:
     from harness.evals import Attempter, Judge, JudgingSpec, LoadedSuite, RemoteRun
-
 
 HOST = "127.0.0.1"
 GRACE_S = 5.0
@@ -112,7 +114,7 @@ class Executor(ABC):
 
     def judge(self, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
         """See :class:`harness.evals.workers.Executor`."""
-        from harness.fleet.judging import remote_judge
+        from harness.fleet.bulk import remote_judge
 
         return remote_judge(self, suite, spec)
 
@@ -199,3 +201,56 @@ def local(workers: int, resources: dict[str, float]) -> LocalExecutor:
     if resources:
         raise BadInput("resources of a worker need --executor ray")
     return LocalExecutor(workers or os.cpu_count() or 1)
+
+
+MOST_BYTES = 256 << 20
+"""Of all trees of a run, before compression; more belongs on a disk that all nodes share."""
+
+
+def pack(trees: Mapping[str, Tree]) -> bytes:
+    """Trees as one value.
+
+    Raises:
+        BadInput: if they hold more than :data:`MOST_BYTES`, or a file cannot be read.
+    """
+    room, packed = MOST_BYTES, dict[str, Any]()
+    for name, tree in sorted(trees.items()):
+        root = tree.root.absolute()
+        files = dict[str, tuple[int, bytes]]()
+        if tree.only is None:
+            paths = sorted(path for path in root.rglob("*") if path.is_file())
+        else:
+            names = [Path(name) for name in tree.only]
+            paths = [
+                root / name for name in names if not (name.is_absolute() or ".." in name.parts)
+            ]
+        for path in paths:
+            try:
+                content, mode = path.read_bytes(), path.stat().st_mode & 0o777
+            except OSError as error:
+                raise BadInput(f"cannot read {str(path)!r} for the workers: {error}") from error
+            room -= len(content)
+            if room < 0:
+                raise BadInput(
+                    f"the files under {str(root)!r} are more than {MOST_BYTES >> 20} MB, too much "
+                    "to send to every node: keep the suite in a folder of its own"
+                )
+            files[path.relative_to(root).as_posix()] = (mode, content)
+        packed[name] = {"folder": root.name or "root", "files": files}
+    return zstandard.compress(ormsgpack.packb(packed), 3)
+
+
+def unpack(packed: bytes, into: Path) -> dict[str, Path]:
+    """Write trees below a fresh folder; the root of each, by its name."""
+    trees: dict[str, Any] = ormsgpack.unpackb(zstandard.decompress(packed))
+    roots = dict[str, Path]()
+    for name, tree in trees.items():
+        root = into / digest(name)[:8] / str(tree["folder"])
+        root.mkdir(parents=True)
+        for relative, (mode, content) in tree["files"].items():
+            path = root / str(relative)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(mode)
+        roots[str(name)] = root
+    return roots

@@ -1,11 +1,13 @@
-"""An audit from settings to receipt."""
+"""An audit from settings to receipt: each rollout of its design has its own subset of the skill."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+import shutil
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,37 +24,44 @@ from harness.core import (
 )
 from harness.core.rundir import RunReader, new_run_id
 from harness.evals import (
+    Attempts,
+    EvalPlan,
     EvalSettings,
     Evaluator,
+    Finished,
     LoadedSuite,
     ProgressHook,
     SuiteSettings,
     Tally,
     agent_model_spec,
+    gateway_of,
     load_suite,
     open_agent_model,
     run_eval,
 )
-from harness.models import CallStore
-from harness.receipts.compute import receipt_of, why_stop
-from harness.receipts.plan import AuditPlan, design, plan_audit
-from harness.receipts.receipt import Receipt, card
-from harness.receipts.records import Header, Origin, Records, Row, read_run, row_of
-from harness.receipts.rollouts import AuditRun, open_subsets
-from harness.receipts.units import Cut, Unit, cut
+from harness.models import CallStore, Model
+from harness.receipts.plan import AuditPlan, Rollout, design, plan_audit
+from harness.receipts.receipt import Receipt, card, receipt_of, why_stop
+from harness.receipts.records import (
+    Header,
+    Records,
+    Row,
+    origins_of,
+    read_run,
+    row_of,
+    task_digests,
+)
+from harness.receipts.units import Cut, cut
+from harness.sandbox import select
 from harness.skills import (
     CARD,
     RECEIPT,
     RECORDS,
-    Explanation,
+    Skill,
     beside,
-    explain_file,
     load_skill,
-    matching,
-    provenance_path,
-    read_provenance,
-    read_sources,
 )
+from harness.tasks import family
 
 
 class SkillSettings(SuiteSettings):
@@ -260,35 +269,87 @@ async def _run(
     return Records(header=header, rows=tuple(rows)), limit
 
 
-def task_digests(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
-    """(id, digest) of each task."""
-    return tuple((task.id, digest(task.model_dump(mode="json"))) for task in tasks)
+@dataclass(frozen=True)
+class AuditRun(EvalPlan):
+    """An eval run of rollouts of one design.
 
-
-def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:
-    """Unit id -> trajectories of the edits that wrote its lines; {} without a provenance.
-
-    Raises:
-        BadInput: if the provenance beside the skill is damaged.
+    Attributes:
+        rollouts: those to run; finished ones are kept.
+        facts: of the audit, in the lock of its run folder.
     """
-    skill = skill.resolve()
-    if not any(p.is_file() for p in (provenance_path(skill), skill.parent / "provenance.json")):
-        return {}
-    value, provenance, sources = load_skill(skill), read_provenance(skill), read_sources(skill)
-    files: dict[str, tuple[Explanation, ...]] = {}
-    origins: dict[str, tuple[Origin, ...]] = {}
-    for unit in units:
-        if unit.file not in files:
-            files[unit.file] = explain_file(provenance, value, unit.file)
-        first, last = unit.lines
-        edits = [line.edit for line in files[unit.file][first - 1 : last]]
-        ids = dict.fromkeys(id_ for edit in edits if edit is not None for id_ in edit.sources)
-        if ids:
-            origins[unit.id] = tuple(
-                Origin(
-                    trajectory=source.trajectory_id,
-                    steps=tuple(sorted({q.step for q in source.quotes if q.step is not None})),
-                )
-                for source in matching(sources, ids)
-            )
-    return origins
+
+    rollouts: tuple[Rollout, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def attempts(self) -> list[tuple[Task, int]]:
+        """The rollouts, in the order of the design."""
+        tasks = {task.id: task for task in self.suite.tasks}
+        return [(tasks[rollout.task], rollout.epoch) for rollout in self.rollouts]
+
+    def lock(self, model: Model) -> dict[str, Any]:
+        """What `run.json` records."""
+        return super().lock(model) | {"kind": "audit", **self.facts}
+
+
+@asynccontextmanager
+async def open_subsets(
+    run: AuditRun, parsed: Cut, settings: AuditSettings, model: Model, out: Path
+) -> AsyncGenerator[Subsets]:
+    """Makes the attempts of an audit, while a block runs."""
+    sandbox = select(settings.sandbox)
+    judge = partial(family, sandbox=None if settings.trust else sandbox)
+    try:
+        async with gateway_of(run, model) as gateway:
+
+            def attempts(plan: EvalPlan) -> Attempts:
+                return Attempts(plan, out, model, sandbox, judge, None, gateway)
+
+            yield Subsets(run, attempts, parsed, out / "subsets")
+    finally:
+        shutil.rmtree(out / "subsets", ignore_errors=True)
+
+
+class Subsets:
+    """Attempts with the units that the design gives them; both of a pair share a seed.
+
+    Attributes:
+        limits: of every attempt.
+    """
+
+    def __init__(
+        self,
+        run: AuditRun,
+        attempts: Callable[[EvalPlan], Attempts],
+        parsed: Cut,
+        folder: Path,
+    ) -> None:
+        whole = attempts(run)
+        self.limits, self.resize = whole.limits, whole.resize
+        self._run, self._attempts, self._parsed, self._folder = run, attempts, parsed, folder
+        self._rollouts = {(rollout.task, rollout.epoch): rollout for rollout in run.rollouts}
+
+    async def run(self, task: Task, epoch: int) -> Finished:
+        """One attempt."""
+        rollout = self._rollouts[task.id, epoch]
+        folder = self._folder / rollout.id.replace("/", "_")
+        skill = self._parsed.render(rollout.units)
+        shutil.rmtree(folder, ignore_errors=True)
+        write_files(skill, folder / skill.name)
+        # An attempt adds its epoch to the seed: both of a pair get the same.
+        seed = self._run.seed + rollout.pair - epoch
+        single = self._attempts(replace(self._run, skill=folder / skill.name, seed=seed))
+        single.limits = self.limits
+        try:
+            return await single.run(task, epoch)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_files(skill: Skill, folder: Path) -> None:
+    """Write a skill's files as they are: a skill from elsewhere is judged unchanged."""
+    for relative, data in skill.all_files.items():
+        path = folder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        if relative in skill.executable:
+            path.chmod(0o755)

@@ -8,9 +8,8 @@ from pathlib import Path
 from harness.core import BadInput, Value, loops
 from harness.evals import Evaluator, ItemRecord, load_suite, records
 from harness.evolve import GateResult, sequential_gate
-from harness.receipts.audit import AuditSettings, prepare
+from harness.receipts.audit import AuditSettings, prepare, write_files
 from harness.receipts.receipt import Receipt
-from harness.receipts.rollouts import write_files
 from harness.receipts.units import cut
 from harness.skills import count_tokens, load_skill
 from harness.stats import SequentialPlan

@@ -1,17 +1,36 @@
-"""A receipt: what each unit of a skill does, computed from the records and from nothing else."""
+"""A receipt: what each unit of a skill does, computed from the records and from nothing else.
+
+The same records give the same receipt.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from harness.core import Value, render_page
+from harness.core import Value, digest, render_page
 from harness.receipts.plan import AuditPlan
-from harness.receipts.records import Origin
-from harness.receipts.units import UnitKind
+from harness.receipts.records import Origin, Records, Row
+from harness.receipts.units import Cut, UnitKind
+from harness.skills import TOKENIZER
+from harness.stats import (
+    EffectData,
+    UnitPairs,
+    alone,
+    chances,
+    critical,
+    effects_at_full,
+    fit_effects,
+    screen_pairs,
+    settled,
+    with_ends,
+)
 
 SCHEMA = "agent-skill-harness/receipt/1"
 TEMPLATE = Path(__file__).parent / "templates" / "receipt.html.j2"
@@ -149,3 +168,175 @@ def card(receipt: Receipt) -> str:
     """The receipt as one HTML file that needs nothing else: the same receipt, the same bytes."""
     ends = [abs(end) for unit in receipt.units for end in (unit.effect.low, unit.effect.high)]
     return render_page(TEMPLATE, receipt=receipt, most=max([5.0, *ends]))
+
+
+LEVEL = 0.05
+"""At which interactions are flagged, after Holm's correction."""
+SHOWN = 160
+"""Characters of a unit's text in a receipt; the full text stands in the skill."""
+
+
+def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> EffectData:
+    """Rows as arrays; passes are explained, unless other values are given."""
+    ids = {task: number for number, task in enumerate(dict.fromkeys(row.task for row in rows))}
+    passed = [float(row.outcome == "pass") for row in rows] if values is None else values
+    present = [[int(char) for char in row.units] for row in rows]
+    return EffectData(
+        np.array([ids[row.task] for row in rows], dtype=np.int64),
+        np.array(present, dtype=np.int64).reshape(len(rows), units),
+        np.asarray(passed, dtype=np.float64),
+    )
+
+
+def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row]) -> str:
+    """Why to stop after this look, "" to continue.
+
+    Every unit is decided, or its interval is narrow enough, or it is without the planned chance of
+    a decision.
+    """
+    if look == len(plan.looks) - 1:
+        return "all planned rollouts were run"
+    valid = [row for row in rows if row.outcome != "invalid"]
+    if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
+        return ""
+    fitted = fit_effects(data_of(valid, plan.units))
+    decided, narrow_enough = settled(fitted, plan.values[look], plan.width)
+    open_units = ~(decided | narrow_enough)
+    if open_units.any():
+        if not plan.futility:
+            return ""
+        likely = chances(plan.looks, plan.values, look, fitted)[open_units]
+        if likely.max() >= plan.futility:
+            return ""
+        return (
+            f"{int(decided.sum())} of {plan.units} units are decided; none of the "
+            f"{int(open_units.sum())} open ones has a chance of {100 * plan.futility:g} % to be, "
+            "if its effect is what it seems"
+        )
+    narrow = f", the others are within +-{100 * plan.width:.1f} points" if plan.width else ""
+    return f"{int(decided.sum())} of {plan.units} units are decided{narrow}"
+
+
+def receipt_of(records: Records, parsed: Cut) -> Receipt:
+    """Compute the receipt.
+
+    Raises:
+        BadInput: if the valid rollouts cannot tell the units apart.
+    """
+    header, plan, rows = records.header, records.header.plan, records.rows
+    valid = [row for row in rows if row.outcome != "invalid"]
+    look = next((i for i, end in enumerate(plan.looks) if end >= len(rows)), -1)
+
+    def estimated(
+        rows: Sequence[Row], values: Sequence[float] | None, scale: float
+    ) -> list[Interval]:
+        """Intervals of all units' effects on these values of the rollouts."""
+        fitted = fit_effects(data_of(rows, plan.units, values))
+        value = critical(plan.values[look], fitted.degrees)
+        return intervals(with_ends(fitted.effects, fitted.errors, value), scale)
+
+    effects = estimated(valid, None, 100)
+    tokens = estimated(valid, [float(row.tokens) for row in valid], 1)
+    lost = [float(row.outcome == "invalid") for row in rows]
+    invalid = estimated(rows, lost, 100) if any(lost) else None
+    data = data_of(valid, plan.units)
+    pairs = screen_pairs(data, fit_effects(data)) if plan.units > 1 else None
+    names = [unit.id for unit in parsed.units]
+    full: list[Interval] | None = None
+    interactions: list[Interaction] = []
+    if pairs is not None and (flagged := np.flatnonzero(pairs.p < LEVEL).tolist()):
+        chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
+        # Each of these intervals holds for itself, at one look.
+        value = alone(plan.alpha, plan.units, len({row.task for row in valid}) - 1)
+        full = intervals(with_ends(*effects_at_full(data, chosen), value), 100)
+        interactions = [
+            Interaction(
+                units=(names[first], names[second]),
+                effect=round(100 * float(pairs.effects[pair]), 2),
+                p=round(float(pairs.p[pair]), 4),
+            )
+            for pair, (first, second) in zip(flagged, chosen, strict=True)
+        ]
+    units: list[UnitReceipt] = []
+    for unit, effect in zip(parsed.units, effects, strict=True):
+        number, line = unit.number, " ".join(unit.text.split())
+        present = [row for row in valid if row.units[number] == "1"]
+        absent = [row for row in valid if row.units[number] == "0"]
+        units.append(
+            UnitReceipt(
+                id=unit.id,
+                kind=unit.kind,
+                lines=unit.lines,
+                heading=unit.heading,
+                text=line if len(line) <= SHOWN else line[: SHOWN - 1] + "…",
+                verdict=effect.verdict,
+                effect=effect,
+                at_full=full[number] if full else None,
+                tokens=unit.tokens,
+                tokens_per_run=tokens[number],
+                invalid=invalid[number] if invalid else None,
+                traces=Traces(
+                    read_with=sum(number in row.read for row in present),
+                    echoed_with=sum(number in row.echoed for row in present),
+                    echoed_without=sum(number in row.echoed for row in absent),
+                    rollouts_with=len(present),
+                    rollouts_without=len(absent),
+                ),
+                origins=header.origins.get(unit.id, ()),
+            )
+        )
+    return Receipt(
+        skill=header.name,
+        suite=header.suite,
+        model=header.model,
+        simulated=header.simulated,
+        agent=header.agent,
+        skill_mode=header.skill_mode,
+        version=header.version,
+        seed=header.seed,
+        tokenizer=TOKENIZER,
+        digests=Digests(
+            skill=header.skill,
+            suite=header.suite_digest,
+            tasks=digest([list(task) for task in header.tasks]),
+            records=records.digest,
+            prompts=header.prompts,
+            calls=digest([call for row in rows for call in row.calls]),
+        ),
+        plan=plan,
+        planned=str(plan),
+        rollouts=len(rows),
+        valid=len(valid),
+        tasks=len({row.task for row in valid}),
+        stopped=why_stop(plan, look % len(plan.looks), rows)
+        or "a limit was reached before the next look",
+        passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
+        units=tuple(units),
+        interactions=tuple(interactions),
+        warnings=_warnings(records, units, pairs),
+    )
+
+
+def intervals(ends: NDArray[np.float64], scale: float) -> list[Interval]:
+    """Estimates and both ends [units, 3] as they are shown."""
+    rows = [[round(scale * value, 2) for value in row] for row in ends.tolist()]
+    return [Interval(estimate=estimate, low=low, high=high) for estimate, low, high in rows]
+
+
+def _warnings(
+    records: Records, units: Sequence[UnitReceipt], pairs: UnitPairs | None
+) -> tuple[str, ...]:
+    warnings: list[str] = []
+    if records.header.simulated:
+        warnings.append("a simulated model: says nothing about a real one")
+    lost = sum(row.outcome == "invalid" for row in records.rows)
+    if lost:
+        warnings.append(f"{lost} of {len(records.rows)} rollouts were invalid and are left out")
+    warnings += [
+        f"{unit.id} changes how often a rollout is invalid: its effect holds for valid ones only"
+        for unit in units
+        if unit.invalid and (unit.invalid.low > 0 or unit.invalid.high < 0)
+    ]
+    if pairs is None or bool(np.isnan(pairs.errors).all()):
+        warnings.append("interactions could not be screened: every task has one pair of rollouts")
+    return tuple(warnings)

@@ -10,20 +10,29 @@ further line is one rollout. The format is documented in `docs/reference/receipt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Outcome, Trajectory, Value, canonical_json, digest
+from harness.core import BadInput, Outcome, Task, Trajectory, Value, canonical_json, digest
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
 from harness.models import open_recording, request_digest
 from harness.receipts.plan import AuditPlan, Rollout
 from harness.receipts.units import Cut, Unit
-from harness.skills import mentions
+from harness.skills import (
+    Explanation,
+    explain_file,
+    load_skill,
+    matching,
+    mentions,
+    provenance_path,
+    read_provenance,
+    read_sources,
+)
 from harness.trajectories import content_text
 
 SCHEMA = "agent-skill-harness/audit-records/1"
@@ -256,3 +265,37 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
     lost = [call for row in records.rows for call in row.calls if call not in stored]
     if lost:
         yield f"run: {len(lost)} calls are not among the recorded ones, the first {lost[0][:12]}"
+
+
+def task_digests(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
+    """(id, digest) of each task."""
+    return tuple((task.id, digest(task.model_dump(mode="json"))) for task in tasks)
+
+
+def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:
+    """Unit id -> trajectories of the edits that wrote its lines; {} without a provenance.
+
+    Raises:
+        BadInput: if the provenance beside the skill is damaged.
+    """
+    skill = skill.resolve()
+    if not any(p.is_file() for p in (provenance_path(skill), skill.parent / "provenance.json")):
+        return {}
+    value, provenance, sources = load_skill(skill), read_provenance(skill), read_sources(skill)
+    files: dict[str, tuple[Explanation, ...]] = {}
+    origins: dict[str, tuple[Origin, ...]] = {}
+    for unit in units:
+        if unit.file not in files:
+            files[unit.file] = explain_file(provenance, value, unit.file)
+        first, last = unit.lines
+        edits = [line.edit for line in files[unit.file][first - 1 : last]]
+        ids = dict.fromkeys(id_ for edit in edits if edit is not None for id_ in edit.sources)
+        if ids:
+            origins[unit.id] = tuple(
+                Origin(
+                    trajectory=source.trajectory_id,
+                    steps=tuple(sorted({q.step for q in source.quotes if q.step is not None})),
+                )
+                for source in matching(sources, ids)
+            )
+    return origins

@@ -9,11 +9,9 @@ from typing import Any, cast
 
 from harness.core import BadInput, Value, digest
 from harness.evals import LoadedSuite, load_suite, score_again
-from harness.receipts.audit import task_digests
-from harness.receipts.compute import receipt_of
 from harness.receipts.plan import design
-from harness.receipts.receipt import card
-from harness.receipts.records import Header, Records, read_records, run_differs
+from harness.receipts.receipt import card, receipt_of
+from harness.receipts.records import Header, Records, read_records, run_differs, task_digests
 from harness.receipts.units import Cut, cut
 from harness.skills import (
     CARD,

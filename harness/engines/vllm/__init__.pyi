@@ -1,11 +1,11 @@
 from .command import Launch as Launch
+from .command import ServingProfile as ServingProfile
 from .command import check_arguments as check_arguments
 from .command import command_line as command_line
+from .command import find_profile as find_profile
+from .command import shipped_profiles as shipped_profiles
 from .fleet import Fleet as Fleet
 from .fleet import serve as serve
-from .profile import ServingProfile as ServingProfile
-from .profile import find_profile as find_profile
-from .profile import shipped_profiles as shipped_profiles
 from .server import Figures as Figures
 from .server import parse_figures as parse_figures
 from .server import read_figures as read_figures

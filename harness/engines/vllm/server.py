@@ -28,7 +28,7 @@ from harness.core import (
     on_loopback,
     read_json,
 )
-from harness.engines.vllm.profile import ServedTask
+from harness.engines.vllm.command import ServedTask
 
 POLL_S = 0.25
 LAST_LINES = 12

@@ -29,9 +29,8 @@ from harness.evals import (
     run_eval,
 )
 from harness.models import CallStore, Model, Sampling
-from harness.receipts.audit import SkillSettings
+from harness.receipts.audit import SkillSettings, write_files
 from harness.receipts.library import skills_in
-from harness.receipts.rollouts import write_files
 from harness.receipts.trigger.probes import REACT, open_probe
 from harness.receipts.trigger.queries import (
     Query,
