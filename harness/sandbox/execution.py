@@ -55,12 +55,12 @@ class Launch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Backend:
-    """One way to confine a command.
+class Sandbox:
+    """Runs a command with no network, and no access outside its work folder.
 
     Attributes:
-        name: as typed after `--sandbox`.
-        diagnose: why it cannot run here and what would fix that; None if it may.
+        name: of its back end, as typed after `--sandbox`.
+        diagnose: why the back end cannot run here and what would fix that; None if it may.
         launch: what to start for a plan.
         watch: whether its processes are our descendants, to be counted and killed by us.
         ever_run: whether its authors have run it.
@@ -71,14 +71,6 @@ class Backend:
     launch: Callable[[Plan], Launch]
     watch: bool = True
     ever_run: bool = True
-
-
-class Sandbox:
-    """Runs a command with no network, and no access outside its work folder."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.backend = backend
-        self.name = backend.name
 
     def exec(
         self,
@@ -126,7 +118,7 @@ class Sandbox:
                 _readable_paths(readable),
                 largest + (limits.disk_mb << 20),
             )
-            argv, environment, descriptors = self.backend.launch(plan)
+            argv, environment, descriptors = self.launch(plan)
             return supervise(
                 argv,
                 env=environment,
@@ -135,7 +127,7 @@ class Sandbox:
                 limits=limits,
                 disk_before=size,
                 backend=self.name,
-                watch=self.backend.watch,
+                watch=self.watch,
             )
         finally:
             for descriptor in descriptors:

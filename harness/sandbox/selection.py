@@ -79,7 +79,7 @@ def select(name: str = "auto") -> Sandbox:
         SandboxUnavailable: no back end is admitted here (each with its reason).
     """
     if name == "none":
-        return Sandbox(UNCONFINED)
+        return UNCONFINED
     if name != "auto" and name not in BACKENDS:
         names = ", ".join(["auto", *BACKENDS, "none"])
         raise BadInput(f"sandbox: expected one of {names}; found {name!r}.")
@@ -95,7 +95,7 @@ def select(name: str = "auto") -> Sandbox:
             "sandbox: expected a back end that stops every attack, found none:\n"
             f"{reasons}\nMend one of them, or type `--sandbox none` to run without protection."
         )
-    return Sandbox(BACKENDS[best.name])
+    return BACKENDS[best.name]
 
 
 def preferred(reports: Iterable[BackendReport]) -> BackendReport | None:
@@ -108,29 +108,26 @@ def preferred(reports: Iterable[BackendReport]) -> BackendReport | None:
 
 
 def _probe(name: str) -> BackendReport:
-    backend = BACKENDS[name]
-    sandbox = Sandbox(backend)
+    sandbox = BACKENDS[name]
     times: list[float] = []
 
     def unavailable(reason: str) -> BackendReport:
-        return BackendReport(name=name, available=False, reason=reason, ever_run=backend.ever_run)
+        return BackendReport(name=name, available=False, reason=reason, ever_run=sandbox.ever_run)
 
-    if (reason := backend.diagnose()) is not None:
+    if (reason := sandbox.diagnose()) is not None:
         return unavailable(reason)
-    with tempfile.TemporaryDirectory(prefix="harness-probe-") as folder:
-        for _ in range(5):
-            begin = time.perf_counter()
-            try:
-                result = sandbox.exec(["true"], workdir=Path(folder))
-            except OSError as error:
-                return unavailable(str(error))
-            times.append(1000 * (time.perf_counter() - begin))
-            if not result.ok:
-                text = (result.stderr or result.stdout).strip()[-300:] or repr(result.exit_code)
-                return unavailable(f"the program `true` did not run: {text}")
-        check = sandbox.exec([sys.executable, "-c", "print(41)"], workdir=Path(folder))
-        if check.stdout.strip() != "41":
-            return unavailable(f"Python did not run: {check.stderr.strip()[-300:]}")
+    python = [sys.executable, "-c", "print(41)"]
+    for command, output in [(["true"], "")] * 5 + [(python, "41")]:
+        begin = time.perf_counter()
+        try:
+            with tempfile.TemporaryDirectory(prefix="harness-probe-") as folder:
+                result = sandbox.exec(command, workdir=Path(folder))
+        except OSError as error:
+            return unavailable(str(error))
+        times.append(1000 * (time.perf_counter() - begin))
+        if not result.ok or result.stdout.strip() != output:
+            text = (result.stderr or result.stdout).strip()[-300:] or repr(result.exit_code)
+            return unavailable(f"the program {Path(command[0]).name!r} did not run: {text}")
     escaped = storm(sandbox)
     return BackendReport(
         name=name,
@@ -138,7 +135,7 @@ def _probe(name: str) -> BackendReport:
         reason=f"does not stop: {', '.join(escaped)}." if escaped else "",
         stopped=tuple(attack for attack in ATTACKS if attack not in escaped),
         escaped=escaped,
-        spawn_ms=statistics.median(times),
+        spawn_ms=statistics.median(times[:5]),
     )
 
 
