@@ -64,12 +64,12 @@ def show(folder: Path, as_json: bool) -> None:
 
     result = summary(folder)
     lines = [
-        f"{result.name}  {result.digest[:12]}  {result.description}",
-        f"catalogue {result.catalogue_tokens} tokens, SKILL.md {result.skill_tokens} tokens "
-        f"({result.tokenizer})",
+        "{name}  {digest:.12}  {description}".format_map(result),
+        "catalogue {catalogue_tokens} tokens, SKILL.md {skill_tokens} tokens "
+        "({tokenizer})".format_map(result),
     ]
-    lines += [f"  {'  ' * (heading.level - 1)}{heading.title}" for heading in result.outline]
-    lines += [f"  {file.path}  {file.bytes} bytes  {file.tokens} tokens" for file in result.files]
+    lines += [f"  {'  ' * (row['level'] - 1)}{row['title']}" for row in result["outline"]]
+    lines += ["  {path}  {bytes} bytes  {tokens} tokens".format_map(row) for row in result["files"]]
     emit(result, as_json, "\n".join(lines))
 
 

@@ -30,7 +30,6 @@ from harness.skills import (
     admit_scripts,
     load_skill,
     new_skill,
-    scripts_of,
     validate,
 )
 from harness.stats import SequentialPlan
@@ -221,7 +220,7 @@ def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
     problems = validate(skill)
     if errors := [problem for problem in problems if problem.level == "error"]:
         raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
-    scripts = scripts_of(skill)
+    scripts = skill.scripts
     if scripts and execute is None:
         raise BadInput(f"{scripts[0]!r} is a script, and there is no sandbox to try it in")
     if scripts and execute is not None:

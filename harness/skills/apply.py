@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from harness.core import Edit, Patch
-from harness.skills.io import render_header
-from harness.skills.markdown import scan
+from harness.core import Edit, Patch, Value
+from harness.skills.markdown import count_tokens, scan
 from harness.skills.operations import (
     OPERATIONS,
     Document,
@@ -29,9 +28,8 @@ from harness.skills.operations import (
     texts,
     written_by,
 )
-from harness.skills.tokens import count_tokens
-from harness.skills.types import SKILL_FILE, AppliedEdit, ApplyResult, Limits, Skill
-from harness.skills.validate import dangling, orphans, validate
+from harness.skills.skill import SKILL_FILE, Skill, render_header
+from harness.skills.validate import Limits, dangling, orphans, validate
 
 MAX_ROUNDS = 4
 # Text that clients read. Scripts are code that runs: no patch writes one.
@@ -39,6 +37,42 @@ EXTENSIONS = frozenset({".md", ".txt", ".csv", ".json", ".yaml", ".yml"})
 FOLDERS = frozenset({"references", "assets"})
 _PROTECTED = re.compile(r"(?i)^(?:licen[cs]e|notice|copying|provenance)\b.*$")
 _PART = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+
+
+class AppliedEdit(Value):
+    """An edit that is in the result.
+
+    Attributes:
+        index: position in the patch, from 0.
+        changed: False if the skill already said this (a re-run).
+        note: how the edit was adapted (headings demoted, merged into an existing section, ...).
+    """
+
+    edit: Edit
+    index: int
+    changed: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ApplyResult:
+    """The result of :func:`apply_patch`.
+
+    Attributes:
+        skill: the new skill; the old one, untouched, if `rolled_back`.
+        applied: edits in the result, in patch order.
+        withheld: (edit, reason) of the others, in patch order.
+        rolled_back: why the whole application was undone, "" if it stands.
+        lines: file -> index of the edit (or None) that each line comes from; 1 entry per line.
+    """
+
+    skill: Skill
+    applied: tuple[AppliedEdit, ...]
+    withheld: tuple[tuple[Edit, str], ...]
+    rolled_back: str = ""
+    lines: Mapping[str, tuple[int | None, ...]] = field(
+        default_factory=dict[str, tuple[int | None, ...]]
+    )
 
 
 def apply_patch(skill: Skill, patch: Patch, limits: Limits | None = None) -> ApplyResult:

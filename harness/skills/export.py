@@ -1,29 +1,24 @@
-"""Bring a skill to the clients: folders they read, indexes they look up, or one `.skill` file."""
+"""Bring a skill to the clients: folders they read, indexes they look up, or one `.skill` file.
+
+A lock file in the export folder holds the digest of everything that was written, so that a copy
+which somebody edited since is never overwritten.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Refused, Value
-from harness.skills.io import load_skill, strict
-from harness.skills.place import (
-    Placed,
-    Status,
-    pack,
-    place_file,
-    place_plugin,
-    place_skill,
-    place_well_known,
-    render,
-)
+from harness.core import BadInput, Refused, Value, digest, write_atomic
+from harness.skills.catalogues import marketplace_files, pack, render, site_files
 from harness.skills.provenance import provenance_path, read_provenance
-from harness.skills.types import Skill
+from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
 from harness.skills.validate import validate
 
+LOCK = "harness-skills.lock.json"
 Target = Literal[
     "universal",
     "claude",
@@ -46,15 +41,91 @@ FOLDERS: dict[Target, str] = {
     "cursor": ".cursor/skills",
     "gemini": ".gemini/skills",
     "copilot": ".github/skills",
+    "well-known": ".well-known/skills",
+    "skill-creator": ".",
 }
 EVALS_FILE = "evals/evals.json"
 CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
 RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
+Status = Literal["written", "unchanged", "would write"]
 _NO_GATE = {
     "none": "no gate has shown that it helps (gate: none)",
     "refused": "its gate refused it (gate: refused)",
     "edited": "it is no longer the skill that its gate accepted: it was edited since",
 }
+
+
+class Placed(Value):
+    """What happened to one skill directory or file; `path` is relative to the export folder."""
+
+    path: str
+    status: Status
+    diff: str = ""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An export folder.
+
+    Attributes:
+        root: the folder.
+        force: overwrite copies that were edited since.
+        check: write nothing, say what would be.
+    """
+
+    root: Path
+    force: bool = False
+    check: bool = False
+
+    def place_skill(self, relative: str, skill: Skill) -> Placed:
+        """Write a skill directory unless it is there.
+
+        Raises:
+            BadInput: if the copy there was edited or is not ours, and not `force`.
+        """
+        path, changes, recorded = self.root / relative, "", self._lock().get(relative)
+        copy = load_skill(path) if (path / SKILL_FILE).is_file() else None
+        same = False
+        if copy is not None:
+            same = copy.all_files == skill.all_files and copy.executable == skill.executable
+            if not same and not self.force and copy.digest != recorded:
+                raise BadInput(
+                    f"{str(path)!r} was edited since it was exported, or is not ours: "
+                    "compare with `harness skill diff`, then use --force"
+                )
+            changes = diff(copy, skill)
+        elif path.exists():
+            raise BadInput(f"{str(path)!r} exists and is no skill: move it away")
+        if not same and not self.check:
+            write_skill(skill, path)
+        return self._placed(relative, skill.digest, same, changes)
+
+    def place_file(self, relative: str, data: bytes) -> Placed:
+        """Write a generated file unless it is there, and note its SHA-256."""
+        path = self.root / relative
+        same = path.is_file() and path.read_bytes() == data
+        if not same and not self.check:
+            write_atomic(path, data)
+        return self._placed(relative, digest(data), same)
+
+    def _placed(self, relative: str, sha: str, same: bool, changes: str = "") -> Placed:
+        status: Status = "unchanged" if same else "would write" if self.check else "written"
+        lock = self._lock()
+        if not self.check and lock.get(relative) != sha:
+            skills = dict(sorted({**lock, relative: sha}.items()))
+            write_atomic(self.root / LOCK, render({"skills": skills, "version": 1}))
+        return Placed(path=relative, status=status, diff=changes)
+
+    def _lock(self) -> dict[str, str]:
+        """Path -> digest of what was written there."""
+        path = self.root / LOCK
+        if not path.is_file():
+            return {}
+        try:
+            value: Any = json.loads(path.read_bytes())
+            return {str(name): str(sha) for name, sha in value["skills"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(f"{str(path)!r} is damaged: delete it and use --force once") from error
 
 
 class Exported(Value):
@@ -101,23 +172,22 @@ def export(
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
     """
     kind, ready = ALIASES.get(target, target), _valid(skill)
+    folder, files = Folder(out, force=force, check=check), dict[str, bytes]()
     if kind == "skill":
-        placed = [place_file(pack(ready), out, f"{ready.name}.skill", check=check)]
-    elif kind == "skill-creator":
-        return export_creator(ready, out, force=force, check=check)
-    elif kind == "plugin":
-        placed = place_plugin(ready, out, force=force, check=check)
-    elif kind == "well-known":
-        placed = place_well_known(ready, out, force=force, check=check)
+        placed = [folder.place_file(f"{ready.name}.skill", pack(ready))]
     else:
+        path = f"{FOLDERS.get(kind, f'plugins/{ready.name}/skills')}/{ready.name}"
         if kind == "codex" and CODEX_FILE not in ready.files:
             ready = replace(ready, files={**ready.files, CODEX_FILE: _codex_file(ready)})
-        path = f"{FOLDERS[kind]}/{ready.name}"
-        placed = [place_skill(ready, out, path, force=force, check=check)]
-    beside = placed[0].path.rpartition("/")[0]
-    for name, data in (receipt or {}).items():
-        placed.append(place_file(data, out, f"{beside}/{name}".lstrip("/"), check=check))
-    return _report(kind, out, placed)
+        elif kind == "plugin":
+            files = marketplace_files(ready, out)
+        elif kind == "well-known":
+            files = site_files(ready, out)
+        placed = [folder.place_skill(path.removeprefix("./"), ready)]
+    if receipt and kind != "skill-creator":
+        beside = placed[0].path.rpartition("/")[0]
+        files |= {f"{beside}/{name}".lstrip("/"): data for name, data in receipt.items()}
+    return _report(kind, out, placed + [folder.place_file(*file) for file in files.items()])
 
 
 def export_creator(
@@ -140,12 +210,12 @@ def export_creator(
     """
     ready = _valid(skill)
     if evals is not None:
-        ready = replace(ready, files={**ready.files, EVALS_FILE: render(evals).encode()})
-    placed = [place_skill(ready, out, ready.name, force=force, check=check)]
+        ready = replace(ready, files={**ready.files, EVALS_FILE: render(evals)})
+    folder = Folder(out, force=force, check=check)
+    placed = [folder.place_skill(ready.name, ready)]
     for name, value in {"benchmark.json": benchmark, "history.json": history}.items():
         if value is not None:
-            path = f"{ready.name}-workspace/{name}"
-            placed.append(place_file(render(value), out, path, check=check))
+            placed.append(folder.place_file(f"{ready.name}-workspace/{name}", render(value)))
     return _report("skill-creator", out, placed)
 
 

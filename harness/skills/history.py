@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 from harness.core import BadInput, Edit, Value, digest, write_atomic
-from harness.skills.io import load_skill, parse_skill, write_skill
 from harness.skills.provenance import (
     Provenance,
     provenance_path,
@@ -22,7 +21,7 @@ from harness.skills.provenance import (
     write_provenance,
     write_value,
 )
-from harness.skills.types import SKILL_FILE, Skill, diff
+from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, parse_skill, write_skill
 
 SHORTEST = 6  # characters of a digest that a user may type
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.core import Edit
-from harness.skills.markdown import Section, find_sections, headings, scan
+from harness.skills.markdown import PLACEHOLDER, Section, find_sections, headings, scan
 
-PLACEHOLDER = "new section"
 _ITEM = r"\s*(?:[-*+]|\d+[.)])\s"
 _MARKDOWN_START = re.compile(r"^(?:[-*+] |\d+[.)] |#{2,6} |\*\*|`{3}|~{3}|\||> )")
 _CONTINUES = re.compile(rf"^(?:{_ITEM}|#{{1,6}}(?:\s|$)|\s*(?:`{{3}}|~{{3}})|\s*\||\s*<!--)")

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Value, write_atomic
-from harness.skills.io import load_skill
-from harness.skills.types import SKILL_FILE, ApplyResult, Skill
+from harness.skills.apply import ApplyResult
+from harness.skills.skill import SKILL_FILE, Skill, load_skill
 
 RECORDS = "records.json"
 Stored = TypeVar("Stored", bound=Value)

@@ -20,7 +20,6 @@ from harness.skills.history import (
     record_version,
     version_skill,
 )
-from harness.skills.io import load_skill
 from harness.skills.provenance import (
     Source,
     matching,
@@ -30,7 +29,8 @@ from harness.skills.provenance import (
     sources_of,
     write_value,
 )
-from harness.skills.types import Limits
+from harness.skills.skill import load_skill
+from harness.skills.validate import Limits
 
 ID_LENGTH = 8
 FORM = Path(__file__).parent / "templates" / "review.html.j2"

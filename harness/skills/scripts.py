@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from harness.skills.types import Problem, Skill, error, warning
+from harness.skills.skill import Problem, Skill, error, warning
 
 CHECKS: dict[str, tuple[str, ...]] = {
     "python3": ("-m", "py_compile"),
@@ -56,16 +56,7 @@ def admit_scripts(skill: Skill, execute: Execute) -> list[Problem]:
     Each run starts from a fresh copy of the skill. Errors are reasons not to admit the skill;
     warnings say what could not be tried.
     """
-    return [problem for path in scripts_of(skill) for problem in _try(skill, path, execute)]
-
-
-def scripts_of(skill: Skill) -> list[str]:
-    """Files that a client may run: under `scripts/`, executable, or starting with `#!`."""
-    return [
-        path
-        for path, data in skill.files.items()
-        if path.startswith("scripts/") or path in skill.executable or data.startswith(b"#!")
-    ]
+    return [problem for path in skill.scripts for problem in _try(skill, path, execute)]
 
 
 def _interpreter(skill: Skill, path: str) -> str | None:

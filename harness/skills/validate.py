@@ -1,27 +1,124 @@
-"""What clients of a skill demand, all of them together, and what a skill costs to load.
+"""What clients of a skill demand, all of them together, what a reviewer should look at, and sizes.
 
 The union of the agentskills specification, skills-ref, `npx skills`, Gemini CLI, Codex and
 Anthropic's packager, and of the limits that Trace2Skill sets itself.
+
+Warnings about content are secrets, machine paths, injected instructions, hidden text, scripts: a
+skill is text that a model obeys, and evolved skills come from traces that anybody may have written.
+Each is a reason to look, not a proof.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from harness.core import Value
-from harness.core.errors import BadInput
-from harness.skills.io import KEYS, load_skill, render_header
-from harness.skills.lint import lint
-from harness.skills.markdown import headings, scan, sections
-from harness.skills.tokens import TOKENIZER, count_tokens
-from harness.skills.types import Limits, Problem, Skill, error, warning
+from harness.core import BadInput, Value
+from harness.core.redaction import find_secrets
+from harness.skills.markdown import PLACEHOLDER, TOKENIZER, count_tokens, headings, scan, sections
+from harness.skills.skill import KEYS, Problem, Skill, error, load_skill, render_header, warning
 
-MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
+MAX_LENGTHS = {"name": 64, "description": 1024, "compatibility": 500}
+"""Key of the frontmatter -> its characters at most."""
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 _MENTION = re.compile(r"(?<![\w./-])((?:references|scripts|assets)/[\w./-]*\.\w+)")
+_ABSOLUTE = re.compile(
+    r"(?<![\w.:/])(?:/(?:home|Users|root|mnt|tmp|var|opt|private|workspace)/[\w.-]+"
+    r"|[A-Z]:[\\/][\w.-]+|\\\\[\w.-]+\\[\w$.-]+)|\bfile:///\S"
+)
+_SECRET = re.compile(
+    r"(?i)\b(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)\b"
+    r"[\"']?\s*[:=]\s*[\"'](?!(?:your|my|the|xxx|\*|<|\$|\{|example|changeme))[^\"'\s]{8,}[\"']"
+    r"|\bAIza[0-9A-Za-z_-]{35}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+"
+    r"|\bhttps?://[^\s/:@]+:[^\s/:@]{3,}@[\w.-]+"
+)
+_OVERRIDE = (
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
+    r"\b(?:previous|prior|above|earlier|system|all|your|safety)\b.{0,30}"
+    r"\b(?:instructions?|prompts?|rules?|guidelines?|guardrails?|restrictions?)\b"
+)
+_SECRECY = (
+    r"\b(?:do not|never|don't|without)\b.{0,20}\b(?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?"
+    r"|notify(?:ing)?|alert(?:ing)?|reveal(?:ing)?)\b.{0,25}\b(?:users?|humans?|operators?)\b"
+)
+_ROLE = (
+    r"<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?INST\]|<</?SYS>>"
+    r"|\byou are now\b.{0,40}\b(?:mode|unrestricted|admin|jailbroken|dan)\b"
+    r"|\bnew (?:system )?(?:instructions|prompt)\s*:"
+)
+_INJECTION = re.compile(f"(?i){_OVERRIDE}|{_SECRECY}|{_ROLE}")
+_REMOTE_CODE = re.compile(
+    r"(?i)\b(?:curl|wget)\b[^\n|;]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
+    r"|\b(?:ba|z)?sh\s+<\(\s*(?:curl|wget)\b|\beval\s+\"?\$\(\s*(?:curl|wget)\b"
+    r"|\bbase64\s+(?:-d|--decode|-D)\b[^\n]*\|\s*(?:ba|z)?sh\b"
+    r"|\b(?:exec|eval)\s*\(\s*(?:requests|urllib|base64)\b"
+)
+_EXFILTRATION = re.compile(
+    r"(?i)!\[[^\]]*\]\(\s*https?://[^)\s]*[?&][^)\s]*=[^)\s]*[{$<%][^)]*\)"
+    r"|\bhttps?://[^\s)\"'`]*[?&/][^\s)\"'`]*(?:\$\(|\$\{?[A-Za-z_]|\{\{)"
+    r"|\bcurl\b[^\n]*\s(?:-d|-F|-T|--data\S*|--form|--upload-file)[\s=@]"
+    r"|\bwget\b[^\n]*--post-(?:data|file)\b|/dev/tcp/|\bn(?:c|cat)\s+-?\w*\s*[\w.-]+\s+\d{2,5}\b"
+    r"|\b(?:webhook\.site|requestbin|pipedream\.net|ngrok(?:-free)?\.(?:io|app)|oast\.\w+"
+    r"|interact\.sh|burpcollaborator\.net|transfer\.sh)\b"
+    r"|\b(?:discord(?:app)?\.com/api/webhooks|hooks\.slack\.com/services)/"
+)
+_CREDENTIALS = re.compile(
+    r"~?/?\.(?:ssh/(?:id_|authorized)|aws/credentials|netrc\b|kube/config|docker/config\.json)"
+    r"|/etc/(?:passwd|shadow)\b|\b(?:printenv|env)\s*(?:\||>)"
+)
+_ON_LOAD = re.compile(r"(?:^|\s)!`[^`\n]+`")
+_PERMISSIONS = re.compile(
+    r"--dangerously-skip-permissions|--yolo\b|\brm\s+-\w*[rf]\w*\s+[~/](?:\s|$)"
+)
+
+_LINE_RULES = (
+    (_ABSOLUTE, "absolute path: it will not exist elsewhere"),
+    (_SECRET, "looks like a secret"),
+    (_INJECTION, "reads like an injected instruction"),
+    (_REMOTE_CODE, "runs code from elsewhere"),
+    (_EXFILTRATION, "sends data to another host"),
+    (_CREDENTIALS, "reads credentials of the machine"),
+    (_ON_LOAD, "runs a command as soon as some clients load the skill"),
+    (_PERMISSIONS, "switches protection off or deletes everything"),
+)
+_ORDERS = re.compile(
+    r"(?i)\b(?:ignore|disregard|you (?:must|should|are)|do not|don't|never|always|send|upload|post"
+    r"|run|execute|fetch|download|install|assistant|system prompt|secretly|instead of)\b"
+)
+
+
+# Zero-width and format characters, bidirectional controls, blank letters, tag characters and the
+# variation selectors that can carry bytes. U+200D stays out: emoji are joined by it (see below).
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+    "|[\\w\\s]\u200d|\u200d[\\w\\s]"
+)
+_COMMENT = re.compile(
+    r"<!--(?P<html>(?s:.*?))(?:-->|\Z)"
+    r"|^[ ]{0,3}\[(?://|comment|_)\]:\s*\S+\s+(?P<link>.+)$",  # a link that nothing refers to
+    re.IGNORECASE | re.MULTILINE,
+)
+_BASE64 = re.compile(r"(?<![\w/+-])[A-Za-z0-9+/_-]{64,}={0,2}")
+_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}){16,}|(?:%[0-9a-fA-F]{2}){16,}")
+
+
+class Limits(Value):
+    """Sizes that a skill may not reach (lines, tokens) or pass (references).
+
+    The lines and tokens are those of the agentskills specification and of the paper's
+    guardrails; the official prompt allows five references, we allow twenty by default.
+    """
+
+    skill_lines: int = 500
+    skill_tokens: int = 5000
+    reference_lines: int = 300
+    references: int = 20
 
 
 def validate(skill: Skill, limits: Limits | None = None) -> list[Problem]:
@@ -47,28 +144,20 @@ def _frontmatter(skill: Skill) -> Iterator[Problem]:
         elif isinstance(value, Mapping) != (key == "metadata"):
             expected = "a map of text" if key == "metadata" else "text"
             yield error(f"{key!r} must be {expected}", line)
+        elif len(value) > MAX_LENGTHS.get(key, len(value)):
+            yield error(f"{key} has {len(value)} characters (limit {MAX_LENGTHS[key]})", line)
     name, line = unicodedata.normalize("NFKC", skill.name), _line_of(skill, "name")
     if not name.strip():
         yield error("'name' is missing", line)
-    else:
-        if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name):
-            yield error(f"name {name!r}: lower-case a-z, 0-9 and single inner hyphens only", line)
-        if len(name) > MAX_NAME:
-            yield error(f"name has {len(name)} characters (limit {MAX_NAME})", line)
-        if skill.directory is not None and skill.directory != skill.name:
-            yield error(f"name {name!r} differs from its directory {skill.directory!r}", line)
+    elif not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name):
+        yield error(f"name {name!r}: lower-case a-z, 0-9 and single inner hyphens only", line)
+    if name.strip() and skill.directory not in (None, skill.name):
+        yield error(f"name {name!r} differs from its directory {skill.directory!r}", line)
     description, line = skill.description, _line_of(skill, "description")
     if not description.strip():
         yield error("'description' is missing: it tells clients when to load the skill", line)
-    if len(description) > MAX_DESCRIPTION:
-        yield error(
-            f"description has {len(description)} characters (limit {MAX_DESCRIPTION})", line
-        )
     if re.search(r"[<>]", description):
         yield error("description holds '<' or '>', which Anthropic's validator refuses", line)
-    compatibility = skill.frontmatter.get("compatibility", "")
-    if len(compatibility) > MAX_COMPATIBILITY:
-        yield error(f"compatibility has {len(compatibility)} characters (limit 500)")
     try:
         strict = render_header(skill.frontmatter)
     except BadInput as refusal:
@@ -115,7 +204,7 @@ def _structure(skill: Skill) -> Iterator[Problem]:
         if opened is not None:
             yield error("code fence is never closed", opened + 1, path)
         for start, _, _, title in headings(lines):
-            if title.casefold() == "new section":
+            if title.casefold() == PLACEHOLDER:
                 yield error("placeholder heading 'New Section'", start + 1, path)
     for file, index, target in dangling(skill):
         yield error(f"link to {target!r}, which does not exist", index + 1, file)
@@ -177,58 +266,77 @@ def mentions(text: str, path: str) -> bool:
     return re.search(rf"(?<![\w/-]){re.escape(path)}(?![\w/-])", text) is not None
 
 
-class Heading(Value):
-    """A heading of SKILL.md; `line` counts from 1."""
-
-    title: str
-    level: int
-    line: int
-
-
-class FileSize(Value):
-    """A file beside SKILL.md; `tokens` is None for what is no text."""
-
-    path: str
-    bytes: int
-    tokens: int | None
+def lint(skill: Skill) -> Iterator[Problem]:
+    """Warnings a reviewer should look at, line by line."""
+    for path in skill.all_files:
+        text = skill.file_text(path)
+        if text is not None:
+            yield from (warning(message, line, path) for line, message in lint_text(text))
+            if text.startswith("#!") and path not in skill.executable:
+                yield warning("has a #! line but no executable bit", 1, path)
+    for path in sorted(skill.executable):
+        if not skill.files[path].startswith((b"#!", b"\x7fELF")):
+            yield warning("executable bit on a file that is no program", file=path)
 
 
-class Summary(Value):
-    """Tokens of the three tiers (catalogue, SKILL.md, files), by the tokenizer named."""
+def lint_text(text: str) -> Iterator[tuple[int, str]]:
+    """(line from 1, warning) of any text: a file of a skill, or a lesson before it becomes one."""
+    for secret in find_secrets(text):
+        yield text.count("\n", 0, text.index(secret)) + 1, "looks like a secret"
+    for number, line in enumerate(text.split("\n"), 1):
+        yield from ((number, message) for pattern, message in _LINE_RULES if pattern.search(line))
+        if _INVISIBLE.search(line):
+            yield number, "invisible characters"
+        if _ESCAPES.search(line) or any(map(_is_base64, _BASE64.findall(line))):
+            yield number, "long encoded text: nobody can review what it says"
+    for match in _COMMENT.finditer(text):
+        if _ORDERS.search(match["html"] or match["link"] or ""):
+            number = text.count("\n", 0, match.start()) + 1
+            yield number, "a comment that gives orders: rendered pages hide it, models read it"
 
-    name: str
-    description: str
-    digest: str
-    tokenizer: str
-    catalogue_tokens: int
-    skill_tokens: int
-    skill_lines: int
-    outline: tuple[Heading, ...]
-    files: tuple[FileSize, ...]
+
+def _is_base64(text: str) -> bool:
+    """Words and paths are long runs too: base64 mixes cases and digits, and decodes."""
+    bare = text.rstrip("=")
+    if re.fullmatch(r"[0-9a-fA-F]+", bare):
+        return len(bare) > 128  # SHA-512 is 128 digits
+    kinds = (any(map(str.isupper, bare)), any(map(str.islower, bare)), any(map(str.isdigit, bare)))
+    if not all(kinds) or max(map(len, re.split(r"[^a-z]", bare))) > 12:
+        return False
+    plain = bare.replace("-", "+").replace("_", "/")
+    try:
+        base64.b64decode(plain[: len(plain) // 4 * 4], validate=True)
+    except binascii.Error:
+        return False
+    return True
 
 
-def summary(path: Path) -> Summary:
-    """What the skill directory `path` holds, and what it costs to load."""
+def summary(path: Path) -> dict[str, Any]:
+    """What the skill directory `path` holds, and what it costs to load.
+
+    Tokens are those of the three tiers (catalogue, SKILL.md, files), by the tokenizer named; a
+    file that is no text has None. Lines of the outline count from 1.
+    """
     skill = load_skill(path)
     texts = {name: skill.file_text(name) for name in skill.files}
-    return Summary(
-        name=skill.name,
-        description=skill.description,
-        digest=skill.digest,
-        tokenizer=TOKENIZER,
-        catalogue_tokens=count_tokens(f"{skill.name}: {skill.description}"),
-        skill_tokens=count_tokens(skill.text),
-        skill_lines=_line_count(skill.text),
-        outline=tuple(
-            Heading(title=section.title, level=section.level, line=section.start + 1)
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "digest": skill.digest,
+        "tokenizer": TOKENIZER,
+        "catalogue_tokens": count_tokens(f"{skill.name}: {skill.description}"),
+        "skill_tokens": count_tokens(skill.text),
+        "skill_lines": _line_count(skill.text),
+        "outline": [
+            {"title": section.title, "level": section.level, "line": section.start + 1}
             for section in sections(skill.text)
-        ),
-        files=tuple(
-            FileSize(
-                path=name,
-                bytes=len(skill.files[name]),
-                tokens=None if text is None else count_tokens(text),
-            )
+        ],
+        "files": [
+            {
+                "path": name,
+                "bytes": len(skill.files[name]),
+                "tokens": None if text is None else count_tokens(text),
+            }
             for name, text in texts.items()
-        ),
-    )
+        ],
+    }

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox import Limits, SandboxUnavailable, select
-from harness.skills import Problem, admit_scripts, load_skill, new_skill
-from harness.skills.scripts import Execute, scripts_of
+from harness.skills import Execute, Problem, admit_scripts, load_skill, new_skill
 
 HELP = """import argparse
 
@@ -89,6 +88,6 @@ def test_a_script_reaches_neither_the_skill_nor_the_machine(
 def test_which_files_are_scripts(repository: Path) -> None:
     files = {"assets/x.csv": b"1", "assets/run": b"#!/bin/sh\n", "references/r.md": b"r"}
     skill = replace(new_skill("a-skill", "d"), files={**files, "scripts/data.txt": b"x"})
-    assert scripts_of(skill) == ["assets/run", "scripts/data.txt"]
+    assert skill.scripts == ["assets/run", "scripts/data.txt"]
     for folder in (path for path in (repository / "skills").iterdir() if path.is_dir()):
-        assert scripts_of(load_skill(folder)) == []
+        assert load_skill(folder).scripts == []

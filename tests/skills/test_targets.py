@@ -18,8 +18,7 @@ import yaml
 from harness.cli.skill_export import TARGETS as OFFERED
 from harness.core import BadInput, digest_tree
 from harness.skills import Skill, Target, export, load_skill, new_skill
-from harness.skills.export import ALIASES
-from harness.skills.place import LOCK
+from harness.skills.export import ALIASES, LOCK
 
 SKILL = replace(
     new_skill("a-skill", "Use when testing.", "\n# A\n\nRun `scripts/a.sh`.\n", license="MIT"),

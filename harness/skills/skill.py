@@ -1,30 +1,134 @@
-"""Read a skill directory leniently, saying what was forgiven; write it strictly, in one step.
+"""A skill directory as a value: read leniently, saying what was forgiven; written strictly.
 
 Strict means what every known client accepts: block YAML, double-quoted values, no `---` inside.
+Writing replaces a whole directory in one step.
 """
 
 from __future__ import annotations
 
 import ctypes
+import difflib
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, Literal, cast
 
-from harness.core.errors import BadInput
-from harness.skills.types import SKILL_FILE, Frontmatter, Problem, Skill, warning
+from harness.core import BadInput, Value, digest
 
+SKILL_FILE = "SKILL.md"
 JUNK = {"__pycache__", "node_modules", ".git", ".DS_Store"}
 MAX_BYTES = 50_000_000
 KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+Frontmatter = Mapping[str, str | Mapping[str, str]]
 _HEADER = re.compile(r"---[^\S\n]*\n(?:.*\n)*?---[^\S\n]*(?:\n|\Z)")
 _LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
+
+
+class Problem(Value):
+    """Something a client of the skill would refuse (error) or a reader should know (warning).
+
+    Attributes:
+        line: line in `file` from 1, or None where no line applies.
+    """
+
+    level: Literal["error", "warning"]
+    file: str
+    line: int | None = None
+    message: str
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{self.level}: {where}: {self.message}"
+
+
+def error(message: str, line: int | None = None, file: str = SKILL_FILE) -> Problem:
+    """A problem for which some client refuses the skill."""
+    return Problem(level="error", file=file, line=line, message=message)
+
+
+def warning(message: str, line: int | None = None, file: str = SKILL_FILE) -> Problem:
+    """A problem that a reader should know of."""
+    return Problem(level="warning", file=file, line=line, message=message)
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill directory as a value: every file in memory, nothing tied to a disk.
+
+    Attributes:
+        frontmatter: all keys of the frontmatter as text; `metadata` is a map of text.
+        header: the frontmatter of SKILL.md with both `---` lines, as it was read.
+        body: SKILL.md after the header; LF line ends.
+        files: every file but SKILL.md: POSIX path relative to the skill -> bytes.
+        executable: paths in `files` that carry an executable bit.
+        warnings: what the lenient reader forgave.
+        directory: name of the folder it was read from, None if it was built in memory.
+    """
+
+    frontmatter: Frontmatter
+    header: str
+    body: str
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    executable: frozenset[str] = frozenset()
+    warnings: tuple[Problem, ...] = ()
+    directory: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frontmatter", MappingProxyType(dict(self.frontmatter)))
+        object.__setattr__(self, "files", MappingProxyType(dict(sorted(self.files.items()))))
+
+    @property
+    def name(self) -> str:
+        """From the frontmatter; "" if it has none."""
+        return self._text_of("name")
+
+    @property
+    def description(self) -> str:
+        """When and for what a client should load the skill; "" if the frontmatter has none."""
+        return self._text_of("description")
+
+    def _text_of(self, key: str) -> str:
+        value = self.frontmatter.get(key, "")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def text(self) -> str:
+        """SKILL.md as a whole."""
+        return self.header + self.body
+
+    @property
+    def all_files(self) -> dict[str, bytes]:
+        """Every file with SKILL.md, sorted by path."""
+        return dict(sorted({**self.files, SKILL_FILE: self.text.encode()}.items()))
+
+    @property
+    def digest(self) -> str:
+        """Equal to :func:`harness.core.digest_tree` of the directory once it is written."""
+        return digest({path: digest(data) for path, data in self.all_files.items()})
+
+    @property
+    def scripts(self) -> list[str]:
+        """Files that a client may run: under `scripts/`, executable, or starting with `#!`."""
+        return [
+            path
+            for path, data in self.files.items()
+            if path.startswith("scripts/") or path in self.executable or data.startswith(b"#!")
+        ]
+
+    def file_text(self, path: str) -> str | None:
+        """A text file's content, None if it is absent or not UTF-8."""
+        if path == SKILL_FILE:
+            return self.text
+        try:
+            return self.files[path].decode() if path in self.files else None
+        except UnicodeDecodeError:
+            return None
 
 
 def load_skill(path: Path | str) -> Skill:
@@ -100,10 +204,7 @@ def parse_skill(
     values, complaint = _parse_header(header) if header else ({}, "")
     if complaint:
         problems.append(warning(complaint, 1))
-    name, description = values.get("name", ""), values.get("description", "")
     return Skill(
-        name=name if isinstance(name, str) else "",
-        description=description if isinstance(description, str) else "",
         frontmatter=values,
         header=header if header.endswith("\n") or not header else header + "\n",
         body=text[len(header) :],
@@ -118,8 +219,6 @@ def new_skill(name: str, description: str, body: str = "", **frontmatter: str) -
     """A skill built in memory, with strict frontmatter."""
     values: dict[str, str] = {"name": name, "description": description, **frontmatter}
     return Skill(
-        name=name,
-        description=description,
         frontmatter=values,
         header=render_header(values),
         body=body or f"\n# {name.replace('-', ' ').capitalize()}\n",
@@ -224,15 +323,11 @@ def strict(skill: Skill) -> Skill:
     return replace(skill, header=render_header(skill.frontmatter), body=body, warnings=())
 
 
-def write_skill(skill: Skill, path: Path | str, backup: Path | None = None) -> Path | None:
+def write_skill(skill: Skill, path: Path | str) -> None:
     """Write `skill` to the directory `path`, replacing what was there in one step.
 
-    The new directory is built under a hidden name beside it and swapped in; a skill that
-    was there is moved to `backup` (a folder outside the folder of skills) or dropped.
-    Nothing is ever left beside the skill.
-
-    Returns:
-        Where the old skill was put, or None.
+    The new directory is built under a hidden name beside it and swapped in. Nothing is ever left
+    beside the skill.
 
     Raises:
         BadInput: if `path` is a link or no directory, its name is not the skill's, or the disk
@@ -244,38 +339,22 @@ def write_skill(skill: Skill, path: Path | str, backup: Path | None = None) -> P
         raise BadInput(f"skill {ready.name!r} must lie in a directory of that name, not {target}")
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise BadInput(f"{str(target)!r} is a link or a file: expected a directory or nothing")
-    if backup is not None and backup.resolve().parent == target.parent.resolve():
-        raise BadInput(f"backup {str(backup)!r} would lie beside the skill, as a skill")
     try:
-        return _swap(ready, target, backup)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".writing-") as folder:
+            built, old = Path(folder) / "new", Path(folder) / "old"
+            _write_files(ready, built)
+            if not target.exists():
+                built.rename(target)
+            elif not _exchange(built, target):
+                target.rename(old)
+                try:
+                    built.rename(target)
+                except OSError:
+                    old.rename(target)
+                    raise
     except OSError as error:
         raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from error
-
-
-def _swap(skill: Skill, target: Path, backup: Path | None) -> Path | None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".writing-") as folder:
-        built, old = Path(folder) / "new", Path(folder) / "old"
-        _write_files(skill, built)
-        if not target.exists():
-            built.rename(target)
-            return None
-        copy = backup
-        if backup is not None and copy is not None:
-            number = 1
-            while copy.exists():
-                number += 1
-                copy = backup.with_name(f"{backup.name}-{number}")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(target, copy, symlinks=True)
-        if not _exchange(built, target):
-            target.rename(old)
-            try:
-                built.rename(target)
-            except OSError:
-                old.rename(target)
-                raise
-        return copy
 
 
 def _exchange(a: Path, b: Path) -> bool:
@@ -300,3 +379,27 @@ def _write_files(skill: Skill, root: Path) -> None:
         path.chmod(0o755 if relative in skill.executable else 0o644)
     for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
         folder.chmod(0o755)
+
+
+def diff(a: Skill, b: Skill) -> str:
+    """Unified diff from `a` to `b`; "" if they are equal. Binary files are named with digests."""
+    before, after = a.all_files, b.all_files
+    parts: list[str] = []
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path), after.get(path)
+        if old == new:
+            if (path in a.executable) != (path in b.executable):
+                parts.append(f"mode of {path} changed\n")
+            continue
+        try:
+            lines = [(data or b"").decode().splitlines(keepends=True) for data in (old, new)]
+        except UnicodeDecodeError:
+            digests = ["absent" if data is None else digest(data)[:12] for data in (old, new)]
+            parts.append(f"binary {path}: {' -> '.join(digests)}\n")
+            continue
+        names = ["/dev/null" if old is None else f"a/{path}"]
+        names.append("/dev/null" if new is None else f"b/{path}")
+        rows = difflib.unified_diff(lines[0], lines[1], names[0], names[1])
+        no_end = "\n\\ No newline at end of file\n"
+        parts += [row if row.endswith("\n") else row + no_end for row in rows]
+    return "".join(parts)
