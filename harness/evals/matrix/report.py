@@ -113,7 +113,7 @@ def _row(
 
 def _point(row: CellReport, cells: Sequence[CellReport]) -> Point:
     """A cell in the plot, labelled by the names that tell it from the other cells of its suite."""
-    axes = [axis for axis in AXES[1:] if len({getattr(other.cell, axis) for other in cells}) > 1]
+    axes = [axis for axis in AXES[1:] if len({getattr(cell.cell, axis) for cell in cells}) > 1]
     label = ", ".join(getattr(row.cell, axis) for axis in axes) or row.cell.model
     assert row.report is not None
     rate = row.report.score or 0.0

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from harness.core import BadInput, LimitReached, Option, Unreachable, Value, loops
+from harness.core import BadInput, Option, Unreachable, Value, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
+from harness.evals.reuse import adopt_spent
 from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
 from harness.evals.settings import EvalSettings
 from harness.evals.suite import LoadedSuite, load_suite
-from harness.models import CallStore, Spend
+from harness.models import Budget, CallStore
 
 
 class MatrixSettings(Value):
@@ -52,23 +53,28 @@ class MatrixRun:
             BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
             LimitReached: when the budget is spent; finished attempts are kept.
         """
-        cells = self.matrix.cells()
-        self._try(cells)
-        write_lock(self.out, lock_of(self.matrix))
-        spent = {cell: spent_in(self.out / cell.folder) for cell in cells if self._limits}
+        settings, cells = self._settings, self.matrix.cells()
+        budget = Budget(settings.budget_usd, settings.budget_tokens, settings.budget_calls)
+        # Everything is opened once: what cannot be used is found before anything is paid for.
         for cell in cells:
-            elsewhere = sum((spend for name, spend in spent.items() if name != cell), Spend())
-            evaluator = Evaluator(self._left(cell, elsewhere), self._suite(cell))
-            if on_cell is not None:
-                on_cell(cell, "runs")
-            run = evaluator.run(self.out / cell.folder, self._skill(cell), on_progress=on_progress)
+            self._skill(cell)
+        for cell in {(cell.suite, cell.context): cell for cell in cells}.values():
+            Evaluator(self._settings_of(cell), self._suite(cell))  # opens the agent
+        for cell in {cell.model: cell for cell in cells}.values():
+            with CallStore() as calls:
+                model = open_agent_model(self._settings_of(cell), calls, budget=budget)
+                loops.run(model.aclose())
+        write_lock(self.out, lock_of(self.matrix))
+        for cell in cells:
+            adopt_spent(self.out / cell.folder, budget)
+        report = on_cell or _ignore
+        for cell in cells:
+            evaluator = Evaluator(self._settings_of(cell), self._suite(cell), budget)
+            report(cell, "runs")
             try:
-                loops.run(run)
+                loops.run(evaluator.run(self.out / cell.folder, self._skill(cell), on_progress))
             except Unreachable as error:
-                if on_cell is not None:
-                    on_cell(cell, str(error))
-            if self._limits:
-                spent[cell] = spent_in(self.out / cell.folder)
+                report(cell, str(error))
 
     def estimates(self) -> list[tuple[Cell, Estimate]]:
         """What every cell is expected to cost, without a call."""
@@ -82,28 +88,6 @@ class MatrixRun:
             )  # fmt: skip
             rows.append((cell, expected))
         return rows
-
-    @property
-    def _limits(self) -> dict[str, float]:
-        """The budgets that there are."""
-        settings = self._settings
-        budgets = {
-            "usd": settings.budget_usd,
-            "tokens": settings.budget_tokens,
-            "calls": settings.budget_calls,
-        }
-        return {name: limit for name, limit in budgets.items() if limit is not None}
-
-    def _try(self, cells: list[Cell]) -> None:
-        """Open everything once: what cannot be used is found before anything is paid for."""
-        for cell in {(cell.suite, cell.context): cell for cell in cells}.values():
-            Evaluator(self._settings_of(cell), self._suite(cell))  # opens the agent
-        for cell in cells:
-            self._skill(cell)
-        for cell in {cell.model: cell for cell in cells}.values():
-            with CallStore() as calls:
-                model = open_agent_model(self._settings_of(cell, Spend(1.0, 1, 1)), calls)
-                loops.run(model.aclose())
 
     def _suite(self, cell: Cell) -> LoadedSuite:
         return self.matrix.contexts[cell.context].applied(load_suite(self._reference(cell)))
@@ -131,9 +115,8 @@ class MatrixRun:
         beside = self._base / name
         return beside if beside.exists() else Path(name)
 
-    def _settings_of(self, cell: Cell, remaining: Spend | None = None) -> EvalSettings:
-        matrix, settings, model = self.matrix, self._settings, self.matrix.models[cell.model]
-        remaining = remaining or Spend()
+    def _settings_of(self, cell: Cell) -> EvalSettings:
+        matrix, model = self.matrix, self.matrix.models[cell.model]
         return EvalSettings(
             suite=self._reference(cell),
             skill=self._skill(cell),
@@ -141,40 +124,12 @@ class MatrixRun:
             limit=matrix.limit,
             seed=matrix.seed,
             sandbox=matrix.sandbox,
-            trust=settings.trust,
+            trust=self._settings.trust,
             models=(model.spec,),
             base_url=model.base_url,
-            concurrency=settings.concurrency,
-            budget_usd=None if settings.budget_usd is None else remaining.usd,
-            budget_tokens=None if settings.budget_tokens is None else remaining.tokens,
-            budget_calls=None if settings.budget_calls is None else remaining.calls,
+            concurrency=self._settings.concurrency,
         )
 
-    def _left(self, cell: Cell, spent: Spend) -> EvalSettings:
-        """Settings of a cell with what the other cells have left of the budgets.
 
-        Args:
-            cell: the cell.
-            spent: by the other cells.
-
-        Raises:
-            LimitReached: if they have left nothing.
-        """
-        settings = self._settings
-        remaining = Spend(
-            settings.budget_usd or 0.0, settings.budget_tokens or 0, settings.budget_calls or 0
-        )
-        remaining = remaining - spent
-        for name, limit in self._limits.items():
-            if getattr(remaining, name) <= 0:
-                raise LimitReached(f"the matrix has used its budget of {limit:g} {name}")
-        return self._settings_of(cell, remaining)
-
-
-def spent_in(run: Path) -> Spend:
-    """What the calls of a run folder count against a budget."""
-    path = run / "calls.sqlite"
-    if not path.is_file():
-        return Spend()
-    with CallStore(path) as calls:
-        return calls.spend()
+def _ignore(cell: Cell, state: str) -> None:
+    """Where nobody wants to know how a matrix goes on."""
