@@ -9,7 +9,9 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections import ChainMap
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness.sandbox import Limits, Sandbox, SandboxUnavailable
@@ -30,7 +32,8 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
   oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
 </oor:items>
 """
-_workers = threading.BoundedSemaphore(os.cpu_count() or 1)
+_PROCESSORS = os.cpu_count() or 1
+_workers = threading.BoundedSemaphore(_PROCESSORS)
 
 
 def find_soffice() -> str | None:
@@ -65,14 +68,15 @@ def recalculate(
         with contextlib.suppress(UnreadableWorkbook):
             check_limits(path)
             good.append(path)
-    results: dict[Path, Path] = {}
-    for start in range(0, len(good), BATCH):
-        results |= _convert(good[start : start + BATCH], out, soffice, timeout, sandbox)
-    if len(good) > 1:
-        for path in good:
-            if path not in results:
-                results |= _convert([path], out, soffice, timeout, sandbox)
-    return results
+
+    def convert(batch: Sequence[Path]) -> dict[Path, Path]:
+        return _convert(batch, out, soffice, timeout, sandbox)
+
+    with ThreadPoolExecutor(_PROCESSORS) as pool:
+        batches = [good[start : start + BATCH] for start in range(0, len(good), BATCH)]
+        results = dict(ChainMap(*pool.map(convert, batches)))
+        again = [[path] for path in good if len(good) > 1 and path not in results]
+        return dict(ChainMap(results, *pool.map(convert, again)))
 
 
 def _convert(

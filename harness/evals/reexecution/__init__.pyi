@@ -1,23 +1,6 @@
-from .execution import (
-    Execution as Execution,
-)
-from .execution import (
-    RunPlan as RunPlan,
-)
-from .execution import (
-    execute as execute,
-)
-from .execution import (
-    plan_run as plan_run,
-)
+from .reexecute import plan_run as plan_run
 from .reexecute import reexecute as reexecute
-from .report import (
-    Recalculation as Recalculation,
-)
-from .report import (
-    ReexecutionReport as ReexecutionReport,
-)
-from .report import (
-    RunResult as RunResult,
-)
+from .report import Recalculation as Recalculation
+from .report import ReexecutionReport as ReexecutionReport
+from .report import RunResult as RunResult
 from .report import format_table as format_table
