@@ -22,8 +22,6 @@ from .report import attempts_by_task as attempts_by_task
 from .report import compare_paired as compare_paired
 from .report import compare_runs as compare_runs
 from .report import finished_items as finished_items
-from .report import pass_rate_error as pass_rate_error
-from .report import pass_rate_interval as pass_rate_interval
 from .report import read_report as read_report
 from .report import records as records
 from .report import summarise as summarise
@@ -52,4 +50,3 @@ from .workers import EventHook as EventHook
 from .workers import Executor as Executor
 from .workers import Finished as Finished
 from .workers import RemoteRun as RemoteRun
-from .workers import open_executor as open_executor

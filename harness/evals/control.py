@@ -13,9 +13,8 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +25,7 @@ from harness.evals.pool import POLL_S, Pool
 
 if TYPE_CHECKING:
     from harness.evals.report import Tally
-    from harness.models import Budget, LiveLimits
+    from harness.models import Budget
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
 STALE_S, ANSWER_S = 10.0, 10.0
@@ -84,23 +83,6 @@ class Command(Value):
     change: Change = Change()
 
 
-@dataclass(frozen=True)
-class Knobs:
-    """What can be changed during a run, besides its attempts.
-
-    Attributes:
-        resize: sets how many model calls may be in flight.
-        budget: of the run; None where it cannot be changed.
-        limits: of its attempts.
-        priced: whether it is known what a call costs, so that dollars can be a limit.
-    """
-
-    resize: Callable[[int], None]
-    budget: Budget | None
-    limits: LiveLimits
-    priced: bool = True
-
-
 class Answer(Value):
     """Whether a command was carried out, and a message for people."""
 
@@ -152,19 +134,34 @@ def ask(run: Path, command: Command) -> Answer:
 
 
 @asynccontextmanager
-async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> AsyncGenerator[None]:
+async def controlled(
+    run: Path, pool: Pool, tally: Tally, budget: Budget | None, *, priced: bool = True
+) -> AsyncGenerator[None]:
     """Write the status of a run and carry out commands, until the block ends.
 
     Args:
         run: its folder.
         pool: its attempts.
         tally: what is finished.
-        knobs: what else can be changed.
+        budget: of the run; None where it cannot be changed.
+        priced: whether it is known what a call costs, so that dollars can be a limit.
     """
     shutil.rmtree(run / FOLDER, ignore_errors=True)  # commands to a run that was killed
     (run / FOLDER).mkdir()
     _write_status(run, pool, tally)
-    work = asyncio.create_task(_serve(run, pool, tally, knobs))
+
+    async def serve() -> None:
+        written = 0.0
+        while True:
+            for request in sorted((run / FOLDER).glob("*.json")):
+                _answer(run, request, pool, budget, priced)
+                written = 0.0
+            if time.monotonic() - written >= 1:
+                _write_status(run, pool, tally)
+                written = time.monotonic()
+            await asyncio.sleep(POLL_S)
+
+    work = asyncio.create_task(serve())
     try:
         yield
     finally:
@@ -175,31 +172,23 @@ async def controlled(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> Async
         shutil.rmtree(run / FOLDER, ignore_errors=True)
 
 
-async def _serve(run: Path, pool: Pool, tally: Tally, knobs: Knobs) -> None:
-    written = 0.0
-    while True:
-        for request in sorted((run / FOLDER).glob("*.json")):
-            try:
-                command = Command.model_validate_json(request.read_text("utf-8"))
-            except (ValidationError, OSError, UnicodeDecodeError) as error:
-                message = f"expected a command, got something else: {error}"
-                answer = Answer(done=False, message=message)
-            else:
-                answer = _carry_out(command, pool, knobs)
-                if answer.done:  # what was changed during a run belongs to its records
-                    row = {"at": time.time(), **command.model_dump(exclude_defaults=True)}
-                    with suppress(OSError), (run / LOG).open("a", encoding="utf-8") as log:
-                        log.write(json.dumps({**row, "answer": answer.message}) + "\n")
-            request.unlink(missing_ok=True)
-            write_atomic(request.with_suffix(".answer"), answer.model_dump_json())
-            written = 0.0
-        if time.monotonic() - written >= 1:
-            _write_status(run, pool, tally)
-            written = time.monotonic()
-        await asyncio.sleep(POLL_S)
+def _answer(run: Path, request: Path, pool: Pool, budget: Budget | None, priced: bool) -> None:
+    """Carry out the command in a file; the answer lies beside it."""
+    try:
+        command = Command.model_validate_json(request.read_text("utf-8"))
+    except (ValidationError, OSError, UnicodeDecodeError) as error:
+        answer = Answer(done=False, message=f"expected a command, got something else: {error}")
+    else:
+        answer = _carry_out(command, pool, budget, priced)
+        if answer.done:  # what was changed during a run belongs to its records
+            row = {"at": time.time(), **command.model_dump(exclude_defaults=True)}
+            with suppress(OSError), (run / LOG).open("a", encoding="utf-8") as log:
+                log.write(json.dumps({**row, "answer": answer.message}) + "\n")
+    request.unlink(missing_ok=True)
+    write_atomic(request.with_suffix(".answer"), answer.model_dump_json())
 
 
-def _carry_out(command: Command, pool: Pool, knobs: Knobs) -> Answer:
+def _carry_out(command: Command, pool: Pool, budget: Budget | None, priced: bool) -> Answer:
     action, name = command.action, command.item
     change = command.change.model_dump(exclude_none=True)
     if action in ("pause", "resume"):
@@ -208,19 +197,19 @@ def _carry_out(command: Command, pool: Pool, knobs: Knobs) -> Answer:
         return Answer(done=True, message=f"{action}d: {state}")
     if action == "concurrency":
         pool.concurrency = command.value
-        knobs.resize(command.value)
+        pool.attempter.resize(command.value)
         return Answer(done=True, message=f"at most {command.value} attempts at a time")
-    if "usd" in change and not knobs.priced:
+    if "usd" in change and not priced:
         return Answer(done=False, message="dollars are no limit here: the model's price is unknown")
     if action == "limits":
         if not change or "calls" in change:
             message = "the limits stay: expected usd, tokens, seconds or working"
             return Answer(done=False, message=message)
-        knobs.limits.now = knobs.limits.now.model_copy(update=change)
-        limits = _named(knobs.limits.now.model_dump())
+        live = pool.attempter.limits
+        live.now = live.now.model_copy(update=change)
+        limits = _named(live.now.model_dump())
         return Answer(done=True, message=f"limits of an attempt: {limits}")
     if action == "budget":
-        budget = knobs.budget
         if budget is None or not change or not change.keys() <= {"usd", "tokens", "calls"}:
             return Answer(done=False, message="the budget stays: expected usd, tokens or calls")
         budget.change(**change)

@@ -36,11 +36,12 @@ class Pool:
 
     Attributes:
         paused: no attempt begins; those under way go on.
+        attempter: as given.
     """
 
     def __init__(self, attempter: Attempter, attempts: Sequence[Attempt], concurrency: int) -> None:
         self.concurrency, self.paused = concurrency, False
-        self._attempter = attempter
+        self.attempter = attempter
         # Taken from the front: a plain dict looks at all that was taken before, every time.
         self._waiting = OrderedDict((attempt_id(*attempt), attempt) for attempt in attempts)
         self._running: dict[str, _Running] = {}
@@ -116,7 +117,7 @@ class Pool:
     def _start(self) -> None:
         while self._waiting and not self.paused and len(self._running) < self.concurrency:
             name, attempt = self._waiting.popitem(last=False)
-            work = asyncio.create_task(self._attempter.run(*attempt))
+            work = asyncio.create_task(self.attempter.run(*attempt))
             self._running[name] = _Running(attempt, work, time.monotonic())
 
     async def _ended(self) -> list[str]:

@@ -174,25 +174,16 @@ def open_run(path: Path) -> RunReader:
 
 
 def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
-    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out."""
+    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out.
+
+    Attempts at one task are one cluster: for :func:`harness.stats.rate_interval` and
+    :func:`harness.stats.clustered_error`, which take the values of this mapping.
+    """
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
             groups[item.task_id].append(float(item.outcome == "pass"))
     return groups
-
-
-def pass_rate_interval(items: Iterable[ItemRecord]) -> tuple[float, float] | None:
-    """95 % interval of the pass rate over valid items (:func:`harness.stats.rate_interval`)."""
-    return rate_interval(list(attempts_by_task(items).values()))
-
-
-def pass_rate_error(items: Iterable[ItemRecord]) -> float | None:
-    """Standard error of the pass rate over valid items; None below two tasks.
-
-    Attempts at one task are one cluster: :func:`harness.stats.clustered_error`.
-    """
-    return clustered_error(list(attempts_by_task(items).values()))
 
 
 def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) -> PairedComparison:
@@ -221,7 +212,10 @@ def summarise(
         usage: of all attempts, where `items` do not carry it; default their sum.
     """
     valid = [item for item in items if item.outcome != "invalid"]
-    passes = sum(item.outcome == "pass" for item in valid)
+    passes, groups = (
+        sum(item.outcome == "pass" for item in valid),
+        list(attempts_by_task(valid).values()),
+    )
     if usage is None:
         usage = sum((item.usage for item in items), Usage())
     return EvalReport(
@@ -231,9 +225,9 @@ def summarise(
         failed=len(valid) - passes,
         invalid=len(items) - len(valid),
         score=passes / len(valid) if valid else None,
-        ci95=pass_rate_interval(valid),
-        se=pass_rate_error(valid),
-        repeated=repeated(list(attempts_by_task(valid).values()), lock.get("epochs", 1)),
+        ci95=rate_interval(groups),
+        se=clustered_error(groups),
+        repeated=repeated(groups, lock.get("epochs", 1)),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
         seconds=seconds,

@@ -19,7 +19,7 @@ from harness.agents import Agent, open_agent
 from harness.core import BadInput, Unreachable, Usage, loops, tracing
 from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
-from harness.evals.control import Knobs, controlled
+from harness.evals.control import controlled
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
 from harness.evals.regrade import FamilyOf
@@ -228,8 +228,8 @@ async def run_eval(
         stack.enter_context(tracing.operation("run", out.name, **facts))
         waiting = [attempt for attempt in attempts if attempt_id(*attempt) not in items]
         pool = Pool(attempter, waiting, concurrency)
-        knobs = Knobs(attempter.resize, budget, attempter.limits, priced=model.priced)
-        await stack.enter_async_context(controlled(out, pool, tally, knobs))
+        control = controlled(out, pool, tally, budget, priced=model.priced)
+        await stack.enter_async_context(control)
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started
     return summarise(lock, out.name, list(items.values()), seconds, tally.usage)

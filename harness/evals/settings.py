@@ -9,7 +9,7 @@ from pydantic import Field
 
 from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
-from harness.core.plugins import plugins
+from harness.core.plugins import load, plugins
 from harness.evals.suite import Split
 from harness.models import Budget
 
@@ -116,11 +116,11 @@ class WorkerSettings(Value):
         """Opens what starts the workers; None where this process does the work itself.
 
         Raises:
-            HarnessError: as :func:`harness.evals.workers.open_executor`.
+            HarnessError: if there is no such executor, or it cannot be opened.
         """
-        from harness.evals.workers import open_executor
-
-        return open_executor(self.executor, self.workers, self.worker_resources)
+        if self.executor == "local" and not (self.workers or self.worker_resources):
+            return None
+        return load("executors", self.executor)(self.workers, self.worker_resources)
 
 
 class SuiteSettings(ModelSettings, WorkerSettings):

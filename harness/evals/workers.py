@@ -94,21 +94,3 @@ class Executor(Protocol):
     def judge(self, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
         """Judges answers to the tasks of a suite."""
         ...
-
-
-def open_executor(kind: str, workers: int, resources: dict[str, float]) -> Executor | None:
-    """Opens the executor of that name; None where this process does the work itself.
-
-    Args:
-        kind: `local`, `ray`, or the name of another plugin.
-        workers: how many; 0 means none (`local`), or as many as there is room for.
-        resources: that each worker asks for.
-
-    Raises:
-        HarnessError: if there is no such executor, or it cannot be opened.
-    """
-    if kind == "local" and not (workers or resources):
-        return None
-    from harness.core.plugins import load
-
-    return load("executors", kind)(workers, resources)

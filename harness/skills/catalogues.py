@@ -39,7 +39,7 @@ def pack(skill: Skill, folder: bool = True) -> bytes:
 
 
 def marketplace_files(skill: Skill, out: Path) -> dict[str, bytes]:
-    """The manifest of `plugins/<name>/`, and that plugin listed in `.claude-plugin/marketplace.json`.
+    """The manifest of `plugins/<name>/`, and that plugin listed in the marketplace.
 
     Claude Code reads the folder as a plugin marketplace. Other plugins of a marketplace that is
     there stay as they are.

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import Outcome
-from harness.evals import ItemRecord, compare_paired, pass_rate_error, pass_rate_interval
-from harness.stats import wilson
+from harness.evals import ItemRecord, attempts_by_task, compare_paired
+from harness.stats import clustered_error, rate_interval, wilson
 
 
 def item(task: str, outcome: Outcome, epoch: int = 0) -> ItemRecord:
@@ -23,20 +23,24 @@ def item(task: str, outcome: Outcome, epoch: int = 0) -> ItemRecord:
     )
 
 
+def groups(items: list[ItemRecord]) -> list[list[float]]:
+    return list(attempts_by_task(items).values())
+
+
 def test_invalid_counts_in_no_mean() -> None:
     items = [item("a", "pass"), item("b", "fail"), item("c", "invalid")]
-    assert pass_rate_interval(items) == wilson(1, 2)
+    assert rate_interval(groups(items)) == wilson(1, 2)
 
 
 def test_attempts_at_one_task_are_one_cluster() -> None:
     once = [item(str(n), "pass" if n % 2 else "fail") for n in range(20)]
     copied = [item(str(n), "pass" if n % 2 else "fail", e) for n in range(20) for e in range(5)]
     low, high = wilson(10, 20) or (0, 0)
-    clustered = pass_rate_interval(copied)
+    clustered = rate_interval(groups(copied))
     assert clustered is not None
     # Five copies carry no more information than one: the interval must not shrink as if n = 100.
     assert clustered[1] - clustered[0] > 0.8 * (high - low)
-    assert pass_rate_interval(once) == (low, high)
+    assert rate_interval(groups(once)) == (low, high)
 
 
 def test_paired_comparison_lists_what_changed() -> None:
@@ -79,6 +83,6 @@ def test_the_standard_error_knows_that_attempts_at_one_task_are_not_independent(
     once = [item(str(n), "pass" if n % 2 else "fail") for n in range(20)]
     four_times = [item(str(n), "pass" if n % 2 else "fail", e) for n in range(20) for e in range(4)]
     expected = math.sqrt(0.25 / 19)
-    assert pass_rate_error(once) == pytest.approx(expected)
-    assert pass_rate_error(four_times) == pytest.approx(expected)
-    assert pass_rate_error(once[:1]) is None
+    assert clustered_error(groups(once)) == pytest.approx(expected)
+    assert clustered_error(groups(four_times)) == pytest.approx(expected)
+    assert clustered_error(groups(once[:1])) is None

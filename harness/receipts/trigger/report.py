@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.core import Value
-from harness.evals import ItemRecord, pass_rate_interval
+from harness.evals import ItemRecord, attempts_by_task
 from harness.receipts.trigger.queries import Query
+from harness.stats import rate_interval
 
 NONE, INVALID = "(none)", "(invalid)"
 
@@ -162,7 +163,7 @@ def _share(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
         n=len(valid),
         invalid=len(group) - len(valid),
         value=hits / len(valid) if valid else None,
-        ci95=pass_rate_interval(outcomes),
+        ci95=rate_interval(list(attempts_by_task(outcomes).values())),
     )
 
 
