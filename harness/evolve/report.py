@@ -40,6 +40,7 @@ from harness.skills import (
     record_version,
     review_form,
     review_rows,
+    sources_of,
     write_provenance,
 )
 
@@ -227,7 +228,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         ],
         discarded=evolved.discarded,
         conflicts=evolved.merge.conflicts,
-        review=review_form(review_rows(edits, rows), skill.digest),
+        review=review_form(review_rows(edits, sources_of(rows)), skill.digest),
         losses=evolved.losses,
         unmatched=recorded.unmatched if recorded else (),
         selection=evolved.selection,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +37,7 @@ def pack(skill: Skill, folder: bool = True) -> bytes:
     return buffer.getvalue()
 
 
-def marketplace_files(skill: Skill, out: Path) -> dict[str, bytes]:
+def marketplace_files(skill: Skill, out: Path) -> dict[str, Any]:
     """The manifest of `plugins/<name>/`, and that plugin listed in the marketplace.
 
     Claude Code reads the folder as a plugin marketplace. Other plugins of a marketplace that is
@@ -63,12 +62,12 @@ def marketplace_files(skill: Skill, out: Path) -> dict[str, bytes]:
     if "license" in skill.frontmatter:
         manifest["license"] = skill.frontmatter["license"]
     return {
-        f"{folder}/.claude-plugin/plugin.json": render(manifest),
-        MARKETPLACE: render(index),
+        f"{folder}/.claude-plugin/plugin.json": manifest,
+        MARKETPLACE: index,
     }
 
 
-def site_files(skill: Skill, out: Path) -> dict[str, bytes]:
+def site_files(skill: Skill, out: Path) -> dict[str, Any]:
     """A skill as a web site offers it, and that skill listed in both indexes.
 
     `.well-known/skills/index.json` lists the files of every skill;
@@ -95,9 +94,9 @@ def site_files(skill: Skill, out: Path) -> dict[str, bytes]:
     artifacts = read_object(out / SITE_ARTIFACTS / "index.json")
     artifacts = {"$schema": SITE_SCHEMA, "skills": _with_entry(artifacts.get("skills"), artifact)}
     return {
-        f"{SITE_FILES}/index.json": render(files),
+        f"{SITE_FILES}/index.json": files,
         f"{SITE_ARTIFACTS}/{name}": data,
-        f"{SITE_ARTIFACTS}/index.json": render(artifacts),
+        f"{SITE_ARTIFACTS}/index.json": artifacts,
     }
 
 
@@ -107,7 +106,7 @@ def read_object(path: Path) -> dict[str, Any]:
     Raises:
         BadInput: if the file holds something else.
     """
-    value = read_json(path) if path.is_file() else {}
+    value: Any = read_json(path) if path.is_file() else {}
     if not isinstance(value, dict):
         raise BadInput(f"{str(path)!r}: expected a JSON object, found {type(value).__name__}")
     return cast("dict[str, Any]", value)
@@ -119,8 +118,3 @@ def _with_entry(existing: Any, entry: dict[str, Any]) -> list[Any]:
     objects = [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
     named = {str(row.get("name")): row for row in objects} | {str(entry["name"]): entry}
     return [named[name] for name in sorted(named)]
-
-
-def render(value: Any) -> bytes:
-    """JSON as exported files are written: readable, keys in the order given."""
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()

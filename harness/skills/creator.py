@@ -81,18 +81,31 @@ def benchmark_of(
     summary: dict[str, Any] = {}
     for configuration, rows in configurations.items():
         for row in rows:
-            head = {
+            valid, passed = row.outcome != "invalid", row.outcome == "pass"
+            text = f"The task's check passes ({row.task})"
+            expectation = {"text": text, "passed": passed, "evidence": row.reason}
+            runs.append({
                 "eval_id": numbers[row.task],
                 "eval_name": row.task,
                 "configuration": configuration,
                 "run_number": row.epoch + 1,
-            }
-            runs.append(head | _result(row))
-        if valid := [row for row in rows if row.outcome != "invalid"]:
+                "result": {
+                    "pass_rate": float(passed),
+                    "passed": int(passed),
+                    "failed": int(valid and not passed),
+                    "total": int(valid),
+                    "time_seconds": row.seconds,
+                    "tokens": row.tokens,
+                    "errors": int(not valid),
+                },
+                "expectations": [expectation] if valid else [],
+                "notes": [] if valid else [f"{INVALID}: {row.reason}".rstrip(": ")],
+            })  # fmt: skip
+        if scored := [row for row in rows if row.outcome != "invalid"]:
             summary[configuration] = {
-                "pass_rate": _spread([float(row.outcome == "pass") for row in valid]),
-                "time_seconds": _spread([row.seconds for row in valid]),
-                "tokens": _spread([float(row.tokens) for row in valid]),
+                "pass_rate": _spread([float(row.outcome == "pass") for row in scored]),
+                "time_seconds": _spread([row.seconds for row in scored]),
+                "tokens": _spread([float(row.tokens) for row in scored]),
             }
     delta: dict[str, str] = {}
     if len(summary) == 2:
@@ -115,24 +128,6 @@ def benchmark_of(
         ),
         "run_summary": {**summary, "delta": delta},
         "notes": [f"{invalid} of {len(attempts)} runs are {INVALID}"] if invalid else [],
-    }
-
-
-def _result(attempt: Attempt) -> dict[str, Any]:
-    valid, passed = attempt.outcome != "invalid", attempt.outcome == "pass"
-    text = f"The task's check passes ({attempt.task})"
-    return {
-        "result": {
-            "pass_rate": float(passed),
-            "passed": int(passed),
-            "failed": int(valid and not passed),
-            "total": int(valid),
-            "time_seconds": attempt.seconds,
-            "tokens": attempt.tokens,
-            "errors": int(not valid),
-        },
-        "expectations": [{"text": text, "passed": passed, "evidence": attempt.reason}] * valid,
-        "notes": [f"{INVALID}: {attempt.reason}".rstrip(": ")] * (not valid),
     }
 
 

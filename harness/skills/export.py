@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.core import BadInput, Refused, Value, digest, write_atomic
-from harness.skills.catalogues import marketplace_files, pack, render, site_files
+from harness.skills.catalogues import marketplace_files, pack, site_files
 from harness.skills.provenance import provenance_path, read_provenance
 from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
 from harness.skills.validate import validate
@@ -63,6 +63,11 @@ class Placed(Value):
     diff: str = ""
 
 
+def render(value: Any) -> bytes:
+    """JSON as exported files are written: readable, keys in the order given."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
 @dataclass(frozen=True)
 class Folder:
     """An export folder.
@@ -100,9 +105,12 @@ class Folder:
             write_skill(skill, path)
         return self._placed(relative, skill.digest, same, changes)
 
-    def place_file(self, relative: str, data: bytes) -> Placed:
-        """Write a generated file unless it is there, and note its SHA-256."""
-        path = self.root / relative
+    def place_file(self, relative: str, content: Any) -> Placed:
+        """Write a generated file (bytes, or what becomes JSON) unless it is there."""
+        path, data = (
+            self.root / relative,
+            content if isinstance(content, bytes) else render(content),
+        )
         same = path.is_file() and path.read_bytes() == data
         if not same and not self.check:
             write_atomic(path, data)
@@ -172,7 +180,7 @@ def export(
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
     """
     kind, ready = ALIASES.get(target, target), _valid(skill)
-    folder, files = Folder(out, force=force, check=check), dict[str, bytes]()
+    folder, files = Folder(out, force=force, check=check), dict[str, Any]()
     if kind == "skill":
         placed = [folder.place_file(f"{ready.name}.skill", pack(ready))]
     else:
@@ -215,7 +223,7 @@ def export_creator(
     placed = [folder.place_skill(ready.name, ready)]
     for name, value in {"benchmark.json": benchmark, "history.json": history}.items():
         if value is not None:
-            placed.append(folder.place_file(f"{ready.name}-workspace/{name}", render(value)))
+            placed.append(folder.place_file(f"{ready.name}-workspace/{name}", value))
     return _report("skill-creator", out, placed)
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, Value, write_atomic
+from harness.core import BadInput, Edit, Value, read_json, write_atomic
 from harness.skills.apply import ApplyResult
 from harness.skills.skill import SKILL_FILE, Skill, load_skill
 
@@ -111,31 +112,26 @@ def provenance_of(
     result: ApplyResult, parent: Skill, earlier: Provenance | None = None
 ) -> Provenance:
     """The origin of every line of `result.skill`; `earlier` is that of `parent`, carried over."""
-    edits = list(earlier.edits) if earlier else []
-    numbers: dict[int, int] = {}
-    for applied in result.applied:
-        if applied.changed:
-            numbers[applied.index] = len(edits)
-            edits.append(applied.edit)
-    inherited = _edits_by_line(earlier) if earlier else {}
-    rows: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    before = earlier or Provenance(skill="", parent=parent.digest)
+    changed = [applied for applied in result.applied if applied.changed]
+    numbers = {applied.index: n for n, applied in enumerate(changed, len(before.edits))}
+    inherited = _edits_by_line(before)
+    rows: dict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
     for file in result.skill.all_files:
-        text = result.skill.file_text(file)
-        owners = result.lines.get(file, ())
-        for index, key in enumerate([] if text is None else _line_keys(text)):
-            owner = owners[index] if index < len(owners) else None
+        text, owners = result.skill.file_text(file), result.lines.get(file, ())
+        keys = [] if text is None else _line_keys(text)
+        for key, owner in zip_longest(keys, owners[: len(keys)]):
             number = inherited.get((file, key)) if owner is None else numbers.get(owner)
             if number is not None:
-                rows.setdefault((file, number), []).append(key)
-    origins = [
-        LineOrigin(file=file, edit=number, lines=tuple(keys))
-        for (file, number), keys in sorted(rows.items())
-    ]
+                rows[file, number].append(key)
     return Provenance(
         skill=result.skill.digest,
-        parent=earlier.parent if earlier else parent.digest,
-        edits=tuple(edits),
-        origins=tuple(origins),
+        parent=before.parent,
+        edits=(*before.edits, *(applied.edit for applied in changed)),
+        origins=tuple(
+            LineOrigin(file=file, edit=number, lines=tuple(keys))
+            for (file, number), keys in sorted(rows.items())
+        ),
     )
 
 
@@ -225,10 +221,10 @@ def read_value(path: Path, kind: type[Stored], fault: str) -> Stored:
     """
     try:
         return kind.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        invalid = isinstance(error, ValidationError)
-        reason = error.errors()[0]["msg"] if invalid else error.strerror
-        raise BadInput(f"{str(path)!r} {fault}: {reason}") from error
+    except OSError as error:
+        raise BadInput(f"{str(path)!r} {fault}: {error.strerror}") from error
+    except ValidationError as error:
+        raise BadInput(f"{str(path)!r} {fault}: {error.errors()[0]['msg']}") from error
 
 
 def provenance_path(skill: Path) -> Path:
@@ -268,21 +264,17 @@ def read_sources(skill: Path) -> tuple[Source, ...]:
     path = next((path for path in candidates if path.is_file()), None)
     if path is None:
         return ()
-    try:
-        value: Any = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise BadInput(f"{str(path)!r} is no JSON: {error}") from error
-    rows = _objects(value)
-    if not isinstance(value, list) or len(rows) != len(cast("list[Any]", value)):
+    rows: Any = read_json(path)
+    if not isinstance(rows, list) or len(_objects(rows)) != len(cast("list[Any]", rows)):
         raise BadInput(f"{str(path)!r}: expected a list of analyst records")
-    return sources_of(rows)
+    return sources_of(_objects(rows))
 
 
 def matching(sources: Iterable[Source], trajectory_ids: Iterable[str]) -> tuple[Source, ...]:
     """The records of these trajectories; one without summary where no record was kept."""
-    by_id: dict[str, list[Source]] = {}
+    by_id: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
-        by_id.setdefault(source.trajectory_id, []).append(source)
+        by_id[source.trajectory_id].append(source)
     return tuple(
         source for id_ in trajectory_ids for source in by_id.get(id_, [Source(trajectory_id=id_)])
     )
@@ -290,32 +282,36 @@ def matching(sources: Iterable[Source], trajectory_ids: Iterable[str]) -> tuple[
 
 def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
     """Sources from analyst records as JSON; a row without `trajectory_id` is left out."""
-    return tuple(_source(row) for row in rows if row.get("trajectory_id"))
-
-
-def _source(row: Mapping[str, Any]) -> Source:
-    steps = dict(enumerate(_list(row.get("evidence_steps"))))
-    quotes: list[Quote] = []
-    for i, text in enumerate(_list(row.get("evidence"))):
-        step = steps.get(i)
-        quotes.append(Quote(text=str(text), step=step if type(step) is int else None))
-    lessons = (item.get("lesson") or item.get("title") or "" for item in _objects(row.get("items")))
-    proven = None
-    if isinstance(proof := row.get("proof"), dict):
-        # As the harness judges a proof: the clean input and two perturbed ones, all passed.
-        runs = _objects(cast("dict[str, Any]", proof).get("runs"))
-        clean = sum(run.get("kind") == "clean" for run in runs)
-        passed = all(run.get("passed") is True for run in runs)
-        proven = clean > 0 and len(runs) - clean >= 2 and passed
-    return Source(
-        trajectory_id=str(row["trajectory_id"]),
-        task_id=str(row.get("task_id") or ""),
-        kind=str(row.get("kind") or ""),
-        summary=" ".join(str(row.get("summary") or "").split()),
-        lessons=tuple(map(str, lessons)),
-        quotes=tuple(quotes),
-        proven=proven,
-    )
+    sources: list[Source] = []
+    for row in rows:
+        if not row.get("trajectory_id"):
+            continue
+        texts, proof = _list(row.get("evidence")), row.get("proof")
+        steps = _list(row.get("evidence_steps"))[: len(texts)]
+        proven = None
+        if isinstance(proof, dict):
+            # As the harness judges a proof: the clean input and two perturbed ones, all passed.
+            runs = _objects(cast("dict[str, Any]", proof).get("runs"))
+            clean = sum(run.get("kind") == "clean" for run in runs)
+            passed = all(run.get("passed") is True for run in runs)
+            proven = clean > 0 and len(runs) - clean >= 2 and passed
+        source = Source(
+            trajectory_id=str(row["trajectory_id"]),
+            task_id=str(row.get("task_id") or ""),
+            kind=str(row.get("kind") or ""),
+            summary=" ".join(str(row.get("summary") or "").split()),
+            lessons=tuple(
+                str(lesson.get("lesson") or lesson.get("title") or "")
+                for lesson in _objects(row.get("items"))
+            ),
+            quotes=tuple(
+                Quote(text=str(text), step=step if type(step) is int else None)
+                for text, step in zip_longest(texts, steps)
+            ),
+            proven=proven,
+        )
+        sources.append(source)
+    return tuple(sources)
 
 
 def _list(value: Any) -> list[Any]:

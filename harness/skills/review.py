@@ -6,9 +6,9 @@ content, so that decisions made on a report page elsewhere fit here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from harness.core import BadInput, Edit, Patch, Value, digest, render_page
 from harness.skills.apply import apply_patch
@@ -26,7 +26,6 @@ from harness.skills.provenance import (
     provenance_of,
     read_sources,
     read_value,
-    sources_of,
     write_value,
 )
 from harness.skills.skill import load_skill
@@ -103,34 +102,24 @@ def edit_id(edit: Edit) -> str:
 
 
 def review_rows(
-    edits: Sequence[Edit],
-    records: Iterable[Mapping[str, Any] | Source] = (),
-    review: Review | None = None,
+    edits: Sequence[Edit], sources: Sequence[Source] = (), review: Review | None = None
 ) -> list[ReviewRow]:
     """One row an edit, in the order given.
 
     Args:
         edits: those that changed the skill.
-        records: analyst records as JSON (or sources), for the quotes.
+        sources: analyst records, for the quotes.
         review: decisions made so far.
     """
-    sources: list[Source] = []
-    for record in records:
-        sources += [record] if isinstance(record, Source) else sources_of([record])
-    decisions = {decision.id: decision for decision in review.decisions} if review else {}
+    judged = {decision.id: decision for decision in review.decisions} if review else {}
     rows: list[ReviewRow] = []
     for number, edit in enumerate(edits, 1):
-        decision = decisions.get(edit_id(edit))
-        rows.append(
-            ReviewRow(
-                id=edit_id(edit),
-                number=number,
-                edit=edit,
-                verdict=decision.verdict if decision else "",
-                reason=decision.reason if decision else "",
-                records=matching(sources, edit.sources),
-            )
-        )
+        name = edit_id(edit)
+        row = ReviewRow(id=name, number=number, edit=edit, records=matching(sources, edit.sources))
+        if name in judged:
+            update = {"verdict": judged[name].verdict, "reason": judged[name].reason}
+            row = row.model_copy(update=update)
+        rows.append(row)
     return rows
 
 

@@ -86,16 +86,12 @@ class Skill:
     @property
     def name(self) -> str:
         """From the frontmatter; "" if it has none."""
-        return self._text_of("name")
+        return _plain(self.frontmatter.get("name"))
 
     @property
     def description(self) -> str:
         """When and for what a client should load the skill; "" if the frontmatter has none."""
-        return self._text_of("description")
-
-    def _text_of(self, key: str) -> str:
-        value = self.frontmatter.get(key, "")
-        return value if isinstance(value, str) else ""
+        return _plain(self.frontmatter.get("description"))
 
     @property
     def text(self) -> str:
@@ -129,6 +125,10 @@ class Skill:
             return self.files[path].decode() if path in self.files else None
         except UnicodeDecodeError:
             return None
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def load_skill(path: Path | str) -> Skill:
@@ -343,7 +343,16 @@ def write_skill(skill: Skill, path: Path | str) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".writing-") as folder:
             built, old = Path(folder) / "new", Path(folder) / "old"
-            _write_files(ready, built)
+            for relative, data in ready.all_files.items():
+                file = built / relative
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with file.open("xb") as handle:
+                    handle.write(data)
+                    handle.flush()
+                    os.fsync(handle.fileno())
+                file.chmod(0o755 if relative in ready.executable else 0o644)
+            for part in (built, *(path for path in built.rglob("*") if path.is_dir())):
+                part.chmod(0o755)
             if not target.exists():
                 built.rename(target)
             elif not _exchange(built, target):
@@ -366,19 +375,6 @@ def _exchange(a: Path, b: Path) -> bool:
     current_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     arguments = (current_folder, os.fsencode(a), current_folder, os.fsencode(b), exchange)
     return call is not None and call(*arguments) == 0
-
-
-def _write_files(skill: Skill, root: Path) -> None:
-    for relative, data in skill.all_files.items():
-        path = root / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        path.chmod(0o755 if relative in skill.executable else 0o644)
-    for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
-        folder.chmod(0o755)
 
 
 def diff(a: Skill, b: Skill) -> str:

@@ -22,6 +22,7 @@ from harness.skills import (
     review_rows,
     rollback,
     rows_of,
+    sources_of,
     take_decisions,
     undecided,
     validate,
@@ -41,7 +42,7 @@ def judged(folder: Path, reject: tuple[str, ...]) -> Review:
 def test_rows_show_what_a_reviewer_needs(tmp_path: Path) -> None:
     review, version = open_review(evolve(tmp_path))
     rows = rows_of(tmp_path / "skill/a-skill", review, version)
-    assert rows == review_rows(EDITS, RECORDS)
+    assert rows == review_rows(EDITS, sources_of(RECORDS))
     first = rows[0].records[0]
     assert (first.summary, first.lessons) == (
         "The result was never read back.",

@@ -19,6 +19,7 @@ from harness.skills import (
     review_form,
     review_rows,
     rows_of,
+    sources_of,
     take_decisions,
 )
 from tests.skills.evolved import evolve
@@ -64,7 +65,8 @@ def test_what_the_page_saves_is_applied(tmp_path: Path) -> None:
 def test_hostile_text_stays_text() -> None:
     attack = '</script><script>alert(1)</script><img src=x onerror="alert(2)">'
     edit = Edit(file="SKILL.md", op="add_section", content=attack, sources=(attack,))
-    rows = review_rows([edit], [{"trajectory_id": attack, "summary": attack, "evidence": [attack]}])
+    records = [{"trajectory_id": attack, "summary": attack, "evidence": [attack]}]
+    rows = review_rows([edit], sources_of(records))
     text = review_form(rows, "d" * 64)
     assert text.count("<script>") == 1
     assert "<img" not in text
