@@ -9,7 +9,7 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -66,49 +66,45 @@ def accepted_answers(task: Task) -> list[str]:
     return texts
 
 
-def _em(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    return _judged(normalise(answer) in {normalise(gold) for gold in accepted}, accepted, answer)
+COMPARISONS = ("em", "exact", "contains", "numeric", "f1")
+"""Checks that compare an answer text with the accepted ones."""
 
 
-def _exact(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    return _judged(answer in {gold.strip() for gold in accepted}, accepted, answer)
+def compare_answer(check: str, task: Task, accepted: Sequence[str], answer: str) -> Score:
+    """Judge an answer by one of :data:`COMPARISONS`.
 
-
-def _contains(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    text = f" {normalise(answer)} "
-    return _judged(any(f" {normalise(gold)} " in text for gold in accepted), accepted, answer)
-
-
-def _numeric(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    tolerance = setting(task, "tolerance", 1e-6)
-    read = [read_number(gold) for gold in accepted]
-    numbers = [number for number in read if number is not None]
-    if len(numbers) < len(accepted):
-        raise BadInput(
-            f"task {task.id!r}: check 'numeric' expected numbers in 'answer', found {task.answer!r}"
+    Raises:
+        BadInput: for `numeric`, if an accepted answer is no number; for a setting that is none.
+    """
+    if check == "f1":
+        threshold = setting(task, "threshold", 1.0)
+        value = max(token_f1(gold, answer) for gold in accepted)
+        if value >= threshold:
+            return passed(value=value)
+        return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
+    shown = repr(answer if len(answer) <= 200 else answer[:199] + "…")
+    if check == "em":
+        ok = normalise(answer) in {normalise(gold) for gold in accepted}
+    elif check == "exact":
+        ok = answer in {gold.strip() for gold in accepted}
+    elif check == "contains":
+        text = f" {normalise(answer)} "
+        ok = any(f" {normalise(gold)} " in text for gold in accepted)
+    else:
+        tolerance, number = setting(task, "tolerance", 1e-6), read_number(answer)
+        numbers = [read_number(gold) for gold in accepted]
+        if None in numbers:
+            raise BadInput(
+                f"task {task.id!r}: check 'numeric' expected numbers in 'answer', found "
+                f"{task.answer!r}"
+            )
+        if number is None:
+            return failed(f"expected a number like {accepted[0]}, got {shown}")
+        ok = any(
+            gold is not None and math.isclose(number, gold, rel_tol=0.0, abs_tol=tolerance)
+            for gold in numbers
         )
-    got = read_number(answer)
-    if got is None:
-        return failed(f"expected a number like {accepted[0]}, got {_short(answer)}")
-    close = any(math.isclose(got, gold, rel_tol=0.0, abs_tol=tolerance) for gold in numbers)
-    return _judged(close, accepted, answer)
-
-
-def _f1(task: Task, accepted: Sequence[str], answer: str) -> Score:
-    threshold = setting(task, "threshold", 1.0)
-    value = max(token_f1(gold, answer) for gold in accepted)
-    if value >= threshold:
-        return passed(value=value)
-    return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
-
-
-COMPARISONS: dict[str, Callable[[Task, Sequence[str], str], Score]] = {
-    "em": _em,
-    "exact": _exact,
-    "contains": _contains,
-    "numeric": _numeric,
-    "f1": _f1,
-}
+    return passed() if ok else failed(f"expected {_listed(accepted)}, got {shown}")
 
 
 def setting(task: Task, name: str, default: float) -> float:
@@ -123,18 +119,8 @@ def setting(task: Task, name: str, default: float) -> float:
     return float(value)
 
 
-def _judged(ok: bool, accepted: Sequence[str], answer: str) -> Score:
-    if ok:
-        return passed()
-    return failed(f"expected {_listed(accepted)}, got {_short(answer)}")
-
-
 def _listed(accepted: Sequence[str]) -> str:
     return " or ".join(repr(gold) for gold in accepted[:3])
-
-
-def _short(answer: str) -> str:
-    return repr(answer if len(answer) <= 200 else answer[:199] + "…")
 
 
 class Judged(NamedTuple):
@@ -164,7 +150,7 @@ def scored(judged: Judged, metric: str, accepted: Sequence[str], answer: str) ->
 
 
 def named_metric(
-    task: Task, judges: Mapping[str, Judge], default: str, lettered: Collection[str]
+    task: Task, judges: Collection[str], default: str, lettered: Collection[str] = ()
 ) -> str:
     """The metric that a task names in `meta["metric"]`.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Score, Task, assets, failed, invalid, passed
-from harness.sandbox import Limits, Result, Sandbox, SandboxUnavailable
+from harness.sandbox import Limits, Result, Sandbox
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"
@@ -56,13 +56,8 @@ def run_function(
     marker = secrets.token_hex(16)
     request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
-    _clear(workdir / _REQUEST)
     files = {_REQUEST: json.dumps(request).encode()}
-    result = _confined(task, sandbox, command, workdir, files, (_RUNNER, base))
-    return _from_output(task, result, marker)
-
-
-def _from_output(task: Task, result: Result, marker: str) -> Score:
+    result = _run(task, sandbox, command, workdir, files, (_RUNNER, base))
     if not result.ok:
         return invalid(f"check {task.check!r} {_how_it_ended(result)}")
     lines = [line for line in result.stdout.splitlines() if line.startswith(marker + " ")]
@@ -115,14 +110,8 @@ def run_command(
         command = [word.replace(name, path) for word in command]
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
-    content = (answer or "").encode()
-    _clear(workdir / ANSWER_FILE)
-    if sandbox is None:
-        (workdir / ANSWER_FILE).write_bytes(content)
-        result = _open_run(task, command, workdir)
-    else:
-        files = {ANSWER_FILE: content}
-        result = _confined(task, sandbox, command, workdir, files, (base,))
+    files = {ANSWER_FILE: (answer or "").encode()}
+    result = _run(task, sandbox, command, workdir, files, (base,))
     if result.ok:
         return passed()
     if result.exit_code in (None, 126, 127):
@@ -130,57 +119,46 @@ def run_command(
     return failed(f"check {task.check!r} {_how_it_ended(result)}")
 
 
-def _clear(path: Path) -> None:
-    """Remove what an agent left where we are about to write: a file, a link, a folder."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _open_run(task: Task, command: list[str], workdir: Path) -> Result:
-    seconds = _seconds(task)
-    try:
-        process = subprocess.run(
-            command, cwd=workdir, capture_output=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Result(
-            exit_code=None, stdout="", stderr="", seconds=seconds, limit="time", backend="none"
-        )
-    except OSError as error:
-        raise BadInput(f"task {task.id!r}: check {task.check!r} cannot start: {error}") from error
-    texts = [text.decode(errors="replace") for text in (process.stdout, process.stderr)]
-    return Result(
-        exit_code=process.returncode, stdout=texts[0], stderr=texts[1], seconds=0.0, backend="none"
-    )
-
-
-def _confined(
+def _run(
     task: Task,
-    sandbox: Sandbox,
+    sandbox: Sandbox | None,
     command: list[str],
     workdir: Path,
     files: dict[str, bytes],
     readable: tuple[Path, ...],
 ) -> Result:
-    limits = Limits(wall_s=_seconds(task))
-    try:
-        return sandbox.exec(command, workdir=workdir, files=files, limits=limits, readable=readable)
-    except SandboxUnavailable as error:
+    """Run a check, its files written first; without a sandbox in the open, as the host does."""
+    seconds = task.meta.get("check_seconds", DEFAULT_SECONDS)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
         raise BadInput(
-            f"task {task.id!r}: check {task.check!r} needs a sandbox, and there is none: {error}; "
-            "or trust the suite"
-        ) from error
-
-
-def _seconds(task: Task) -> float:
-    value = task.meta.get("check_seconds", DEFAULT_SECONDS)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise BadInput(
-            f"task {task.id!r}: expected meta 'check_seconds' to be > 0, found {value!r}"
+            f"task {task.id!r}: expected meta 'check_seconds' to be > 0, found {seconds!r}"
         )
-    return float(value)
+    for name in files:
+        path = workdir / name  # an agent may have left a file, a link or a folder there
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    if sandbox is not None:
+        limits = Limits(wall_s=float(seconds))
+        return sandbox.exec(command, workdir=workdir, files=files, limits=limits, readable=readable)
+    for name, content in files.items():
+        (workdir / name).write_bytes(content)
+    texts, code = ["", ""], None
+    try:
+        process = subprocess.run(
+            command, cwd=workdir, capture_output=True, timeout=seconds, check=False
+        )
+        texts = [text.decode(errors="replace") for text in (process.stdout, process.stderr)]
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        pass
+    except OSError as error:
+        raise BadInput(f"task {task.id!r}: check {task.check!r} cannot start: {error}") from error
+    return Result(
+        exit_code=code, stdout=texts[0], stderr=texts[1], seconds=float(seconds),
+        limit="time" if code is None else None, backend="none",
+    )  # fmt: skip
 
 
 def _how_it_ended(result: Result) -> str:

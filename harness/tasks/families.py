@@ -12,7 +12,7 @@ from typing import Protocol
 from harness.core import BadInput, Score, Task, failed
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox
-from harness.tasks.answers import COMPARISONS, accepted_answers
+from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer
 from harness.tasks.code_checks import is_function, run_command, run_function
 
 DEFAULT_CHECK = "em"
@@ -130,7 +130,7 @@ class GenericFamily:
             accepted = accepted_answers(task)
             if answer is None or not answer.strip():
                 return failed("there is no final answer")
-            return COMPARISONS[check](task, accepted, answer.strip())
+            return compare_answer(check, task, accepted, answer.strip())
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
         if is_function(check):

@@ -13,9 +13,10 @@ import re
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from queue import LifoQueue
 
 from harness.core import BadInput, Score, Task, Value, failed, invalid, passed, render
 from harness.corpora import last_box
@@ -124,60 +125,10 @@ class Verified(Value):
     error: str = ""
 
 
-class Worker:
-    """One process that compares; ended and begun again when it reaches a limit."""
-
-    def __init__(self, seconds: int) -> None:
-        self._seconds = seconds
-        self._process: subprocess.Popen[str] | None = None
-
-    def compare(self, gold: str, text: str) -> Verified:
-        """See :func:`verify`."""
-        process = self._started()
-        request = json.dumps({"gold": gold, "text": text})
-        given_up = threading.Timer(HANGING_S, process.kill)
-        given_up.start()
-        try:
-            _pipe(process.stdin).write(request + "\n")
-            _pipe(process.stdin).flush()
-            line = _pipe(process.stdout).readline()
-        except BrokenPipeError:
-            line = ""
-        finally:
-            given_up.cancel()
-        if not line:
-            self.close()
-            limit = f"more than {self._seconds} s of processor time, or too much memory"
-            return Verified(ok=False, error=limit)
-        return Verified.model_validate_json(line)
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            _pipe(process.stdin).close()
-            _pipe(process.stdout).close()
-
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self.close()
-        process = subprocess.Popen(
-            [sys.executable, "-P", str(_WORKER), str(self._seconds), str(MEMORY)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            encoding="utf-8",
-        )  # fmt: skip
-        self._process = process
-        if _pipe(process.stdout).readline() != "ready\n":
-            self.close()
-            raise BadInput("math-verify cannot be started: try `python -c 'import math_verify'`")
-        return process
-
-
 class Workers:
-    """Workers that threads share; each is used by one thread at a time.
+    """Processes that compare; threads share them, each is used by one thread at a time.
+
+    A process that reaches a limit is ended, and begun again when it is needed.
 
     Args:
         seconds: processor time of one comparison.
@@ -185,26 +136,63 @@ class Workers:
 
     def __init__(self, seconds: int = SECONDS) -> None:
         self._seconds = seconds
-        self._free: list[Worker] = []
-        self._lock = threading.Lock()
-        self._room = threading.BoundedSemaphore(MOST_WORKERS)
+        self._idle: LifoQueue[subprocess.Popen[str] | None] = LifoQueue()
+        for _ in range(MOST_WORKERS):
+            self._idle.put(None)
 
     def compare(self, gold: str, text: str) -> Verified:
         """See :func:`verify`."""
-        with self._room:
-            with self._lock:
-                worker = self._free.pop() if self._free else Worker(self._seconds)
+        process = self._idle.get()
+        try:
+            if process is None or process.poll() is not None:
+                _end(process)
+                process = None  # what cannot be begun is not given back
+                process = _begin(self._seconds)
+            assert process.stdin is not None and process.stdout is not None
+            given_up = threading.Timer(HANGING_S, process.kill)
+            given_up.start()
+            line = ""
             try:
-                return worker.compare(gold, text)
+                process.stdin.write(json.dumps({"gold": gold, "text": text}) + "\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except BrokenPipeError:
+                pass
             finally:
-                with self._lock:
-                    self._free.append(worker)
+                given_up.cancel()
+            if line:
+                return Verified.model_validate_json(line)
+            _end(process)
+            process = None
+        finally:
+            self._idle.put(process)
+        limit = f"more than {self._seconds} s of processor time, or too much memory"
+        return Verified(ok=False, error=limit)
 
     def close(self) -> None:
-        """End all processes; the next comparison begins one again."""
-        with self._lock:
-            for worker in self._free:
-                worker.close()
+        """End the processes that compare nothing; the next comparison begins one again."""
+        for process in [self._idle.get_nowait() for _ in range(self._idle.qsize())]:
+            _end(process)
+            self._idle.put(None)
+
+
+def _begin(seconds: int) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(_WORKER), str(seconds), str(MEMORY)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        encoding="utf-8",
+    )  # fmt: skip
+    assert process.stdout is not None
+    if process.stdout.readline() != "ready\n":
+        _end(process)
+        raise BadInput("math-verify cannot be started: try `python -c 'import math_verify'`")
+    return process
+
+
+def _end(process: subprocess.Popen[str] | None) -> None:
+    if process is not None:
+        with suppress(BrokenPipeError), process:  # closes its pipes and waits for it
+            process.kill()
 
 
 _workers = Workers()
@@ -243,8 +231,3 @@ def tail(reply: str) -> str:
         return reply
     boxed = reply.rfind("\\boxed")
     return reply[boxed : boxed + MOST_TEXT] if boxed >= 0 else reply[-MOST_TEXT:]
-
-
-def _pipe(pipe: IO[str] | None) -> IO[str]:
-    assert pipe is not None  # all are opened
-    return pipe

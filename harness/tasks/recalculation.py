@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
 import threading
 from collections import ChainMap
@@ -14,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness.sandbox import Limits, Sandbox, SandboxUnavailable
+from harness.sandbox import Limits, Sandbox, select
 from harness.tasks.workbooks import UnreadableWorkbook, check_limits
 
 BATCH = 32
@@ -53,7 +51,7 @@ def recalculate(
         paths: the workbooks; they are not changed.
         out: folder for the new workbooks, made if absent.
         timeout: seconds of one start (a batch of 32, or a single file).
-        sandbox: where LibreOffice runs; None: in the open.
+        sandbox: where LibreOffice runs; None: in the open, with limits.
 
     Returns:
         path -> recalculated workbook, without the paths where that was impossible; empty where
@@ -103,7 +101,9 @@ def _convert(
             str(folder / "out"),
             *(str(folder / "in" / copy) for copy in copies.values()),
         ]
-        _run(command, folder, timeout, sandbox)
+        # What it did is judged by the files that it leaves.
+        limits = Limits(wall_s=timeout, cpu_s=int(timeout) + 1, memory_mb=4096)
+        (sandbox or select("none")).exec(command, workdir=folder, limits=limits)
         results: dict[Path, Path] = {}
         for path, copy in copies.items():
             result = folder / "out" / copy
@@ -112,27 +112,3 @@ def _convert(
                 os.close(handle)
                 results[path] = Path(shutil.move(result, target))
         return results
-
-
-def _run(command: list[str], folder: Path, timeout: float, sandbox: Sandbox | None) -> None:
-    """Run LibreOffice; what it did is judged by the files that it leaves."""
-    if sandbox is not None:
-        limits = Limits(wall_s=timeout, cpu_s=int(timeout) + 1, memory_mb=4096)
-        with contextlib.suppress(SandboxUnavailable):
-            sandbox.exec(command, workdir=folder, limits=limits)
-        return
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout)
-    finally:
-        with contextlib.suppress(ProcessLookupError):  # with the processes that it started
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

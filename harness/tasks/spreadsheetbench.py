@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Task
+from harness.core import BadInput, Task, read_json, read_rows
 from harness.tasks.spreadsheet import input_name
 
 #: Items whose official score says nothing about an agent, with the reason (found by comparing
@@ -47,22 +47,11 @@ def load_spreadsheetbench(path: Path) -> list[Task]:
             f"nothing at {str(file)!r}"
         )
     folder = file.parent.resolve()
-    return [_task(row, folder, f"{file}: item {number}") for number, row in enumerate(_rows(file))]
-
-
-def _rows(file: Path) -> list[Any]:
-    import json
-
-    try:
-        text = file.read_text("utf-8")
-        if file.suffix == ".jsonl":
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
-        rows = json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{str(file)!r} is not JSON in UTF-8: {error}") from error
+    rows: Any = [row for _, row in read_rows(file)] if file.suffix == ".jsonl" else read_json(file)
     if not isinstance(rows, list):
         raise BadInput(f"{str(file)!r}: expected a list of items, found {type(rows).__name__}")
-    return list(rows)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # JSON
+    items: list[Any] = rows
+    return [_task(row, folder, f"{file}: item {number}") for number, row in enumerate(items)]
 
 
 def _task(row: Any, folder: Path, where: str) -> Task:
@@ -74,7 +63,12 @@ def _task(row: Any, folder: Path, where: str) -> Task:
             f"{where}: expected an object with id, instruction and answer_position, "
             f"found {row!r:.200}"
         ) from error
-    cases = _listed(row, folder) if "_files" in row else _found(row, name, folder)
+    if "_files" in row:
+        pairs = zip(row["_files"]["init"], row["_files"]["golden"], strict=True)
+        workbooks = [(folder / first, folder / gold) for first, gold in pairs]
+    else:
+        workbooks = _pairs(row, name, folder)
+    cases = [{"input": str(first), "golden": str(gold)} for first, gold in workbooks]
     if not cases:
         raise BadInput(
             f"{where} ({name!r}): found no pair of input and golden workbook under {str(folder)!r}"
@@ -99,13 +93,7 @@ def _task(row: Any, folder: Path, where: str) -> Task:
     )
 
 
-def _listed(row: Any, folder: Path) -> list[dict[str, str]]:
-    files = row["_files"]
-    pairs = zip(files["init"], files["golden"], strict=True)
-    return [{"input": str(folder / first), "golden": str(folder / gold)} for first, gold in pairs]
-
-
-def _found(row: Any, name: str, folder: Path) -> list[dict[str, str]]:
+def _pairs(row: Any, name: str, folder: Path) -> list[tuple[Path, Path]]:
     """Pairs in the item's folder, by the three naming schemes that occur."""
     place = folder / str(row.get("spreadsheet_path") or f"spreadsheet/{name}")
     if not place.is_dir():
@@ -120,4 +108,4 @@ def _found(row: Any, name: str, folder: Path) -> list[dict[str, str]]:
         inputs, goldens = sorted(place.glob("*_init.xlsx")), sorted(place.glob("*_golden.xlsx"))
         if len(inputs) == len(goldens) == 1:
             complete = [(inputs[0], goldens[0])]
-    return [{"input": str(first), "golden": str(gold)} for first, gold in complete]
+    return complete

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Score, Task, failed, passed, render
-from harness.tasks.answers import accepted_answers
-from harness.tasks.families import copy_inputs
+from harness.tasks.answers import accepted_answers, named_metric
+from harness.tasks.families import copy_inputs, leaves_workbook
 from harness.tasks.ranges import CellRange
 from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
 
@@ -70,14 +70,14 @@ class TableFamily:
             "table_task",
             question=task.prompt,
             input_name=INPUT_NAME,
-            output_name="" if _by_reply(task) else OUTPUT_NAME,
+            output_name=OUTPUT_NAME if leaves_workbook(task) else "",
             sheet=ANSWER_SHEET,
             ordered=_metric(task) == "ordered",
         )
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
         """Judge the items that were written."""
-        if _by_reply(task):
+        if not leaves_workbook(task):
             items = [line.strip() for line in (answer or "").splitlines() if line.strip()]
             return judge_items(task, items) if items else failed("there is no final answer")
         try:
@@ -105,13 +105,7 @@ def judge_items(task: Task, items: list[str]) -> Score:
 
 
 def _metric(task: Task) -> str:
-    metric = task.meta.get("metric", METRICS[0])
-    if metric not in METRICS:
-        raise BadInput(
-            f"task {task.id!r}: expected meta 'metric' to be one of {', '.join(METRICS)}, "
-            f"found {metric!r}"
-        )
-    return str(metric)
+    return named_metric(task, METRICS, METRICS[0])
 
 
 def _gold_items(task: Task) -> tuple[list[str], list[str]]:
@@ -125,10 +119,6 @@ def _gold_items(task: Task) -> tuple[list[str], list[str]]:
             f"found {forms!r:.200}"
         )
     return gold, [str(form) for form in forms]
-
-
-def _by_reply(task: Task) -> bool:
-    return task.meta.get("form") == "reply"
 
 
 def written_items(path: Path) -> list[str]:
