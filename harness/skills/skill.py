@@ -86,12 +86,16 @@ class Skill:
     @property
     def name(self) -> str:
         """From the frontmatter; "" if it has none."""
-        return _plain(self.frontmatter.get("name"))
+        return self._plain("name")
 
     @property
     def description(self) -> str:
         """When and for what a client should load the skill; "" if the frontmatter has none."""
-        return _plain(self.frontmatter.get("description"))
+        return self._plain("description")
+
+    def _plain(self, key: str) -> str:
+        value = self.frontmatter.get(key, "")
+        return value if isinstance(value, str) else ""
 
     @property
     def text(self) -> str:
@@ -127,10 +131,6 @@ class Skill:
             return None
 
 
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def load_skill(path: Path | str) -> Skill:
     """Read the skill directory `path` (or the folder of a given SKILL.md).
 
@@ -158,7 +158,7 @@ def load_skill(path: Path | str) -> Skill:
         for name in sorted(names):
             file = Path(folder) / name
             relative = file.relative_to(root).as_posix()
-            if relative == skill_file or name in JUNK or name.endswith(".pyc"):
+            if relative == skill_file or name in JUNK or file.suffix == ".pyc":
                 continue
             if not file.resolve().is_relative_to(inside) or not file.is_file():
                 warnings.append(warning("link out of the skill, not read", file=relative))
@@ -218,11 +218,8 @@ def parse_skill(
 def new_skill(name: str, description: str, body: str = "", **frontmatter: str) -> Skill:
     """A skill built in memory, with strict frontmatter."""
     values: dict[str, str] = {"name": name, "description": description, **frontmatter}
-    return Skill(
-        frontmatter=values,
-        header=render_header(values),
-        body=body or f"\n# {name.replace('-', ' ').capitalize()}\n",
-    )
+    title = name.replace("-", " ").capitalize()
+    return Skill(frontmatter=values, header=render_header(values), body=body or f"\n# {title}\n")
 
 
 def _parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
