@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -50,7 +50,7 @@ def load_spreadsheetbench(path: Path) -> list[Task]:
     rows: Any = [row for _, row in read_rows(file)] if file.suffix == ".jsonl" else read_json(file)
     if not isinstance(rows, list):
         raise BadInput(f"{str(file)!r}: expected a list of items, found {type(rows).__name__}")
-    items: list[Any] = rows
+    items = cast("list[Any]", rows)
     return [_task(row, folder, f"{file}: item {number}") for number, row in enumerate(items)]
 
 

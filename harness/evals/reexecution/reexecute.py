@@ -201,7 +201,7 @@ def plan_run(trajectory: Trajectory) -> RunPlan:
     replies = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
     fences = filter(None, (_FENCE.search(reply) for reply in replies))
     return RunPlan(
-        task_id=str(trajectory.harness.get("task_id") or name),
+        task_id=trajectory.task_id,
         root=root,
         input=os.path.relpath(source, root),
         output=os.path.relpath(target, root),
