@@ -7,7 +7,6 @@ from .types import Answer as Answer
 from .types import AskSettings as AskSettings
 from .types import Checker as Checker
 from .types import Citation as Citation
-from .types import Passages as Passages
 from .verdicts import cited_verdict as cited_verdict
 from .verdicts import passage_checker as passage_checker
 from .verdicts import verdict_of as verdict_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import BadInput, LimitReached, Unreachable, render
 from harness.rag.ask.passages import find_passages, within
-from harness.rag.ask.types import Answer, AskSettings, Checker, Citation, Passages
+from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
 from harness.rag.retrieve import Document, open_encoder, sentence_spans, terms
 from harness.rag.tasks.reading import split_citations
 from harness.rag.tools.passages import attribute
@@ -64,16 +64,21 @@ def ask(
         LimitReached: if the budget cannot hold the call.
     """
     model, note = _model(settings)
-    passages = find_passages(settings)
-    if not passages.passages:
-        return _answer(passages, warnings=("no passage has anything to do with the question",))
+    read, began = find_passages(settings), time.perf_counter()
+    if not read.passages:
+        return _finished(read, warnings=("no passage has anything to do with the question",))
     if model is None:
-        return _extracted(passages, note, checker)
+        sentences = extract(read.question, read.passages)
+        if not sentences:
+            note = (*note, "no sentence of the passages comes near the question")
+        text = _joined(sentences) or None
+        fields = {"method": "extract", "citations": tuple(sentences)}
+        return _finished(read, text, checker, began, warnings=note, **fields)
     try:
-        return asyncio.run(_written(passages, model, settings, checker))
+        return asyncio.run(_written(read, model, settings, checker))
     except (Unreachable, LimitReached) as error:
         if on_failure is not None:
-            on_failure(_answer(passages, model=model.spec, error=str(error)))
+            on_failure(_finished(read, model=model.spec, error=str(error)))
         raise
 
 
@@ -98,43 +103,27 @@ def _model(settings: AskSettings) -> tuple[ChatModel | None, tuple[str, ...]]:
         return None, (f"no model: {error}; these are the best sentences as they stand",)
 
 
-def _extracted(passages: Passages, warnings: tuple[str, ...], checker: Checker | None) -> Answer:
-    began = time.perf_counter()
-    sentences = extract(passages.question, passages.passages)
-    if not sentences:
-        warnings = (*warnings, "no sentence of the passages comes near the question")
-    return _answer(
-        passages,
-        _joined(sentences) or None,
-        checker,
-        began,
-        method="extract",
-        citations=tuple(sentences),
-        warnings=warnings,
-    )
-
-
 async def _written(
-    passages: Passages, model: ChatModel, settings: AskSettings, checker: Checker | None
+    read: Answer, model: ChatModel, settings: AskSettings, checker: Checker | None
 ) -> Answer:
     """What the model says, with citations that exist; the best sentences where it has none."""
     began = time.perf_counter()
-    prompt = render("ask_answer", passages=passages.passages, question=passages.question)
+    prompt = render("ask_answer", passages=read.passages, question=read.question)
     try:
         messages = [{"role": "user", "content": prompt}]
         reply = await model.complete(messages, sampling=settings.sampling)
     finally:
         await model.aclose()
-    text, citations, warnings = check_citations(reply.text, passages)
+    text, citations, warnings = check_citations(reply.text, read)
     method, uncited = "model", ""
     if not citations and not _NO_ANSWER.search(text):
-        sentences = extract(passages.question, passages.passages)
+        sentences = extract(read.question, read.passages)
         if sentences:
             method, uncited = "extract", text
             text, citations = _joined(sentences), tuple(sentences)
             warnings = (*warnings, "these are the best sentences instead")
-    return _answer(
-        passages,
+    return _finished(
+        read,
         text or None,
         checker,
         began,
@@ -148,8 +137,8 @@ async def _written(
     )
 
 
-def _answer(
-    passages: Passages,
+def _finished(
+    read: Answer,
     text: str | None = None,
     checker: Checker | None = None,
     began: float | None = None,
@@ -157,42 +146,32 @@ def _answer(
     warnings: tuple[str, ...] = (),
     **fields: object,
 ) -> Answer:
-    """The answer over its passages, with the checker's verdict where there is a text."""
+    """The answer over the passages read, with the checker's verdict where there is a text."""
     spent = time.perf_counter() - began if began is not None else 0.0
-    verdict = None
-    if text is not None and checker is not None:
-        verdict = checker(passages.question, text, passages.passages)
-    seconds = {
-        "passages": round(passages.seconds, 3),
-        "answer": round(spent, 3),
-        "total": round(passages.seconds + spent, 3),
+    passages = read.seconds["passages"]
+    seconds = {"passages": passages, "answer": spent, "total": passages + spent}
+    update = {
+        **fields,
+        "answer": text,
+        "answered": text is not None and not _NO_ANSWER.search(text),
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+        "warnings": (*read.warnings, *warnings),
     }
-    return Answer.model_validate(
-        {
-            **passages.model_dump(),
-            "method": "none",
-            **fields,
-            "answer": text,
-            "answered": text is not None and not _NO_ANSWER.search(text),
-            "seconds": seconds,
-            "warnings": (*passages.warnings, *warnings),
-            "verdict": verdict,
-        }
-    )
+    if text is not None and checker is not None:
+        update["verdict"] = checker(read.question, text, read.passages)
+    return read.model_copy(update=update)
 
 
 def _joined(sentences: Sequence[Citation]) -> str:
     return " ".join(f"{' '.join(each.text.split())} [{each.number}]" for each in sentences)
 
 
-def check_citations(
-    reply: str, passages: Passages
-) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
+def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...], tuple[str, ...]]:
     """The reply with the citations that exist, those citations, and what must be said of it.
 
     A reply that cites nothing gets the sentence that holds all its words, where there is one.
     """
-    by_number = {passage.number: passage for passage in passages.passages}
+    by_number = {passage.number: passage for passage in read.passages}
     cited: set[int] = set()
     dropped: dict[int, None] = {}
 
@@ -214,26 +193,18 @@ def check_citations(
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
         return text, tuple(by_number[number] for number in sorted(cited)), warnings
-    source = _attributed(text, passages)
-    if source is None:
-        return (
-            text,
-            (),
-            (*warnings, "the answer cites nothing, and no passage says it in its words"),
-        )
+    # the sentence that holds all words of the text, under the number of its passage
+    sources = {f"{each.doc}:{each.start}-{each.end}": each for each in read.passages}
+    parts = [Document(name, citation.text) for name, citation in sources.items()]
+    _, places = split_citations(attribute(text, read.question, parts))
+    place = next((place for place in places if place.doc in sources), None)
+    if place is None:
+        silent = "the answer cites nothing, and no passage says it in its words"
+        return text, (), (*warnings, silent)
+    passage = sources[place.doc]
+    source = within(passage, place.start, place.end, passage.number, post_hoc=True)
     note = "the model cited nothing: the citation was found by the answer's words"
     return f"{text} [{source.number}]", (source,), (*warnings, note)
-
-
-def _attributed(text: str, passages: Passages) -> Citation | None:
-    """The sentence that holds all words of a text, under the number of its passage."""
-    names = {f"{each.doc}:{each.start}-{each.end}": each for each in passages.passages}
-    parts = [Document(name, citation.text) for name, citation in names.items()]
-    _, places = split_citations(attribute(text, passages.question, parts))
-    for place in places:
-        if citation := names.get(place.doc):
-            return within(citation, place.start, place.end, citation.number, post_hoc=True)
-    return None
 
 
 class _Scored(NamedTuple):

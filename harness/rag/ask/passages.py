@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.rag.ask.types import AskSettings, Citation, Passages
+from harness.rag.ask.types import Answer, AskSettings, Citation
 from harness.rag.retrieve import (
     Arm,
     Document,
@@ -51,8 +51,8 @@ class _Library:
     warnings: tuple[str, ...] = ()
 
 
-def find_passages(settings: AskSettings) -> Passages:
-    """Read, search and choose; no model is called.
+def find_passages(settings: AskSettings) -> Answer:
+    """Read, search and choose: an answer without a text over its passages; no model is called.
 
     Raises:
         BadInput: for an empty question, a budget below 1 or below the smallest unit, and files or
@@ -69,20 +69,34 @@ def find_passages(settings: AskSettings) -> Passages:
             '`harness ask "who signed it?" report.pdf`'
         )
     library = _read_files(settings) if settings.index is None else _open(settings.index, settings)
-    gathered = _gather(settings, library)
+    question, context = settings.question, settings.context
+    if context in ("compress", "truncate"):
+        sources = library.sources()
+    else:
+        docs = dict.fromkeys(hit.doc for hit in library.search(question, _DEPTH))
+        sources = [library.document(doc) for doc in docs]
+    gathered: Gathered | None = None  # where no document has anything to do with the question
+    if sources:
+        stage = ContextStage(context, finder=library.search)
+        gathered = stage.gather(question, sources, settings.budget)
+        if not gathered.passages:
+            raise BadInput(
+                f"no passage fits a budget of {settings.budget} tokens beside its citation: raise "
+                "--budget, or let --context compress cut it"
+            )
     passages = tuple(
         _cite(library.document(passage.doc), passage.start, passage.end, number)
         for number, passage in enumerate(gathered.passages if gathered else (), start=1)
     )
-    return Passages(
-        question=settings.question,
-        context=settings.context,
-        arm="" if settings.context in ("compress", "truncate") and settings.paths else library.arm,
+    return Answer(
+        question=question,
+        context=context,
+        arm="" if context in ("compress", "truncate") and settings.paths else library.arm,
         budget=settings.budget,
         tokens=gathered.tokens if gathered else 0,
         tokenizer=gathered.tokenizer if gathered else "",
         passages=passages,
-        seconds=time.perf_counter() - began,
+        seconds={"passages": time.perf_counter() - began},
         warnings=(*library.warnings, *(gathered.warnings if gathered else ())),
     )
 
@@ -135,25 +149,6 @@ def _relevant(hits: Sequence[Hit]) -> list[Hit]:
         for hit in hits
         if hit.scores.get("lexical", 0.0) > 0 or hit.scores.get("dense", 0.0) >= _LEAST_COSINE
     ]
-
-
-def _gather(settings: AskSettings, library: _Library) -> Gathered | None:
-    """What the stage chose; None where no document has anything to do with the question."""
-    if settings.context in ("compress", "truncate"):
-        sources = library.sources()
-    else:
-        hits = library.search(settings.question, _DEPTH)
-        sources = [library.document(doc) for doc in dict.fromkeys(hit.doc for hit in hits)]
-    if not sources:
-        return None
-    stage = ContextStage(settings.context, finder=library.search)
-    gathered = stage.gather(settings.question, sources, settings.budget)
-    if not gathered.passages:
-        raise BadInput(
-            f"no passage fits a budget of {settings.budget} tokens beside its citation: raise "
-            "--budget, or let --context compress cut it"
-        )
-    return gathered
 
 
 def _cite(document: Document, start: int, end: int, number: int) -> Citation:

@@ -55,32 +55,6 @@ class Citation(Value):
         return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
 
 
-class Passages(Value):
-    """The passages that an answer may rest on.
-
-    Attributes:
-        question: as asked.
-        context: stage that chose them.
-        arm: how they were searched; "" where nothing was.
-        budget: most tokens of all of them.
-        tokens: of all of them.
-        tokenizer: in which both are counted.
-        passages: numbered in the order in which a model reads them.
-        seconds: reading the files, searching and choosing.
-        warnings: of the parsers, the search and the stage.
-    """
-
-    question: str
-    context: ContextArm
-    arm: str
-    budget: int
-    tokens: int
-    tokenizer: str
-    passages: tuple[Citation, ...]
-    seconds: float
-    warnings: tuple[str, ...] = ()
-
-
 class Answer(Value):
     """What `harness ask --json` prints.
 
@@ -92,9 +66,10 @@ class Answer(Value):
         model: its spec, "" where none was asked.
         simulated: whether the model was.
         citations: those of the answer, in the order of their numbers.
-        passages: all that was read, under the same numbers.
+        passages: all that was read, under the same numbers, in the order in which a model reads
+            them.
         context: stage that chose the passages.
-        arm: how they were searched.
+        arm: how they were searched; "" where nothing was.
         budget: most tokens of the passages.
         tokens: of the passages, in `tokenizer`.
         tokenizer: which.
@@ -107,9 +82,9 @@ class Answer(Value):
     """
 
     question: str
-    answer: str | None
-    answered: bool
-    method: Method
+    answer: str | None = None
+    answered: bool = False
+    method: Method = "none"
     model: str = ""
     simulated: bool = False
     citations: tuple[Citation, ...] = ()

@@ -64,28 +64,27 @@ def read_batch(path: Path) -> list[Row]:
     Raises:
         BadInput: if a line is no object, or a field has the wrong type; the line is named.
     """
-    return [_row(row, number, f"{path}:{number}") for number, row in read_rows(path)]
-
-
-def _row(row: dict[str, Any], number: int, where: str) -> Row:
-    values: dict[str, Any] = {
-        field: next((row[name] for name in names if row.get(name) is not None), "")
-        for field, names in _NAMES.items()
-    }
-    contexts = values.pop("contexts")
-    for field, value in values.items():
-        if not isinstance(value, str):
-            raise BadInput(f"{where}: {field}: expected text, got {value!r:.60}")
-    if not isinstance(contexts, str | list):
-        raise BadInput(f"{where}: contexts: expected a list of texts, got {contexts!r:.60}")
-    texts: list[str] = []
-    for context in cast(list[Any], [contexts] if isinstance(contexts, str) else contexts):
-        # a text, or an object with one (RAGChecker: {"doc_id": ..., "text": ...})
-        text = cast(Any, context).get("text") if isinstance(context, dict) else context
-        if not isinstance(text, str):
-            raise BadInput(f"{where}: contexts: expected texts, got {context!r:.60}")
-        texts.append(text)
-    return Row(id=str(row.get("id", number)), contexts=tuple(texts), **values)
+    rows: list[Row] = []
+    for number, row in read_rows(path):
+        values: dict[str, Any] = {
+            field: next((row[name] for name in names if row.get(name) is not None), "")
+            for field, names in _NAMES.items()
+        }
+        contexts = values.pop("contexts")
+        for field, value in values.items():
+            if not isinstance(value, str):
+                raise BadInput(f"{path}:{number}: {field}: expected text, got {value!r:.60}")
+        if not isinstance(contexts, str | list):
+            raise BadInput(f"{path}:{number}: contexts: expected texts, got {contexts!r:.60}")
+        texts: list[str] = []
+        for context in cast(list[Any], [contexts] if isinstance(contexts, str) else contexts):
+            # a text, or an object with one (RAGChecker: {"doc_id": ..., "text": ...})
+            text = cast(Any, context).get("text") if isinstance(context, dict) else context
+            if not isinstance(text, str):
+                raise BadInput(f"{path}:{number}: contexts: expected texts, got {context!r:.60}")
+            texts.append(text)
+        rows.append(Row(id=str(row.get("id", number)), contexts=tuple(texts), **values))
+    return rows
 
 
 def check_batch(

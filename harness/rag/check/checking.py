@@ -250,7 +250,7 @@ def decide(policy: PolicyName, claims: Sequence[Checked], coverage: float) -> tu
     return _POLICIES[policy](claims)
 
 
-def _zero_tolerance(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+def zero_tolerance(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     """One certain fault fails; an uncertain one, or a claim without a verdict, is for review."""
     unclear = [
         claim for claim in claims if claim.verdict in FAULTS or claim.verdict is Verdict.INVALID
@@ -266,14 +266,14 @@ def _zero_tolerance(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     return Outcome.PASS, f"all {len(claims)} claims are supported or follow"
 
 
-def _error_rate(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+def error_rate(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     """The share of faults decides."""
     rate = sum(claim.verdict in FAULTS for claim in claims) / len(claims)
     outcome = Outcome.PASS if rate <= _MOST_ERRORS else Outcome.FAIL
     return outcome, f"{rate:.0%} of claims are faults, {_MOST_ERRORS:.0%} may be"
 
 
-def _severity(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+def severity(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     """The sum of weights: 1 for a wrong value or order, 0.6 for another contradiction, 0.25 for
     what was not found; 1 fails, 0.5 is for review."""
     total = 0.0
@@ -286,7 +286,7 @@ def _severity(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     return outcome, f"faults weigh {total:.2f}; 1 fails, {_MILD:g} is reviewed"
 
 
-def _review_on_single(claims: Sequence[Checked]) -> tuple[Outcome, str]:
+def review_on_single(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     """A wrong value or order, or two contradictions, fail; one, or no answer, is reviewed."""
     denied = [claim for claim in claims if claim.verdict is Verdict.CONTRADICTED]
     exact = [claim for claim in denied if claim.type in _EXACT]
@@ -301,10 +301,10 @@ def _review_on_single(claims: Sequence[Checked]) -> tuple[Outcome, str]:
 
 
 _POLICIES: dict[PolicyName, Callable[[Sequence[Checked]], tuple[Outcome, str]]] = {
-    "zero-tolerance": _zero_tolerance,
-    "error-rate": _error_rate,
-    "severity": _severity,
-    "review-on-single": _review_on_single,
+    "zero-tolerance": zero_tolerance,
+    "error-rate": error_rate,
+    "severity": severity,
+    "review-on-single": review_on_single,
 }
 
 

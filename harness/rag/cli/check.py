@@ -132,6 +132,7 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
     file: Path | None = options["answer"]
     folder: Path | None = options["folder"]
     documents: Documents = [*options["documents"], *options["more"]]
+    question, models = options["question"], options["models"]
     if file is None or (not documents) == (folder is None):
         raise click.UsageError("expected --answer FILE with --documents PATH or --index DIR")
     try:
@@ -139,57 +140,45 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"expected an answer as UTF-8 text in {str(file)!r}: {error}") from error
     if folder is not None:
-        documents = checking.gather(folder, text, options["question"])
+        documents = checking.gather(folder, text, question)
+    sources: list[Document] = []
+    if models or options["repair"]:
+        sources, warnings = checking.read_documents(documents)
+        _warn(warnings)
     if options["repair"]:
-        return _repair(file.name, text, documents, options)
-    if options["models"]:
-        report = _check_blind(file.name, text, documents, options)
+        repair = checking.repair_answer(
+            text, sources, models, _settings(options),
+            question=question, verifier=options["verifier"], rounds=options["rounds"],
+        )  # fmt: skip
+        result = repair.after.model_dump(mode="json") | {"repair": repair.model_dump(mode="json")}
+        emit(result, options["as_json"], checking.repair_text(repair))
+        after = (f"{file.name}, repaired", repair.answer, repair.after)
+        before = (f"{file.name}, as given", text, repair.before)
+        return ([after, before] if repair.edits else [after]), repair.edits
+    if models:
+        recorder = checking.Recorder()
+        report = checking.check_blind(
+            text, sources, models, _settings(options), question=question, on_event=recorder.tell
+        )
+        if options["export"] is not None:
+            row = checking.BatchReport(
+                id=file.name, answer=text, contexts=tuple(source.text for source in sources),
+                question=question, report=report, rollouts=tuple(recorder.rollouts),
+            )  # fmt: skip
+            checking.export([row], options["export"], options["reward"])
     else:
-        names = ("question", "policy", "verifier")
-        report = checking.check(text, documents, **{name: options[name] for name in names})
+        policy, verifier = options["policy"], options["verifier"]
+        report = checking.check(
+            text, documents, question=question, policy=policy, verifier=verifier
+        )
     _warn(report.warnings)
     emit(report, options["as_json"], checking.as_text(report, text))
     return [(file.name, text, report)], ()
 
 
-def _check_blind(name: str, text: str, paths: Documents, options: dict[str, Any]) -> Report:
-    documents, recorder, question = _read(paths), checking.Recorder(), options["question"]
-    report = checking.check_blind(
-        text, documents, options["models"], _settings(options), question=question,
-        on_event=recorder.tell,
-    )  # fmt: skip
-    if options["export"] is not None:
-        result = checking.BatchReport(
-            id=name, answer=text, contexts=tuple(document.text for document in documents),
-            question=question, report=report, rollouts=tuple(recorder.rollouts),
-        )  # fmt: skip
-        checking.export([result], options["export"], options["reward"])
-    return report
-
-
-def _read(paths: Documents) -> list[Document]:
-    documents, warnings = checking.read_documents(paths)
-    _warn(warnings)
-    return documents
-
-
 def _warn(warnings: Sequence[str]) -> None:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-def _repair(
-    name: str, text: str, documents: Documents, options: dict[str, Any]
-) -> tuple[list[Named], tuple[Edit, ...]]:
-    repair = checking.repair_answer(
-        text, _read(documents), options["models"], _settings(options),
-        question=options["question"], verifier=options["verifier"], rounds=options["rounds"],
-    )  # fmt: skip
-    result = repair.after.model_dump(mode="json") | {"repair": repair.model_dump(mode="json")}
-    emit(result, options["as_json"], checking.repair_text(repair))
-    after = (f"{name}, repaired", repair.answer, repair.after)
-    before = (f"{name}, as given", text, repair.before)
-    return ([after, before] if repair.edits else [after]), repair.edits
 
 
 def _check_rows(options: dict[str, Any]) -> list[Named]:

@@ -68,7 +68,7 @@ def ablate(
     arms |= {reference: load_retriever(reference) for reference in retriever}
     ablation = run_ablation(rows, arms, top, progress=_progress)
     if answers is not None:
-        from harness.rag.evals.answers import answer_arms
+        from harness.rag.evals.ablation import answer_arms
 
         replies = _with_model(
             lambda agent: answer_arms(rows, arms, agent, answers, progress=_progress), **model

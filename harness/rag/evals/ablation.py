@@ -1,18 +1,34 @@
-"""Every way to search an index, measured on the same queries, in one table."""
+"""Every way to search an index, measured on the same queries, in one table.
+
+Where cases have answers, a model answers from each arm's passages: the answer score, tokens and
+cost of every arm.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from harness.core import BadInput, HarnessError, read_models
+from harness.core import (
+    BadInput,
+    HarnessError,
+    LimitReached,
+    Unreachable,
+    Usage,
+    read_models,
+    render,
+)
 from harness.core.assets import load_object
-from harness.rag.evals.metrics import Ablation, ArmReport, Case, Measures, measure
+from harness.models import Model, Sampling
+from harness.rag.evals.metrics import Ablation, AnswerReport, ArmReport, Case, Measures, measure
 from harness.rag.retrieve import Arm, Hit, LocalIndex, SearchOptions, open_reranker
+from harness.rag.tasks.reading import best_overlap, exact_match, official_normal
 from harness.skills import TOKENIZER, count_tokens
 from harness.stats import mean_interval
 
@@ -22,6 +38,8 @@ Retriever = Callable[[str, int], Sequence[Hit]]
 _DEPTH = 4  # hits asked for per result: several chunks of one document take one rank
 SAMPLES = 2000
 BASELINE = "lexical"
+SAMPLING = Sampling(temperature=0.0, max_tokens=96)
+_CITED = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
 
 
 @dataclass(frozen=True)
@@ -170,13 +188,11 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
         "recall_lift": [own.recall - base.recall for own, base in pairs],
     }
     times = sorted(run.times) or [0.0]
-    figures: dict[str, Any] = {key: mean(row) for key, row in values.items()}
-    figures |= {f"{key}_ci95": mean_interval(row, SAMPLES) for key, row in values.items()}
     return ArmReport(
-        **figures,
+        **_means(values),
         arm=name,
-        mrr=mean([measured.reciprocal_rank for measured in measures]),
-        tokens=mean(run.tokens),
+        mrr=_mean([measured.reciprocal_rank for measured in measures]),
+        tokens=_mean(run.tokens),
         p50_ms=times[len(times) // 2],
         p95_ms=times[min(len(times) - 1, int(0.95 * len(times)))],
         failed=queries - len(measures),
@@ -184,6 +200,111 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
     )
 
 
-def mean(values: Sequence[float]) -> float:
-    """0 where there are no values."""
+def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else 0.0
+
+
+def _means(values: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The mean of each row under its name, 0 without values, and its interval as `<name>_ci95`."""
+    figures: dict[str, Any] = {key: _mean(row) for key, row in values.items()}
+    return figures | {f"{key}_ci95": mean_interval(row, SAMPLES) for key, row in values.items()}
+
+
+class Scored(NamedTuple):
+    """Exact match, whether the reply holds an accepted answer, and token F1; each 0 to 1."""
+
+    em: float
+    holds: float
+    f1: float
+
+
+async def answer_arms(
+    cases: Sequence[Case],
+    arms: Mapping[str, Retriever],
+    model: Model,
+    budget: int = 1500,
+    *,
+    baseline: str = BASELINE,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[AnswerReport, ...]:
+    """Let a model answer every case from each arm's best passages within a budget.
+
+    Args:
+        cases: those with `answers` are asked.
+        arms: as for :func:`ablate`.
+        model: answers.
+        budget: most tokens of the passages of a prompt.
+        baseline: arm that lifts are taken against; the first one if there is none of that name.
+        progress: called with (arm, cases done, cases in all).
+
+    Returns:
+        A report of every arm, the best F1 first.
+
+    Raises:
+        BadInput: if no case has answers; no model is called then.
+        LimitReached: if a budget is spent.
+        Unreachable: if the model does not answer.
+    """
+    answerable = [case for case in cases if case.answers]
+    if not answerable or budget < 1:
+        raise BadInput(
+            f"expected cases with `answers` and a budget of 1 or more, got {len(answerable)} of "
+            f"{len(cases)} cases and {budget}: add `answers: [...]`, or draft questions with "
+            "`harness index questions --ask-model`"
+        )
+    runs: dict[str, dict[int, Scored]] = {}
+    usage = dict.fromkeys(arms, Usage())
+    for name, search in arms.items():
+        runs[name] = {}
+        for number, case in enumerate(answerable):
+            try:
+                hits = await asyncio.to_thread(search, case.query, 32)
+                messages = [{"role": "user", "content": prompt_of(case.query, hits, budget)}]
+                reply = await model.complete(messages, sampling=SAMPLING)
+            except (LimitReached, Unreachable):
+                raise
+            except HarnessError:
+                continue
+            usage[name] += reply.usage
+            runs[name][number] = score(reply.text, case.answers)
+            if progress is not None:
+                progress(name, number + 1, len(answerable))
+    base = runs.get(baseline, next(iter(runs.values())))
+    reports: list[AnswerReport] = []
+    for name, run in runs.items():
+        lifts = [scored.f1 - base[number].f1 for number, scored in run.items() if number in base]
+        reports.append(
+            AnswerReport(
+                **_means({"f1": [scored.f1 for scored in run.values()], "f1_lift": lifts}),
+                arm=name,
+                cases=len(run),
+                em=_mean([scored.em for scored in run.values()]),
+                holds=_mean([scored.holds for scored in run.values()]),
+                usage=usage[name],
+                invalid=len(answerable) - len(run),
+            )
+        )
+    return tuple(sorted(reports, key=lambda report: -report.f1))
+
+
+def prompt_of(question: str, hits: Sequence[Hit], budget: int) -> str:
+    """The prompt of `harness ask`, with the best hits that fit the budget."""
+    passages: list[dict[str, object]] = []
+    room = budget
+    for hit in hits:
+        cost = count_tokens(hit.text)
+        if cost <= room:
+            passages.append({"number": len(passages) + 1, "where": hit.citation, "text": hit.text})
+            room -= cost
+    return render("ask_answer", passages=passages, question=question)
+
+
+def score(reply: str, answers: Sequence[str]) -> Scored:
+    """A reply without its citations, against the accepted answers."""
+    answer = _CITED.sub("", reply).strip()
+    plain = f" {official_normal(answer)} "
+    return Scored(
+        em=float(exact_match(answer, answers)),
+        holds=float(any(f" {official_normal(accepted)} " in plain for accepted in answers)),
+        f1=best_overlap(answer, answers).f1,
+    )

@@ -14,11 +14,13 @@ from harness.models import open_model
 from harness.rag.evals.ablation import (
     Case,
     ablate,
+    answer_arms,
     index_arms,
     load_retriever,
+    prompt_of,
     read_cases,
+    score,
 )
-from harness.rag.evals.answers import answer_arms, prompt_of, score
 from harness.rag.evals.metrics import Gold, measure
 from harness.rag.evals.questions import KEYWORDS, check_draft, draft_keywords
 from harness.rag.retrieve import Chunking, Document, Hit, LocalIndex, create_index, open_encoder

@@ -214,28 +214,28 @@ def judge_all(
                 )
             if votes:
                 findings[place] = best_support(votes)
-    every = [_completed(context, claim, findings.get(place)) for place, claim in enumerate(claims)]
+    readable = any(document.text.strip() for document in context.documents)
+    every: list[Finding] = []
+    for place, claim in enumerate(claims):
+        finding = findings.get(place)
+        if finding is None:
+            reason = (
+                "every wording of a question for it gives the claimed value away"
+                if readable
+                else "the documents hold no text to check against"
+            )
+            finding = _invalid(reason)
+        elif finding.verdict is Verdict.NOT_FOUND and claim.type in QUANTITY_TYPES:
+            computed = judge_value(claim, open_sources(context.documents))
+            if computed is not None and computed.verdict is Verdict.DERIVED:
+                finding = computed
+        every.append(finding)
     warnings = [f"{reworded} questions gave something away and were asked neutrally"]
     name = f"march ({context.checker.spec}{', numeric engine' if context.mixed else ''})"
     return make_report(
         response, claims, every, context.documents, context.policy, name,
         warnings if reworded else (),
     )  # fmt: skip
-
-
-def _completed(context: MarchContext, claim: Claim, finding: Finding | None) -> Finding:
-    if finding is None:
-        reason = (
-            "every wording of a question for it gives the claimed value away"
-            if any(document.text.strip() for document in context.documents)
-            else "the documents hold no text to check against"
-        )
-        return Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0)
-    if finding.verdict is Verdict.NOT_FOUND and claim.type in QUANTITY_TYPES:
-        computed = judge_value(claim, open_sources(context.documents))
-        if computed is not None and computed.verdict is Verdict.DERIVED:
-            return computed
-    return finding
 
 
 def compare(claim: Claim, reply: Answered | None, documents: Sequence[Document]) -> Finding:
