@@ -79,7 +79,9 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Period:
-    """A date, a time, or a stretch of calendar or fiscal time; fields that are not stated are None.
+    """A date, a time, or a stretch of time; fields that are not stated are None.
+
+    A fiscal year is not told apart from a calendar year.
 
     Attributes:
         year: four digits; the first one of a span of years.
@@ -93,7 +95,6 @@ class Period:
         weekday: 1 for Monday.
         hour: 0 to 23.
         minute: 0 to 59.
-        fiscal: whether a fiscal year was named; never told apart from a calendar year.
         start: first character.
         end: character behind the last one.
         text: verbatim.
@@ -111,7 +112,6 @@ class Period:
     weekday: int | None = None
     hour: int | None = None
     minute: int | None = None
-    fiscal: bool = False
     start: int = 0
     end: int = 0
     text: str = ""
@@ -316,10 +316,9 @@ def _quarter(match: re.Match[str]) -> Period | None:
     if number is None:
         nth = match["nth"].lower()
         number = 4 if nth in ("final", "last") else ORDINALS.get(nth) or int(nth[0])
-    fiscal = "f" in text.replace("of", "").replace("first", "").replace("half", "")
     if "half" in text or re.match(r"\d?h", text):
-        return Period(year=_year(match), half=min(number, 2), fiscal=fiscal)
-    return Period(year=_year(match), quarter=number, fiscal=fiscal)
+        return Period(year=_year(match), half=min(number, 2))
+    return Period(year=_year(match), quarter=number)
 
 
 def _clock(match: re.Match[str]) -> Period | None:
@@ -358,7 +357,7 @@ _WRITTEN: tuple[tuple[str, Callable[[re.Match[str]], Period | None]], ...] = (
     ),
     (
         rf"{_FISCAL} ?'?(?:{_YEAR}|{_SHORT})(?:[-/\u2013](?P<until>\d{{4}}|\d\d)(?!\d))?",
-        lambda match: Period(year=_year(match), until=_until(match), fiscal=True),
+        lambda match: Period(year=_year(match), until=_until(match)),
     ),
     (r"(1[0-9]\d0|20\d0)'?s\b", lambda match: Period(decade=int(match[1]))),
     (r"(?:the )?'?([2-9]0)'?s\b", lambda match: Period(decade=1900 + int(match[1]))),
