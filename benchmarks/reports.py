@@ -1,14 +1,17 @@
-"""What benchmarks share: their options, and how they hand over what they measured."""
+"""What benchmarks share: options, kept rows, arms in turn, suites, intervals, and their reports."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from harness.core import write_atomic
+from harness.stats import wilson
 
 
 def option(**settings: Any) -> dict[str, Any]:
@@ -16,16 +19,19 @@ def option(**settings: Any) -> dict[str, Any]:
     return settings
 
 
-def read_options(description: str | None, **options: Any) -> argparse.Namespace:
+def read_options(description: str | None, *positional: str, **options: Any) -> argparse.Namespace:
     """Read the options of a benchmark from its command line.
 
     Args:
         description: shown by `--help`.
+        positional: names of files and folders that must be given, in their order.
         options: by name, each the default that is used without it; True or False is a flag, a
             list takes several values, a type is a required value of that type; else :func:`option`.
     """
     style = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, formatter_class=style)
+    for name in positional:
+        parser.add_argument(name, type=Path)
     settings: dict[str, Any]
     for name, default in options.items():
         if isinstance(default, dict):
@@ -45,16 +51,94 @@ def read_options(description: str | None, **options: Any) -> argparse.Namespace:
 
 def report(result: Mapping[str, Any], out: Path | None) -> None:
     """Print a result as JSON, and write it to a file where one is named."""
-    text = json.dumps(result, indent=1)
-    print(text)
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    print(text, flush=True)
     if out is not None:
         write_atomic(out, text + "\n")
 
 
+def earlier_report(out: Path | None) -> dict[str, Any]:
+    """What an earlier run has written; nothing if there was none."""
+    return json.loads(out.read_text("utf-8")) if out is not None and out.is_file() else {}
+
+
 def add_run(run: Mapping[str, Any], out: Path, *same: str, **head: Any) -> None:
     """Add a run to a file of runs; it takes the place of one that is equal in the fields `same`."""
-    old: dict[str, Any] = json.loads(out.read_text()) if out.is_file() else {}
-    others_of_kind = [
-        earlier for earlier in old.get("runs", []) if any(earlier[key] != run[key] for key in same)
-    ]
-    write_atomic(out, json.dumps({**head, "runs": [*others_of_kind, run]}, indent=1) + "\n")
+    runs = earlier_report(out).get("runs", [])
+    different = [earlier for earlier in runs if any(earlier[key] != run[key] for key in same)]
+    print(json.dumps(run, indent=1))
+    write_atomic(out, json.dumps({**head, "runs": [*different, run]}, indent=1) + "\n")
+
+
+class Journal:
+    """Results by key, a JSON line each: a run that was stopped resumes after its last one.
+
+    Args:
+        path: of the file; None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.rows: dict[str, Any] = {}
+        if path is not None and path.is_file():
+            *lines, torn = path.read_text("utf-8").split("\n")
+            if torn:
+                write_atomic(path, "".join(f"{line}\n" for line in lines))
+            self.rows = dict(json.loads(line) for line in lines)
+
+    def result(self, key: str, make: Callable[[], Any]) -> Any:
+        """The result of a key, made if it is not there yet."""
+        if key not in self.rows:
+            self.rows[key] = make()
+            if self._path is not None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([key, self.rows[key]], ensure_ascii=False) + "\n")
+        return self.rows[key]
+
+
+def last_line(command: Sequence[object], **settings: Any) -> Any:
+    """The JSON value in the last line that a command prints; `settings` are those of a process."""
+    words = [str(word) for word in command]
+    process = subprocess.run(words, capture_output=True, text=True, check=False, **settings)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(words)} failed:\n{process.stderr[-3000:]}")
+    return json.loads(process.stdout.strip().splitlines()[-1])
+
+
+def in_turn(
+    arms: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.process_time,
+    warm: int = 1,
+) -> dict[str, list[float]]:
+    """Seconds that every arm takes in every round; the first `warm` rounds do not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in arms}
+    for number in range(rounds + warm):
+        for name, arm in arms.items():
+            started = clock()
+            arm()
+            if number >= warm:
+                seconds[name].append(clock() - started)
+    return seconds
+
+
+def write_suite(folder: Path, tasks: Iterable[Mapping[str, Any]], *settings: str) -> Path:
+    """A suite of these tasks in a folder; `settings` are further lines of its YAML."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "tasks.jsonl").open("w") as file:
+        file.writelines(json.dumps(task) + "\n" for task in tasks)
+    suite = folder / "suite.yaml"
+    suite.write_text("\n".join(("name: benchmark", "tasks: tasks.jsonl", *settings)) + "\n")
+    return suite
+
+
+def share_interval(hits: int, total: int, digits: int = 3, scale: int = 1) -> list[float]:
+    """Wilson's 95 % interval of a share, rounded; `scale` 100 gives percent."""
+    low, high = wilson(hits, total) or (0.0, 1.0)
+    return [round(scale * low, digits), round(scale * high, digits)]
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """All rows of a JSON lines file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

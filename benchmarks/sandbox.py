@@ -12,10 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks.reports import read_options
-from harness.sandbox import probe_backends, select
+from benchmarks.reports import in_turn, read_options
+from harness.sandbox import Sandbox, probe_backends, select
 
 COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
 
@@ -23,13 +24,22 @@ COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
 def main() -> None:
     """Measure and print."""
     options = read_options(__doc__, repeats=15, json=False)
-    admitted = [report.name for report in probe_backends() if report.admitted]
+    sandboxes = {report.name: select(report.name) for report in probe_backends() if report.admitted}
     rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for label, script in COMMANDS.items():
-            rows += measure(
-                label, [sys.executable, "-c", script], admitted, folder, options.repeats
-            )
+            command = [sys.executable, "-c", script]
+            plain = partial(subprocess.run, command, cwd=folder, check=True, capture_output=True)
+            arms: dict[str, Callable[[], object]] = {"unsandboxed": plain}
+            for name, sandbox in sandboxes.items():
+                arms[name] = partial(run_in, sandbox, command, folder)
+            seconds = in_turn(arms, options.repeats, time.perf_counter)
+            medians = {name: 1000 * statistics.median(times) for name, times in seconds.items()}
+            base = medians["unsandboxed"]
+            rows += [
+                {"command": label, "rung": name, "ms": value, "ratio": value / base}
+                for name, value in medians.items()
+            ]
     if options.json:
         print(json.dumps({"selected": select().name, "repeats": options.repeats, "rows": rows}))
         return
@@ -38,36 +48,10 @@ def main() -> None:
         print(f"| {row['command']} | {row['rung']} | {row['ms']:.1f} | {row['ratio']:.3f} |")
 
 
-def measure(
-    label: str, command: list[str], names: list[str], folder: str, repeats: int
-) -> list[dict[str, str | float]]:
-    """Median milliseconds and ratio of a command, plainly and in each back end in turn."""
-
-    def plain() -> None:
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-
-    def boxed(name: str) -> Callable[[], None]:
-        sandbox = select(name)
-
-        def run() -> None:
-            if not sandbox.exec(command, workdir=Path(folder)).ok:
-                raise SystemExit(f"{name}: {command} failed")
-
-        return run
-
-    runs = {"unsandboxed": plain, **{name: boxed(name) for name in names}}
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(repeats + 1):
-        for name, run in runs.items():
-            begin = time.perf_counter()
-            run()
-            times[name].append(1000 * (time.perf_counter() - begin))
-    medians = {name: statistics.median(values[1:]) for name, values in times.items()}
-    base = medians["unsandboxed"]
-    return [
-        {"command": label, "rung": name, "ms": value, "ratio": value / base}
-        for name, value in medians.items()
-    ]
+def run_in(sandbox: Sandbox, command: list[str], folder: str) -> None:
+    """Run a command in a sandbox."""
+    if not sandbox.exec(command, workdir=Path(folder)).ok:
+        raise SystemExit(f"{sandbox.name}: {command} failed")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Start-up time of the command line, beside the interpreter's own.
 
 Run: python -m benchmarks.startup [--json]
+
 Prints medians over interleaved repeats: `python -c pass`, `harness --help`,
 `import langgraph.graph`, and the first event of a live sample with the simulated model.
 """
@@ -13,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
+
+from benchmarks.reports import in_turn, read_options
 
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
@@ -43,22 +47,17 @@ def first_event_seconds() -> float:
         return elapsed
 
 
-def seconds(command: list[str]) -> float:
-    """Wall-clock seconds of one run."""
-    started = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - started
-
-
 def main() -> None:
     """Measure and print."""
-    times: dict[str, list[float]] = {name: [] for name in [*COMMANDS, EVENT]}
-    for _ in range(REPEATS):
-        for name, command in COMMANDS.items():
-            times[name].append(seconds(command))
-        times[EVENT].append(first_event_seconds())
+    options = read_options(__doc__, json=False)
+    arms = {
+        name: partial(subprocess.run, command, check=True, capture_output=True)
+        for name, command in COMMANDS.items()
+    }
+    times = in_turn(arms, REPEATS, time.perf_counter, warm=0)
+    times[EVENT] = [first_event_seconds() for _ in range(REPEATS)]
     medians = {name: statistics.median(values) for name, values in times.items()}
-    if "--json" in sys.argv:
+    if options.json:
         print(json.dumps(medians))
         return
     print(f"| command | median of {REPEATS}, s |\n|---|---|")

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
 from benchmarks.reports import add_run, option, read_options
@@ -39,12 +37,14 @@ from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim, Verdict
 from harness.stats import ratio_interval
 
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
 ARMS = ("blind", "answer", "claims")
 KINDS = ("number", "date", "entity", "cell", "derived")
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """One claim in one arm."""
 
     document: str
@@ -111,41 +111,29 @@ async def judged(case: Case, model: ChatModel, slots: asyncio.Semaphore) -> list
 
 def summary(judgements: Sequence[Judged]) -> dict[str, Any]:
     """Rates of each arm, paired differences to the blind one, and what they allow to say."""
+    kinds = {"false_accepted": False, "true_accepted": True}
     arms: dict[str, Any] = {}
     for arm in ARMS:
         mine = [judgement for judgement in judgements if judgement.arm == arm]
-        shares = {
-            name: [
-                judgement.verdict is Verdict.SUPPORTED
-                for judgement in mine
-                if judgement.true is true
-            ]
-            for name, true in (("false_accepted", False), ("true_accepted", True))
-        }
-        rates = {name: round(sum(held) / len(held), 4) for name, held in shares.items() if held}
+        rates: dict[str, float] = {}
+        for name, truth in kinds.items():
+            verdicts = [judgement.verdict for judgement in mine if judgement.true is truth]
+            if verdicts:
+                rates[name] = round(verdicts.count(Verdict.SUPPORTED) / len(verdicts), 4)
         if len(rates) == 2:
             right = rates["true_accepted"] + 1 - rates["false_accepted"]
             rates["balanced_accuracy"] = round(right / 2, 4)
-        verdicts = Counter(judgement.verdict.value for judgement in mine)
-        arms[arm] = {**rates, "verdicts": dict(verdicts)}
+        arms[arm] = {**rates, "verdicts": dict(Counter(each.verdict.value for each in mine))}
+    places = {(each.document, each.claim, each.true) for each in judgements}
     return {
-        "documents": len({judgement.document for judgement in judgements}),
+        "documents": len({document for document, _, _ in places}),
         "claims": {
-            name: len(
-                {
-                    (judgement.document, judgement.claim)
-                    for judgement in judgements
-                    if judgement.true is true
-                }
-            )
-            for name, true in (("false", False), ("true", True))
+            "false": sum(not truth for _, _, truth in places),
+            "true": sum(truth for _, _, truth in places),
         },
         "arms": arms,
         "seeing_minus_blind": {
-            arm: {
-                name: difference(judgements, arm, true)
-                for name, true in (("false_accepted", False), ("true_accepted", True))
-            }
+            arm: {name: difference(judgements, arm, truth) for name, truth in kinds.items()}
             for arm in ARMS[1:]
         },
     }
@@ -174,6 +162,21 @@ def difference(judgements: Sequence[Judged], arm: str, true: bool) -> dict[str, 
     }
 
 
+@asynccontextmanager
+async def checker(
+    options: argparse.Namespace, app: Starlette | None, calls: CallStore | None
+) -> AsyncGenerator[ChatModel]:
+    """The model that is asked: the one of the options, or a SIMULATED one in its place."""
+    async with AsyncExitStack() as stack:
+        spec, base_url = options.model, options.base_url
+        if app is not None:
+            spec = "openai/simulated-checker"
+            base_url = await stack.enter_async_context(serving(app)) + "/v1"
+        model = open_model(spec, base_url=base_url, calls=calls)
+        stack.push_async_callback(model.aclose)
+        yield model
+
+
 async def run(options: argparse.Namespace) -> dict[str, Any]:
     """All cases, a few at a time."""
     if options.cases == "tatqa":
@@ -182,18 +185,12 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     else:
         cases = list(generated(options.documents, options.seed, options.facts))
     slots = asyncio.Semaphore(options.concurrency)
-    async with AsyncExitStack() as stack:
-        spec, base_url = options.model, options.base_url
-        if options.simulated is not None:
-            app = simulated(options.simulated, options.careless)
-            spec = "openai/simulated-checker"
-            base_url = await stack.enter_async_context(serving(app)) + "/v1"
-        model = open_model(spec, base_url=base_url, calls=CallStore(options.calls))
-        stack.push_async_callback(model.aclose)
-        results = await asyncio.gather(*(judged(case, model, slots) for case in cases))
-    label = options.model
+    label, app = options.model, None
     if options.simulated is not None:
         label = f"SIMULATED (suggestible {options.simulated:g}, careless {options.careless:g})"
+        app = simulated(options.simulated, options.careless)
+    async with checker(options, app, CallStore(options.calls)) as model:
+        results = await asyncio.gather(*(judged(case, model, slots) for case in cases))
     return {
         "model": label,
         "cases": options.cases,
@@ -224,7 +221,6 @@ def main() -> None:
     result = asyncio.run(run(options))
     command = "python -m benchmarks.check.blindness"
     add_run(result, options.out, "model", "cases", "facts", command=command)
-    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.check.leaks --shared ../shared
 
-A run that was stopped goes on behind its last answer; `--sets NAME ...` counts some sets first,
+A run that was stopped resumes after its last answer; `--sets NAME ...` counts some sets first,
 and `--counted` writes what has been counted: `answers` of those `recorded`.
 
 Every recorded answer of nine sets (systems' summaries, biographies, chat replies, agents' answers,
@@ -18,12 +18,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple, cast
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import Journal, option, read_options, report
 from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim
@@ -83,12 +83,12 @@ def answers(folder: Path) -> dict[str, list[Answer]]:
             for row in rows_of(folder / "rgb_counterfactual.jsonl")
             for answer in (row["answer"], row["fakeanswer"])
         ],
-        "tatqa": list(_tatqa(rows_of(folder / "tatqa.jsonl"))),
-        "hotpotqa_agent": list(_hotpot(rows_of(folder / "hotpotqa_agent.jsonl"))),
+        "tatqa": list(of_tatqa(rows_of(folder / "tatqa.jsonl"))),
+        "hotpotqa_agent": list(of_hotpot(rows_of(folder / "hotpotqa_agent.jsonl"))),
     }
 
 
-def _tatqa(rows: list[dict[str, Any]]) -> Iterator[Answer]:
+def of_tatqa(rows: list[dict[str, Any]]) -> Iterator[Answer]:
     for row in rows:
         table = "\n".join(" | ".join(line) for line in row["table"]["table"])
         documents = (table, *(paragraph["text"] for paragraph in row["paragraphs"]))
@@ -99,7 +99,7 @@ def _tatqa(rows: list[dict[str, Any]]) -> Iterator[Answer]:
             yield Answer(text, question["question"], documents)
 
 
-def _hotpot(rows: list[dict[str, Any]]) -> Iterator[Answer]:
+def of_hotpot(rows: list[dict[str, Any]]) -> Iterator[Answer]:
     for row in rows:
         documents = tuple(
             f"{paragraph['title']}. {paragraph['text']}" for paragraph in row["paragraphs"]
@@ -193,19 +193,6 @@ def summed(counts: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
     return result
 
 
-def kept_rows(part: Path) -> dict[str, list[dict[str, dict[str, int]]]]:
-    """What a run that was stopped has counted; its unfinished last line is left out."""
-    rows_by_set: dict[str, list[dict[str, dict[str, int]]]] = {}
-    if part.is_file():
-        *lines, tail = part.read_text(encoding="utf-8").split("\n")
-        if tail:
-            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        for line in lines:
-            name, rows = json.loads(line)
-            rows_by_set.setdefault(name, []).append(rows)
-    return rows_by_set
-
-
 def main() -> None:
     """Measure every set and write the result."""
     options = read_options(
@@ -217,16 +204,18 @@ def main() -> None:
         out=Path("evals/results/check_leaks.json"),
     )
     part = options.out.with_suffix(".part.jsonl")
-    earlier = kept_rows(part)
+    journal = Journal(part)
     sets: dict[str, Any] = {}
     for name, sample in answers(options.shared / "data" / "dev").items():
         if options.sets and name not in options.sets:
             continue
-        rows = earlier.get(name, [])[: options.limit]
-        with part.open("a", encoding="utf-8") as journal:
-            for answer in [] if options.counted else sample[len(rows) : options.limit]:
-                rows.append(rows_for(answer))
-                journal.write(json.dumps([name, rows[-1]]) + "\n")
+        keys = [f"{name}/{number}" for number in range(len(sample))][: options.limit]
+        if options.counted:
+            keys = [key for key in keys if key in journal.rows]
+        rows = [
+            journal.result(key, partial(rows_for, answer))
+            for key, answer in zip(keys, sample, strict=False)
+        ]
         sets[name] = {"recorded": len(sample), **summed(rows)}
         print(name, json.dumps(sets[name]), flush=True)
     if options.sets:
@@ -241,7 +230,7 @@ def main() -> None:
         "leaks": sum(figures["leaks"] for figures in ways),
         "sets": sets,
     }
-    write_atomic(options.out, json.dumps(total, indent=1) + "\n")
+    report(total, options.out)
     if not options.counted:
         part.unlink()
 

@@ -12,7 +12,6 @@ over sources. Baseline: the digits of the statement occur in the document.
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 import re
 from collections import defaultdict
@@ -22,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import option, read_jsonl, read_options
 from harness.rag.check.numbers import (
     Cell,
     Period,
@@ -91,7 +90,7 @@ def _year(cell: Cell) -> str:
 
 
 def _of_cell(uid: str, cell: Cell, group: list[Cell]) -> Iterator[Statement]:
-    if cell.value.value == 0 or not _digits(cell):
+    if cell.value.value == 0 or not re.search("[1-9]", cell.plain.text):
         return
     draw = random.Random(f"{uid} {cell.place}")
     label = re.sub(r"\s+", " ", cell.row).strip(" .:")
@@ -101,10 +100,6 @@ def _of_cell(uid: str, cell: Cell, group: list[Cell]) -> Iterator[Statement]:
         changed = _perturbed(kind, cell, group, draw)
         if changed is not None:
             yield _statement(uid, kind, label, *changed, draw)
-
-
-def _digits(cell: Cell) -> bool:
-    return len(re.sub(r"\D", "", cell.plain.text).lstrip("0")) >= 1
 
 
 def _statement(
@@ -143,45 +138,29 @@ def _decimal(value: Fraction, step: Fraction) -> str:
 def _perturbed(
     kind: str, cell: Cell, group: list[Cell], draw: random.Random
 ) -> tuple[str, str] | None:
-    value, year = cell.value, _year(cell)
+    value, written = cell.value, _written(cell.value, 0)
+    changed = ""
     if kind == "period":
         different = [candidate for candidate in group if not equal(candidate.value, value)]
-        return (_written(value, 0), _year(draw.choice(different))) if different else None
-    if kind == "sign" and LOSS.search(cell.row):
-        return None  # a loss of 5 and a loss of -5 are written for the same
-    changed = {"digit": _digit, "unit": _unit, "scale": _scale, "sign": _sign}[kind](value, draw)
-    return (changed, year) if changed and not equal(changed, value) else None
-
-
-def _digit(value: Quantity, draw: random.Random) -> str:
-    """One of the first three significant digits becomes another."""
-    written = _written(value, 0)
-    places = [place for place, character in enumerate(written) if character.isdigit()]
-    place = draw.choice(places[:3])
-    digit = draw.choice([digit for digit in "123456789" if digit != written[place]])
-    return written[:place] + digit + written[place + 1 :]
-
-
-def _unit(value: Quantity, draw: random.Random) -> str | None:
-    written = _written(value, 0)
-    if value.unit == "%":
-        return written.replace("%", " kg")
-    if "$" in written:
-        return draw.choice((written.replace("$", "€"), written.replace("$", "") + " %"))
-    return written + " %"
-
-
-def _scale(value: Quantity, draw: random.Random) -> str | None:
-    if value.unit == "%":
-        return None
-    shifted = value.value * draw.choice((Fraction(1, 1000), Fraction(1000)))
-    return _written(Quantity(shifted, value.step, value.unit), 1)
-
-
-def _sign(value: Quantity, draw: random.Random) -> str:
-    if value.value < 0:
-        return _written(Quantity(-value.value, value.step, value.unit), 0)
-    return "negative " + _written(value, 0)
+        return (written, _year(draw.choice(different))) if different else None
+    if kind == "digit":  # one of the first three significant digits becomes another
+        places = [place for place, character in enumerate(written) if character.isdigit()]
+        place = draw.choice(places[:3])
+        digit = draw.choice([digit for digit in "123456789" if digit != written[place]])
+        changed = written[:place] + digit + written[place + 1 :]
+    elif kind == "unit" and value.unit == "%":
+        changed = written.replace("%", " kg")
+    elif kind == "unit" and "$" in written:
+        changed = draw.choice((written.replace("$", "€"), written.replace("$", "") + " %"))
+    elif kind == "unit":
+        changed = written + " %"
+    elif kind == "scale" and value.unit != "%":
+        shifted = value.value * draw.choice((Fraction(1, 1000), Fraction(1000)))
+        changed = _written(Quantity(shifted, value.step, value.unit), 1)
+    elif kind == "sign" and not LOSS.search(cell.row):  # a loss of -5 is written for one of 5, too
+        positive = _written(Quantity(-value.value, value.step, value.unit), 0)
+        changed = positive if value.value < 0 else f"negative {written}"
+    return (changed, _year(cell)) if changed and not equal(changed, value) else None
 
 
 def in_dev(source: str) -> bool:
@@ -206,13 +185,6 @@ def occurs(document: Document, statement: Statement) -> bool:
     return all(number.rstrip(".,") in document.text for number in digits)
 
 
-def interval(rates: dict[str, list[bool]]) -> tuple[float, float]:
-    """95 % interval of a share, sources resampled."""
-    ends = ratio_interval([(sum(flags), len(flags)) for flags in rates.values()])
-    assert ends is not None  # or there is one source
-    return ends
-
-
 def main() -> None:
     """Print a table of rates."""
     options = read_options(
@@ -220,34 +192,30 @@ def main() -> None:
         part=option(choices=("dev", "test", "all"), default="test"),
         show=option(type=int, default=0, help="print this many errors"),
     )
-    rows = [json.loads(line) for line in DATA.read_text().splitlines()]
+    rows = read_jsonl(DATA)
     chosen = [
         row
         for row in rows
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
     ]
     ours: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    base: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    shown = 0
-    for row in chosen:
-        for document, statement in statements(row):
-            outcome = verdict(document, statement)
-            wrong = (outcome in GOOD) != (statement.kind == "paraphrase")
-            if wrong and shown < options.show:
-                shown += 1
-                print(f"{statement.kind}: {outcome}: {statement.sentence}")
-            ours[statement.kind][statement.source].append(outcome not in GOOD)
-            base[statement.kind][statement.source].append(not occurs(document, statement))
-    perturbed: dict[str, dict[str, list[bool]]] = {"ours": defaultdict(list)}
-    for kind in KINDS:
-        for source, flags in ours[kind].items():
-            perturbed["ours"][source] += flags
-    ours["all perturbed"] = perturbed["ours"]
+    base: dict[str, list[bool]] = defaultdict(list)
+    errors: list[str] = []
+    for document, statement in (pair for row in chosen for pair in statements(row)):
+        outcome = verdict(document, statement)
+        if (outcome in GOOD) != (statement.kind == "paraphrase"):
+            errors.append(f"{statement.kind}: {outcome}: {statement.sentence}")
+        ours[statement.kind][statement.source].append(outcome not in GOOD)
+        base[statement.kind].append(not occurs(document, statement))
+        if statement.kind != "paraphrase":
+            ours["all perturbed"][statement.source].append(outcome not in GOOD)
+    print("".join(f"{error}\n" for error in errors[: options.show]), end="")
     print(f"part {options.part}: {len(chosen)} sources; share flagged [95 % interval]")
     for kind in (*KINDS, "all perturbed", "paraphrase"):
         flags = [flag for group in ours[kind].values() for flag in group]
-        low, high = interval(ours[kind])
-        simple = [flag for group in base[kind].values() for flag in group]
+        interval = ratio_interval([(sum(group), len(group)) for group in ours[kind].values()])
+        low, high = interval or (0.0, 1.0)
+        simple = base.get(kind)
         beside = f"  digits occur: {sum(simple) / len(simple):6.1%}" if simple else ""
         rate = sum(flags) / len(flags)
         print(f"{kind:14} n={len(flags):5} {rate:6.1%} [{low:.1%}, {high:.1%}]{beside}")

@@ -29,16 +29,15 @@ Intervals: 95 %, bootstrap over documents (2,000 draws).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import option, read_options, report
 from harness.rag.check.verify import Source, read
 from harness.stats import auc, balanced_accuracy, cluster_interval
 from harness.train.verifier.features import Featured, Labelled, evaluation_sets, featured
@@ -59,11 +58,8 @@ from lab.training.calibration import (
     middle_threshold,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 SIMPLE = ("cover_document.mean", "cosine.mean", "numbers_missing.most")
 LAYER = "values_missing.most"
@@ -97,10 +93,7 @@ def main() -> None:
         "wice_support": support_recall([row for row in sets["wice"] if not row.claim.tuning]),
         "training": trained.report,
     }
-    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
-    for name, figures in result["sets"].items():
-        print(name, json.dumps({key: figures[key] for key in ("baselines", "variants", "chosen")}))
-    print(result["numeric_layer"], result["wice_support"])
+    report(result, options.out)
 
 
 @dataclass(frozen=True)
@@ -151,18 +144,20 @@ def scored(sample: Sequence[Featured], trained: Trained) -> Scored:
 
 def _with_both(scores: Mapping[str, Floats], missing: Floats) -> dict[str, Floats]:
     every = {**scores, "both": (scores["global"] + scores["own"]) / 2}
-    return {name: _layered(odds, missing) for name, odds in every.items()}
+    # Below all others where a value of the claim is none of the document's.
+    return {name: odds - np.where(missing > 0, 100.0, 0.0) for name, odds in every.items()}
 
 
 def choose_variant(sets: Mapping[str, Scored]) -> tuple[str, dict[str, float]]:
     """The variant with the best mean area under the curve on the tuning parts; all areas."""
     means = {
-        name: _rounded(
+        name: round(
             float(
                 np.mean(
                     [auc(scores.inside[name], scores.tuning.supported) for scores in sets.values()]
                 )
-            )
+            ),
+            4,
         )
         for name in VARIANTS
     }
@@ -179,15 +174,15 @@ def score_set(scores: Scored, chosen: str) -> dict[str, Any]:
         flags[name] = outside >= middle_threshold(inside, tuning.supported)
         inside, outside = np.clip(inside, -8, 8), np.clip(outside, -8, 8)
         variants[name] = {
-            "balanced_accuracy": _rounded(balanced_accuracy(flags[name], test.supported)),
-            "auc": _rounded(auc(outside, test.supported)),
-            "auc_tuning": _rounded(auc(inside, tuning.supported)),
-            "calibration_error": _rounded(
-                calibration_error(calibrated(inside, tuning.supported, outside), test.supported)
+            "balanced_accuracy": round(balanced_accuracy(flags[name], test.supported), 4),
+            "auc": round(auc(outside, test.supported), 4),
+            "auc_tuning": round(auc(inside, tuning.supported), 4),
+            "calibration_error": round(
+                calibration_error(calibrated(inside, tuning.supported, outside), test.supported), 4
             ),
         }
     figures = {
-        name: _rounded(balanced_accuracy(flags, test.supported))
+        name: round(balanced_accuracy(flags, test.supported), 4)
         for name, flags in scores.baselines.items()
     }
     best = max(figures, key=lambda name: figures[name])
@@ -197,22 +192,17 @@ def score_set(scores: Scored, chosen: str) -> dict[str, Any]:
         "claims": len(test.supported),
         "claims_tuning": len(tuning.supported),
         "sources": len(np.unique(test.sources)),
-        "supported": _rounded(float(test.supported.mean())),
+        "supported": round(float(test.supported.mean()), 4),
         "baselines": figures,
         "variants": variants,
         "chosen": {
             "balanced_accuracy": variants[chosen]["balanced_accuracy"],
             "best_baseline": best,
-            "difference": _rounded(difference),
-            "ci95": [_rounded(low), _rounded(high)],
+            "difference": round(difference, 4),
+            "ci95": [round(low, 4), round(high, 4)],
             "bar_met": bool(difference >= BAR and low > 0),
         },
     }
-
-
-def _layered(scores: Floats, missing: Floats) -> Floats:
-    """Below all others where a value of the claim is none of the document's."""
-    return scores - np.where(missing > 0, 100.0, 0.0)
 
 
 def _odds(probability: Floats) -> Floats:
@@ -262,8 +252,8 @@ def numeric_layer(sample: Sequence[Featured]) -> dict[str, dict[str, Any]]:
         wrong = sum(not row.claim.supported for row in rows)
         result["tuning" if part else "rest"] = {
             "flagged": len(flagged),
-            "precision": _rounded(right / max(1, len(flagged))),
-            "recall": _rounded(right / max(1, wrong)),
+            "precision": round(right / max(1, len(flagged)), 4),
+            "recall": round(right / max(1, wrong), 4),
         }
     return result
 
@@ -281,8 +271,8 @@ def support_recall(sample: Sequence[Featured], k: int = 5) -> dict[str, Any]:
             lexical.append(_recall(row.claim, [(each.start, each.end) for each in nearest]))
     return {
         "claims": len(ours),
-        f"recall@{k}": _rounded(float(np.mean(ours))),
-        f"recall@{k} of BM25": _rounded(float(np.mean(lexical))),
+        f"recall@{k}": round(float(np.mean(ours)), 4),
+        f"recall@{k} of BM25": round(float(np.mean(lexical)), 4),
     }
 
 
@@ -293,10 +283,6 @@ def _recall(claim: Labelled, nearest: Sequence[tuple[int, int]]) -> float:
         for group in claim.supporting
         if group
     )
-
-
-def _rounded(value: float) -> float:
-    return round(value, 4)
 
 
 if __name__ == "__main__":

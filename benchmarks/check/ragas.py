@@ -167,7 +167,6 @@ def main() -> None:
     result = asyncio.run(run(options))
     command = "python -m benchmarks.check.ragas --ragas-python VENV/bin/python"
     add_run(result, options.out, "model", command=command, ragas="0.4.3")
-    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

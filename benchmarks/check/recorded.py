@@ -14,25 +14,22 @@ Irrelevance: the claims of 60 questions once more, with paragraphs of another qu
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import Journal, option, read_options, report
 from harness.rag.check.checking import check
 from harness.rag.check.types import Claim, Finding, Outcome, Verdict
 from harness.rag.check.verify import TrainedVerifier, read
 from harness.rag.retrieve import Document
 from harness.stats import auc, cluster_interval
 from harness.train.verifier.features import is_tuning, rows_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 RIGHT_F1 = 0.5
 NOISY = 60
@@ -70,31 +67,20 @@ def main() -> None:
         "irrelevance": {"claims": len(again), "verdicts_changed": sum(again),
                         "share": round(sum(again) / max(1, len(again)), 4)},
     }  # fmt: skip
-    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result))
+    report(result, options.out)
 
 
 def judged(
     rows: Sequence[dict[str, Any]], file: Path | None, scored: int
 ) -> Iterator[list[dict[str, Any]]]:
-    """The answers of each question with what the checker says; a stopped run goes on."""
-    stored: dict[str, list[dict[str, Any]]] = {}
-    if file and file.exists():
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        stored = {own[0]["question"]: own for own in lines}
-    verifier = TrainedVerifier()
-    draw = random.Random(0)
+    """The answers of each question with what the checker says; a stopped run resumes."""
+    verifier, journal, draw = TrainedVerifier(), Journal(file), random.Random(0)
     for number, row in enumerate(rows):
-        noise = (
-            draw.choice([candidate for candidate in rows if candidate is not row])
-            if number < NOISY
-            else None
-        )
-        own = stored.get(row["question"]) or judge(row, noise, verifier, scored=number < scored)
-        if file and row["question"] not in stored:
-            with file.open("a") as journal:
-                journal.write(json.dumps(own) + "\n")
-        yield own
+        noise = None
+        if number < NOISY:
+            noise = draw.choice([candidate for candidate in rows if candidate is not row])
+        make = partial(judge, row, noise, verifier, scored=number < scored)
+        yield journal.result(row["question"], make)
 
 
 def judge(
@@ -120,19 +106,16 @@ def judge(
             "question": row["question"],
             "run": answer["run"],
             "wrong": answer["em"] == 0 and answer["f1"] < RIGHT_F1,
-            "score": signed(finding.verdict, finding.confidence) if finding else None,
+            "score": against(finding) if finding else None,
             "unsupported": finding.verdict is not Verdict.SUPPORTED if finding else None,
             "fails": fails[answer["prediction"]],
-            "moved": moved(finding, noisy[answer["prediction"]]) if finding and noise else None,
+            "moved": finding.verdict != noisy[answer["prediction"]].verdict
+            if finding and noise
+            else None,
         }
         for answer in answers
         for finding in [plain.get(answer["prediction"])]
     ]
-
-
-def moved(before: Finding, after: Finding) -> bool:
-    """Whether the verdict is another."""
-    return before.verdict != after.verdict
 
 
 def paragraphs(row: dict[str, Any], prefix: str) -> list[Document]:
@@ -166,68 +149,69 @@ def statement(question: str, answer: str) -> Claim:
     return Claim(text=text, type="relation", start=0, end=len(text), sentence=text)
 
 
-def signed(verdict: Verdict, confidence: float) -> float:
+def against(finding: Finding) -> float:
     """How far the finding speaks against the claim."""
-    return -confidence if verdict is Verdict.SUPPORTED else confidence
+    supported = finding.verdict is Verdict.SUPPORTED
+    return -finding.confidence if supported else finding.confidence
+
+
+class Columns:
+    """Facts of recorded answers as arrays, one place an answer."""
+
+    def __init__(self, verdicts: Sequence[dict[str, Any]]) -> None:
+        self.wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
+        self._questions = np.array([verdict["question"] for verdict in verdicts])
+
+    def area(self, name: str, scores: NDArray[np.float64]) -> dict[str, Any]:
+        """Area under the ROC curve for wrong answers, and its 95 % interval by questions."""
+
+        def of_sample(places: NDArray[np.int64]) -> float:
+            return auc(scores[places], self.wrong[places])
+
+        ends = cluster_interval(of_sample, self._questions)
+        return {
+            name: round(auc(scores, self.wrong), 4),
+            f"{name}_ci95": [round(end, 4) for end in ends],
+        }
+
+    def filtered(self, flagged: NDArray[np.bool_]) -> dict[str, Any]:
+        """What leaving out the flagged answers does to the share of right ones."""
+
+        def gain(places: NDArray[np.int64]) -> float | None:
+            right = ~self.wrong[places]
+            passing = right[~flagged[places]]
+            return float(passing.mean() - right.mean()) if len(passing) else None
+
+        passing = ~self.wrong[~flagged]
+        return {
+            **self.area("auc", flagged.astype(float)),
+            "passed": round(float((~flagged).mean()), 4),
+            "right_of_passed": round(float(passing.mean()), 4) if len(passing) else None,
+            "gain_ci95": [round(end, 4) for end in cluster_interval(gain, self._questions)],
+        }
 
 
 def summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Areas under the ROC curve with intervals, and precision before and after filtering."""
-    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
+    columns = Columns(verdicts)
     overlaps = np.array([verdict["overlap"] for verdict in verdicts], float)
-    questions = np.array([verdict["question"] for verdict in verdicts])
+    # The same for the classifier, on the questions that it was asked.
     scored = [verdict for verdict in verdicts if verdict["score"] is not None]
+    of_scored, scores = Columns(scored), np.array([verdict["score"] for verdict in scored], float)
+    unsupported = np.array([verdict["unsupported"] for verdict in scored], bool)
     return {
         "answers": len(verdicts),
-        "right": round(float((~wrong).mean()), 4),
-        "overlap_auc": round(auc(-overlaps, wrong), 4),
-        "overlap_auc_ci95": interval(-overlaps, wrong, questions),
-        "answer_fails": filtered(verdicts, "fails"),
-        "statement": of_statements(scored),
+        "right": round(float((~columns.wrong).mean()), 4),
+        **columns.area("overlap_auc", -overlaps),
+        "answer_fails": columns.filtered(
+            np.array([verdict["fails"] for verdict in verdicts], bool)
+        ),
+        "statement": {
+            "answers": len(scored),
+            **of_scored.area("auc", scores),
+            "unsupported": of_scored.filtered(unsupported),
+        },
     }
-
-
-def of_statements(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The same for the classifier, on the questions that it was asked."""
-    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
-    scores = np.array([verdict["score"] for verdict in verdicts], float)
-    questions = np.array([verdict["question"] for verdict in verdicts])
-    return {
-        "answers": len(verdicts),
-        "auc": round(auc(scores, wrong), 4),
-        "auc_ci95": interval(scores, wrong, questions),
-        "unsupported": filtered(verdicts, "unsupported"),
-    }
-
-
-def filtered(verdicts: Sequence[dict[str, Any]], flag: str) -> dict[str, Any]:
-    """What leaving out the flagged answers does to the share of right ones."""
-    wrong = np.array([verdict["wrong"] for verdict in verdicts], bool)
-    questions = np.array([verdict["question"] for verdict in verdicts])
-    flagged = np.array([verdict[flag] for verdict in verdicts], bool)
-    passing = ~wrong[~flagged]
-
-    def gain(indices: NDArray[np.int64]) -> float | None:
-        passing_sample = ~wrong[indices][~flagged[indices]]
-        return (
-            float(passing_sample.mean() - (~wrong[indices]).mean()) if len(passing_sample) else None
-        )
-
-    return {
-        "auc": round(auc(flagged.astype(float), wrong), 4),
-        "auc_ci95": interval(flagged.astype(float), wrong, questions),
-        "passed": round(float((~flagged).mean()), 4),
-        "right_of_passed": round(float(passing.mean()), 4) if len(passing) else None,
-        "gain_ci95": [round(end, 4) for end in cluster_interval(gain, questions)],
-    }
-
-
-def interval(
-    scores: NDArray[np.float64], wrong: NDArray[np.bool_], questions: NDArray[np.str_]
-) -> list[float]:
-    """95 % interval of the area, drawn by questions."""
-    ends = cluster_interval(lambda indices: auc(scores[indices], wrong[indices]), questions)
-    return [round(end, 4) for end in ends]
 
 
 if __name__ == "__main__":

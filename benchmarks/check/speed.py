@@ -11,7 +11,6 @@ clock starts.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
@@ -20,8 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import read_options
-from harness.core import write_atomic
+from benchmarks.reports import read_options, report
 from harness.rag.check.types import Claim
 from harness.rag.check.verify import TrainedVerifier
 from harness.rag.retrieve import Document
@@ -64,8 +62,7 @@ def main() -> None:
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "load_average": round(os.getloadavg()[0], 1),
     }
-    write_atomic(options.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result))
+    report(result, options.out)
 
 
 def timed(call: Any) -> dict[str, float]:

@@ -14,7 +14,6 @@ called as verl's naive reward manager calls it.
 from __future__ import annotations
 
 import importlib
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +21,8 @@ from typing import Any
 
 import yaml
 
-from benchmarks.reports import option, read_options
-from harness.core import digest_file, write_atomic
+from benchmarks.reports import option, read_options, report
+from harness.core import digest_file
 
 CONFIG = Path("evals/paper/verl/march.yaml")
 UNDECLARED = {"reward.custom_reward_function.reward_kwargs"}
@@ -54,11 +53,10 @@ def main() -> None:
         "keys": len(ours),
         "unknown": unknown,
         "not as we set them after composition": differing,
-        "missing mandatory values": missing(full),
+        "missing mandatory values": [key for key, value in leaves(full) if value == "???"],
         "reward": rewards(full),
     }
-    write_atomic(options.out, json.dumps(figures, indent=2) + "\n")
-    print(json.dumps(figures, indent=2))
+    report(figures, options.out)
     if unknown or differing:
         raise SystemExit(1)
 
@@ -106,11 +104,6 @@ def declared(schema: Any, key: str) -> bool:
     except (KeyError, TypeError):
         return False
     return True
-
-
-def missing(node: Any) -> list[str]:
-    """Keys whose value verl demands (`???`) and nobody set."""
-    return [key for key, value in leaves(node) if value == "???"]
 
 
 def rewards(config: Any) -> dict[str, float]:

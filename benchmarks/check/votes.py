@@ -19,20 +19,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.check.blindness import claims_of
+from benchmarks.check.blindness import checker, claims_of
 from benchmarks.check.blindness_cases import Case, generated, simulated
 from benchmarks.reports import add_run, option, read_options
-from harness.models import CallStore, ChatModel, Sampling, open_model, serving
+from harness.models import CallStore, ChatModel, Sampling
 from harness.rag.check.blind import (
     BlindRequest,
     answers_format,
@@ -47,8 +44,7 @@ from lab.training.calibration import calibrated
 FOLDS = 5
 
 
-@dataclass(frozen=True)
-class Voted:
+class Voted(NamedTuple):
     """A claim with the findings of all samples, in their order."""
 
     document: str
@@ -135,17 +131,12 @@ def fitted(
 async def run(options: argparse.Namespace) -> dict[str, Any]:
     """One Checker over all notes."""
     cases = list(generated(options.documents, options.seed))
-    async with AsyncExitStack() as stack:
-        label, spec, base_url = options.model, options.model, options.base_url
-        if options.simulated is not None:
-            wavering, wrong = options.simulated
-            label = f"SIMULATED (wavers {wavering:g}, wrong for good {wrong:g})"
-            server = simulated(0.0, wrong, wavering=wavering)
-            spec = "openai/simulated-checker"
-            base_url = await stack.enter_async_context(serving(server)) + "/v1"
-        store = CallStore(options.calls) if options.simulated is None else None
-        model = open_model(spec, base_url=base_url, calls=store)
-        stack.push_async_callback(model.aclose)
+    label, app = options.model, None
+    if options.simulated is not None:
+        wavering, wrong = options.simulated
+        label = f"SIMULATED (wavers {wavering:g}, wrong for good {wrong:g})"
+        app = simulated(0.0, wrong, wavering=wavering)
+    async with checker(options, app, None if app else CallStore(options.calls)) as model:
         claims = [
             claim
             for case in cases
@@ -182,7 +173,6 @@ def main() -> None:
     )
     result = asyncio.run(run(options))
     add_run(result, options.out, "model", command="python -m benchmarks.check.votes")
-    print(json.dumps(result))
 
 
 if __name__ == "__main__":

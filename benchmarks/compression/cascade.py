@@ -12,10 +12,10 @@ critic alone. Vectors of sentences and ranked questions are kept in `--cache`; t
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ import numpy as np
 
 from benchmarks.compression.memory import remembering
 from benchmarks.compression.stacks import Asked, Stack, stacks
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import Journal, earlier_report, option, read_options, report
 from harness.rag.compress import Critic, Query, open_critic
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.prefilter import Meaning, passing
@@ -58,10 +57,8 @@ def lost(stack: Stack, queries: Sequence[Asked], critic: Critic) -> dict[str, An
         gold = [unit for unit in query.gold if unit not in read]
         if gold:
             selections = within(stack, critic, Asked(query.query, tuple(gold)), cascade=False)
-            stopped, retained = (
-                stopped + len(gold),
-                [a + b for a, b in zip(retained, selections, strict=True)],
-            )
+            stopped += len(gold)
+            retained = [a + b for a, b in zip(retained, selections, strict=True)]
     shares = {f"{share:.0%}": count for share, count in zip(SHARES, retained, strict=True)}
     return {
         "questions": len(queries), "gold": sum(len(query.gold) for query in queries),
@@ -80,25 +77,21 @@ def within(stack: Stack, critic: Critic, query: Asked, *, cascade: bool) -> list
 
 
 def ranked_rows(
-    stack: Stack, queries: Sequence[Asked], critic: Critic, path: Path, seconds: float
+    stack: Stack, queries: Sequence[Asked], critic: Critic, journal: Journal, seconds: float
 ) -> list[dict[str, Any]]:
-    """Rows of questions ranked both ways, those of earlier runs from the file."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    done_before = {(row["stack"], row["query"]): row for row in map(json.loads, lines)}
+    """Rows of questions ranked both ways, those of earlier runs from the journal."""
     started, rows = time.monotonic(), list[dict[str, Any]]()
     for query in queries:
-        key = (stack.name, query.query)
-        if key not in done_before:
-            if time.monotonic() - started > seconds:
-                break
-            done_before[key] = {
-                "stack": stack.name, "query": query.query, "gold": len(query.gold),
-                "with": within(stack, critic, query, cascade=True),
-                "without": within(stack, critic, query, cascade=False),
-            }  # fmt: skip
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(done_before[key]) + "\n")
-        rows.append(done_before[key])
+        key = f"{stack.name}|{query.query}"
+        if key not in journal.rows and time.monotonic() - started > seconds:
+            break
+        gold = {"gold": len(query.gold)}
+        ways = {
+            arm: partial(within, stack, critic, query, cascade=arm == "with")
+            for arm in ("with", "without")
+        }
+        row = journal.result(key, lambda ways=ways: {arm: way() for arm, way in ways.items()})
+        rows.append(row | gold)
     return rows
 
 
@@ -153,35 +146,34 @@ def main() -> None:
         out=Path("evals/results/compression_cascade.json"),
     )
     options.cache.mkdir(parents=True, exist_ok=True)
-    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    result = earlier_report(options.out)
     every_stack = stacks(options.shared)
     sampled = {
         stack.name: random.Random(11).sample(stack.asked, len(stack.asked))[: options.questions]
         for stack in every_stack
     }
     if options.filtered:
-        report["gold that passes"] = {
+        result["gold that passes"] = {
             stack.name: passed(stack, sampled[stack.name]) for stack in every_stack
         }
-        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+        report(result, options.out)
     critic = FusedCritic(encoder=remembering(open_encoder("encoder"), options.cache))
+    journal = Journal(options.cache / "ranked.jsonl")
     chosen = [stack for stack in every_stack if stack.name in (options.stacks or sampled)]
     if options.lost:
         for stack in chosen:
-            report.setdefault("lost", {})[stack.name] = lost(stack, sampled[stack.name], critic)
-            write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+            result.setdefault("lost", {})[stack.name] = lost(stack, sampled[stack.name], critic)
+            report(result, options.out)
     if options.ranked:
         for stack in chosen:
             queries = sampled[stack.name][: options.ranked]
-            path = options.cache / "ranked.jsonl"
-            rows = ranked_rows(stack, queries, critic, path, options.seconds)
-            report.setdefault("ranked", {})[stack.name] = differences(rows)
-            write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+            rows = ranked_rows(stack, queries, critic, journal, options.seconds)
+            result.setdefault("ranked", {})[stack.name] = differences(rows)
+            report(result, options.out)
     for name in options.times:
         seconds = timed(every_stack[-1], every_stack[-1].asked[0], open_critic(name), options.part)
-        report.setdefault("CPU seconds", {})[name] = seconds
-    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+        result.setdefault("CPU seconds", {})[name] = seconds
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from benchmarks.reports import read_jsonl
 from harness.rag.compress import Query, Unit
 from harness.rag.retrieve import sentence_spans
 from harness.train.compressor.evaluation import in_turn
@@ -33,11 +33,6 @@ class Case:
     query: Query
     units: tuple[Unit, ...]
     gold: tuple[frozenset[int], ...]
-
-
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    """All rows of a file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def xquad(folder: Path, seed: int) -> list[Case]:
@@ -81,13 +76,27 @@ def qmsum(folder: Path) -> list[Case]:
     """Whole meetings; units are turns, and every gold turn counts by itself."""
     cases: list[Case] = []
     for row in read_jsonl(folder / "qmsum.jsonl"):
-        turns = _turns(row["context"], row["id"])
+        turns: list[Unit] = []
+        place = 0
+        for line in row["context"].split("\n"):
+            if line.strip():
+                turns.append(Unit(row["id"], place, place + len(line), line, "sentence"))
+            place += len(line) + 1
         for number, asked_query in enumerate(row["queries"]):
             gold = tuple(frozenset([turn]) for turn in sorted(touched(turns, asked_query["spans"])))
             if gold:
                 query = Query("", asked_query["query"])
                 cases.append(Case(f"{row['id']}/{number}", row["id"], query, tuple(turns), gold))
     return cases
+
+
+def readers_of(folder: Path, seed: int) -> dict[str, Callable[[], list[Case]]]:
+    """The sets by name, each read when it is called."""
+    return {
+        "xquad": partial(xquad, folder, seed),
+        "covidqa": partial(covidqa, folder),
+        "qmsum": partial(qmsum, folder),
+    }
 
 
 def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
@@ -116,13 +125,3 @@ def _sentences(text: str, doc: str) -> list[Unit]:
         Unit(doc, start, end, text[start:end], "sentence")
         for start, end in sentence_spans(text, "en")
     ]
-
-
-def _turns(text: str, doc: str) -> list[Unit]:
-    units: list[Unit] = []
-    place = 0
-    for line in text.split("\n"):
-        if line.strip():
-            units.append(Unit(doc, place, place + len(line), line, "sentence"))
-        place += len(line) + 1
-    return units

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import earlier_report, last_line, option, read_options, report
 from lab.corpora.ruler.filler import fill, prose
 
 LENGTHS = (32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576)
@@ -80,26 +78,23 @@ def main() -> None:
     if options.one:
         print(json.dumps(one(Path(options.one[0]), options.one[1])))
         return
-    report: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
+    result = earlier_report(options.out)
     with tempfile.TemporaryDirectory() as folder:
         for tokens in options.lengths:
             path = Path(folder) / f"{tokens}.txt"
             write_text(path, tokens)
             for critic in options.critics:
-                command = [sys.executable, "-m", __spec__.name, "--one", str(path), critic]
-                process = subprocess.run(command, capture_output=True, text=True, check=True)
-                new: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
-                old: list[dict[str, Any]] = report.get(critic, {"rows": []})["rows"]
+                new = last_line([sys.executable, "-m", __spec__.name, "--one", path, critic])
+                old: list[dict[str, Any]] = result.get(critic, {"rows": []})["rows"]
                 rows = {row["tokens"]: row for row in [*old, new]}
-                report[critic] = {"rows": [rows[size] for size in sorted(rows)]}
-                write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+                result[critic] = {"rows": [rows[size] for size in sorted(rows)]}
+                report(result, options.out)
             path.unlink()
-    for figures in report.values():
+    for figures in result.values():
         if len(figures["rows"]) > 2:
             figures["exponent"] = exponent(figures["rows"])
         figures["peak MB"] = max(row["peak MB"] for row in figures["rows"])
-    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,17 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from benchmarks.compression.cases import Case, covidqa, qmsum, read_jsonl, sample, xquad
+from benchmarks.compression.cases import Case, readers_of, sample
 from benchmarks.compression.memory import Remembered, remembering
 from benchmarks.compression.pruners_words import WordPruner
-from benchmarks.compression.quality import interval
-from benchmarks.reports import option, read_options
+from benchmarks.compression.quality import interval, percent
+from benchmarks.reports import Journal, earlier_report, option, read_jsonl, read_options, report
 from harness.core import digest_file, write_atomic
 from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
 from harness.rag.compress.critics.fused import FusedCritic
@@ -54,18 +55,12 @@ def compactprompt(case: Case, budget: float) -> str:
 
 
 def remembered(arm: Arm, path: Path) -> Arm:
-    """The arm with a memory on disk: a run that was stopped goes on."""
-    texts: dict[str, str] = {}
-    if path.exists():
-        texts = {row["key"]: row["text"] for row in read_jsonl(path)}
+    """The arm with a memory on disk: a run that was stopped resumes."""
+    journal = Journal(path)
 
     def compressed(case: Case, budget: float) -> str:
         key = f"{case.id}|{len(case.units)}|{budget}"
-        if key not in texts:
-            texts[key] = arm(case, budget)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "text": texts[key]}, ensure_ascii=False) + "\n")
-        return texts[key]
+        return journal.result(key, partial(arm, case, budget))
 
     return compressed
 
@@ -116,29 +111,19 @@ def spans_of(folder: Path, name: str) -> dict[str, list[str]]:
     }
 
 
-def judged(text: str, answers: Sequence[str], *, every: bool = False) -> Judged:
-    """Whether an answer stands verbatim in the text, and whether all of its words do.
+def judged(folder: Path, name: str, case: Case, text: str) -> Judged:
+    """Whether an answer stands verbatim in what is left of a case, and whether all its words do.
 
-    Args:
-        text: what is left.
-        answers: one is enough.
-        every: all are wanted: the share of them counts.
+    One answer is enough; of a meeting, whose gold turns are answers, the share of them counts.
     """
+    answers = answers_of(case, folder, name)
     words = set(re.findall(r"\w+", text.lower()))
     plain = " ".join(text.split())
     verbatim = [" ".join(answer.split()) in plain for answer in answers]
     by_words = [set(re.findall(r"\w+", answer.lower())) <= words for answer in answers]
-    if every:
-        return {
-            name: sum(flags) / len(flags)
-            for name, flags in (("verbatim", verbatim), ("all words", by_words))
-        }
+    if name == "qmsum":
+        return {"verbatim": fmean(verbatim), "all words": fmean(by_words)}
     return {"verbatim": float(any(verbatim)), "all words": float(any(by_words))}
-
-
-def judge_of(folder: Path, name: str) -> Callable[[Case, str], Judged]:
-    """How what is left of a case of that set is judged."""
-    return lambda case, text: judged(text, answers_of(case, folder, name), every=name == "qmsum")
 
 
 def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) -> dict[str, Any]:
@@ -149,10 +134,10 @@ def beside(rows: dict[str, list[Judged]], clusters: Sequence[str], seed: int) ->
         for rule in verdicts[0]:
             pairs = zip(rows[DEFAULT], verdicts, strict=True)
             gains = [float(ours[rule]) - float(baseline[rule]) for ours, baseline in pairs]
-            table[arm][rule] = {"share": _percent([float(verdict[rule]) for verdict in verdicts])}
+            table[arm][rule] = {"share": percent([float(verdict[rule]) for verdict in verdicts])}
             if arm != DEFAULT:
                 table[arm][rule] |= {
-                    "gain of the default": _percent(gains),
+                    "gain of the default": percent(gains),
                     "interval": interval(gains, clusters),
                 }
     return table
@@ -198,11 +183,7 @@ def against_tokens(
             verdict = judge(case, arms[arm](case, output_tokens / input_tokens))
             rows.setdefault(arm, []).append(verdict)
     table = beside(rows, [case.cluster for case in cases], options.seed)
-    return {"cases": len(cases), "asked for": RATE, "tokens left": _percent(shares), **table}
-
-
-def _percent(values: Sequence[float]) -> float:
-    return round(100 * sum(values) / len(values), 1)
+    return {"cases": len(cases), "asked for": RATE, "tokens left": percent(shares), **table}
 
 
 def main() -> None:
@@ -234,17 +215,12 @@ def main() -> None:
         "BM25, sentences": sentences_by(LexicalCritic()),
         DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
     }
-    report: dict[str, Any] = {"seed": options.seed, "sets": {}}
-    if options.out.exists():  # sets that are not measured keep what the report says of them
-        report["sets"] = json.loads(options.out.read_text(encoding="utf-8"))["sets"]
-    readers: dict[str, Callable[[], list[Case]]] = {
-        "xquad_en": lambda: xquad(folder, options.seed),
-        "covidqa": lambda: covidqa(folder),
-        "qmsum": lambda: qmsum(folder),
-    }
+    # Sets that are not measured keep what the report says of them.
+    sets = earlier_report(options.out).get("sets", {})
+    readers = readers_of(folder, options.seed)
     for name in options.sets:
-        judge = judge_of(folder, name)
-        drawn = sample(readers[name](), options.size, options.seed)
+        judge = partial(judged, folder, name)
+        drawn = sample(readers[name.removesuffix("_en")](), options.size, options.seed)
         table: dict[str, Any] = {"cases": len(drawn)}
         rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}
         for case in drawn:
@@ -257,9 +233,8 @@ def main() -> None:
             table[f"{budget:.0%}"] = beside(rows[budget], clusters, options.seed)
         if options.llmlingua and name in options.long_sets:
             table[LONG] = against_tokens(drawn[: options.long_size], arms, judge, options)
-        report["sets"][name] = table
-        print(name, json.dumps(table, indent=1), flush=True)
-        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+        sets[name] = table
+        report({"seed": options.seed, "sets": sets}, options.out)
 
 
 if __name__ == "__main__":

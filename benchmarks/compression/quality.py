@@ -16,18 +16,17 @@ a run that was stopped goes on.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.compression.cases import Case, covidqa, qmsum, sample, xquad
-from benchmarks.compression.memory import Remembered, Scored, remembering
-from benchmarks.reports import option, read_options
-from harness.core import digest_file, write_atomic
+from benchmarks.compression.cases import Case, readers_of, sample
+from benchmarks.compression.memory import Remembered, remembering
+from benchmarks.reports import earlier_report, option, read_options, report
+from harness.core import digest_file
 from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
 from harness.rag.compress.critics.fused import EmbeddingCritic
 from harness.rag.compress.critics.token import WEIGHTS
@@ -43,33 +42,37 @@ LEARNED = ("token critic", "fused without critic", "fused")
 """The shipped default is the last; the one before it is what it is without the trained critic."""
 
 
-def learned(
-    names: Sequence[str], encoder: Encoder, folder: Path, cache: Path
-) -> dict[str, tuple[Critic, str]]:
-    """The trained critics with digests of their weights, those asked for."""
+def learned(names: Sequence[str], encoder: Encoder, folder: Path, cache: Path) -> dict[str, Critic]:
+    """The trained critics of these names, each with a memory for its weights."""
     from harness.rag.compress.critics import features
     from harness.rag.compress.critics.fused import FUSION, FusedCritic
     from harness.rag.compress.critics.token import TokenCritic
 
     code = (folder / FUSION).read_bytes() + Path(features.__file__ or "").read_bytes()
-    key = hashlib.sha256(code).hexdigest()
-    makers: dict[str, Callable[[], tuple[Critic, str]]] = {
-        "fused without critic": lambda: (FusedCritic(folder, encoder, None), key),
-    }
+    key = hashlib.sha256(code).hexdigest()[:12]
+    critics: dict[str, tuple[Critic, str]] = {}
+    if "fused without critic" in names:
+        critics["fused without critic"] = FusedCritic(folder, encoder, None), key
     if (folder / "critic.onnx").is_file():
-        weights = digest_file(folder / "critic.onnx")
-        token = Remembered(TokenCritic(folder), cache / f"critic-{weights[:12]}.jsonl")
-        makers["token critic"] = lambda: (token, weights)
-        makers["fused"] = lambda: (FusedCritic(folder, encoder, token), key + weights)
-    return {name: makers[name]() for name in names if name in makers}
+        weights = digest_file(folder / "critic.onnx")[:12]
+        token = Remembered(TokenCritic(folder), cache / f"critic-{weights}.jsonl")
+        if "token critic" in names:
+            critics["token critic"] = token, weights
+        if "fused" in names:
+            critics["fused"] = FusedCritic(folder, encoder, token), key + weights
+    return {
+        name: Remembered(critic, cache / f"scores-{critic.name}-{digest}.jsonl")
+        for name, (critic, digest) in critics.items()
+    }
 
 
-def arms_of(
-    case: Case, number: int, caches: dict[str, tuple[Scored, Critic]], seed: int
-) -> dict[str, Scores]:
+def arms_of(case: Case, number: int, critics: dict[str, Critic], seed: int) -> dict[str, Scores]:
     """Scores of every arm for one case."""
     count = len(case.units)
-    scores = {name: cache.of(case, critic) for name, (cache, critic) in caches.items()}
+    scores = {
+        name: np.asarray(critic.score(case.query, case.units), dtype=np.float64)
+        for name, critic in critics.items()
+    }
     mixture = standard(scores["BM25"]) + standard(scores["embedding"])
     gold = np.zeros(count)
     gold[sorted(frozenset[int]().union(*case.gold))] = 1
@@ -126,22 +129,20 @@ def interval(gains: Sequence[float], clusters: Sequence[str]) -> list[float]:
     return [round(100 * end, 1) for end in ratio_interval(list(sums.values()), RESAMPLES) or ()]
 
 
-def measure(
-    cases: Sequence[Case], caches: dict[str, tuple[Scored, Critic]], seed: int
-) -> dict[str, Any]:
+def measure(cases: Sequence[Case], critics: dict[str, Critic], seed: int) -> dict[str, Any]:
     """Recall of every arm at every budget, and what the fused critic gains on each baseline."""
     counts = open_tokenizer("minilm").counts
     recalls_by_arm: dict[str, dict[float, list[dict[str, float]]]] = {}
     for number, case in enumerate(cases):
         sizes = np.asarray(counts([unit.text for unit in case.units]), dtype=np.float64)
-        for name, scores in arms_of(case, number, caches, seed).items():
+        for name, scores in arms_of(case, number, critics, seed).items():
             for budget in BUDGETS:
                 row = recalls(case, scores, sizes, budget)
                 recalls_by_arm.setdefault(name, {}).setdefault(budget, []).append(row)
     clusters = [case.cluster for case in cases]
     table = {
         name: {
-            f"{budget:.0%}": {rule: _percent([row[rule] for row in rows]) for rule in rows[0]}
+            f"{budget:.0%}": {rule: percent([row[rule] for row in rows]) for rule in rows[0]}
             for budget, rows in by_budget.items()
         }
         for name, by_budget in recalls_by_arm.items()
@@ -152,28 +153,20 @@ def measure(
     }
     facts: dict[str, Any] = {"cases": len(cases), "documents": len(set(clusters)), "recall": table}
     if "fused" in some:
-        facts["fused against"] = {
-            f"{budget:.0%}": _gains(some, budget, clusters, seed) for budget in BUDGETS
-        }
+        facts["fused against"] = {}
+        for budget in BUDGETS:
+            gains = facts["fused against"][f"{budget:.0%}"] = dict[str, Any]()
+            for name in (*BASELINES[2:], *LEARNED[:2]):
+                if name in some:
+                    pairs = zip(some["fused"][budget], some[name][budget], strict=True)
+                    differences = [ours - baseline for ours, baseline in pairs]
+                    gains[name] = {
+                        "gain": percent(differences), "interval": interval(differences, clusters),
+                    }  # fmt: skip
     return facts
 
 
-def _gains(
-    some: dict[str, dict[float, list[float]]], budget: float, clusters: Sequence[str], seed: int
-) -> dict[str, Any]:
-    gains: dict[str, Any] = {}
-    for name in (*BASELINES[2:], *LEARNED[:2]):
-        if name in some:
-            pairs = zip(some["fused"][budget], some[name][budget], strict=True)
-            differences = [ours - baseline for ours, baseline in pairs]
-            gains[name] = {
-                "gain": _percent(differences),
-                "interval": interval(differences, clusters),
-            }
-    return gains
-
-
-def _percent(values: Sequence[float]) -> float:
+def percent(values: Sequence[float]) -> float:
     return round(100 * sum(values) / len(values), 1)
 
 
@@ -191,36 +184,22 @@ def main() -> None:
         weights=option(type=Path, default=WEIGHTS),
     )
     folder = options.shared / "data/compression/dev"
-    readers: dict[str, Callable[[], list[Case]]] = {
-        "xquad": lambda: xquad(folder, options.seed),
-        "covidqa": lambda: covidqa(folder),
-        "qmsum": lambda: qmsum(folder),
-    }
+    readers = readers_of(folder, options.seed)
     encoder = remembering(open_encoder("encoder"), options.cache)
-    critics: dict[str, tuple[Critic, str]] = {
-        "BM25": (LexicalCritic(), "1"),
-        "embedding": (EmbeddingCritic(encoder), encoder.name),
-    }
+    critics: dict[str, Critic] = {"BM25": LexicalCritic(), "embedding": EmbeddingCritic(encoder)}
     if options.learned:
         critics |= learned(options.learned, encoder, options.weights, options.cache)
     sizes = {
         name: int(count) for name, _, count in (limit.partition("=") for limit in options.size)
     }
-    report: dict[str, Any] = {"seed": options.seed, "budgets": list(BUDGETS), "sets": {}}
-    if options.out.exists():
-        before: dict[str, Any] = json.loads(options.out.read_text(encoding="utf-8"))
-        if before["seed"] == options.seed:
-            report["sets"] |= before["sets"]  # a set that is not asked for stays as it was
+    earlier = earlier_report(options.out)
+    # A set that is not asked for stays as it was.
+    sets: dict[str, Any] = earlier["sets"] if earlier.get("seed") == options.seed else {}
     for name in options.sets:
-        caches = {
-            arm: (Scored(options.cache / name, arm, key), critic)
-            for arm, (critic, key) in critics.items()
-        }
         cases = readers[name]()
         cases = sample(cases, sizes.get(name, len(cases)), options.seed)
-        report["sets"][name] = measure(cases, caches, options.seed)
-        print(name, json.dumps(report["sets"][name], indent=1), flush=True)
-    write_atomic(options.out, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        sets[name] = measure(cases, critics, options.seed)
+    report({"seed": options.seed, "budgets": list(BUDGETS), "sets": sets}, options.out)
 
 
 if __name__ == "__main__":

@@ -24,16 +24,22 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from benchmarks.compression.rows import Results
-from benchmarks.reports import option, read_options
+from benchmarks.compression.memory import remembering
+from benchmarks.reports import (
+    Journal,
+    option,
+    read_jsonl,
+    read_options,
+    report,
+    share_interval,
+)
 from harness.corpora import Evidence, Reading, Source
 from harness.rag.compress import (
     Compressed,
@@ -47,13 +53,11 @@ from harness.rag.compress.compressor import Compressor, measure
 from harness.rag.compress.critics.fused import FusedCritic
 from harness.rag.compress.pool import Pool, dense_pool
 from harness.rag.compress.ranking import rank
-from harness.rag.retrieve import Document, Encoder, open_encoder
+from harness.rag.retrieve import Document, open_encoder
 from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
 from lab.corpora.ruler.infinite import key_value
 
 LENGTH = 128 * 1024
-REMEMBERED = 40_000
-"""Vectors of sentences that are kept: fillers come again."""
 SHARE = 0.01
 PAIRS = {"kv75": 75, "kv140": 140}
 TASKS = (*NIAH, "vt", *INFINITE, *PAIRS)
@@ -90,9 +94,8 @@ def sample(task: str, length: int, number: int, shared: Path | None = None) -> S
 
 def recorded(shared: Path, task: str, number: int) -> Reading | None:
     """The n-th published key-value sample of a size, as JSON; None behind the last."""
-    path = shared / "data/compression/dev/kv_retrieval.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if row["id"].startswith(f"{task}-")]
+    every = read_jsonl(shared / "data/compression/dev/kv_retrieval.jsonl")
+    rows = [row for row in every if row["id"].startswith(f"{task}-")]
     if number >= len(rows):
         return None
     row = rows[number]
@@ -123,23 +126,19 @@ def boundary(length: int) -> Iterator[Sample]:
         yield Sample(reading, int(SHARE * length))
 
 
-def kept(result: Compressed, reading: Reading) -> list[bool]:
-    """For every piece of evidence whether all of its characters are kept."""
+def covered(result: Compressed, reading: Reading) -> list[bool]:
+    """For every piece of evidence whether all of it is kept; blanks between spans count as kept."""
     spans = sorted((span.start, span.end) for span in result.spans)
-    return [
-        _covered(evidence.start, evidence.end, spans, reading.sources[0].text)
-        for evidence in reading.evidence
-    ]
-
-
-def _covered(start: int, end: int, spans: list[tuple[int, int]], text: str) -> bool:
-    """Whether spans cover the range; blanks between two of them are in neither."""
-    for begin, stop in spans:
-        if begin <= start < stop:
-            start = stop
-            while start < end and text[start].isspace():
-                start += 1
-    return start >= end
+    text, outcomes = reading.sources[0].text, list[bool]()
+    for evidence in reading.evidence:
+        start = evidence.start
+        for begin, stop in spans:
+            if begin <= start < stop:
+                start = stop
+                while start < evidence.end and text[start].isspace():
+                    start += 1
+        outcomes.append(start >= evidence.end)
+    return outcomes
 
 
 def compressed(prepared_sample: Prepared, critic: Critic, instruction: str) -> Compressed:
@@ -157,7 +156,7 @@ def run(prepared_sample: Prepared, critic: Critic, instruction: str) -> dict[str
     """Compress a sample; what of its evidence is left, tokens, seconds."""
     started = time.process_time()
     result = compressed(prepared_sample, critic, instruction)
-    hits = kept(result, prepared_sample.sample.reading)
+    hits = covered(result, prepared_sample.sample.reading)
     return {
         "kept": sum(hits),
         "of": len(hits),
@@ -167,22 +166,8 @@ def run(prepared_sample: Prepared, critic: Critic, instruction: str) -> dict[str
     }
 
 
-def remembering(encoder: Encoder) -> Encoder:
-    """The encoder with a memory: hinted and unhinted read the same sentences."""
-    vectors: dict[str, NDArray[np.float32]] = {}
-
-    def encode(texts: list[str]) -> NDArray[np.float32]:
-        if len(vectors) > REMEMBERED:
-            vectors.clear()
-        new = list(dict.fromkeys(text for text in texts if text not in vectors))
-        vectors.update(zip(new, encoder.encode(new), strict=True))
-        return np.stack([vectors[text] for text in texts])
-
-    return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
-
-
 def open_remembering(name: str) -> Critic:
-    """The critic of that name; the shipped default with a memory."""
+    """The critic of that name; the shipped default with a memory: fillers come again."""
     critic = open_critic(name)
     if isinstance(critic, FusedCritic):
         return FusedCritic(encoder=remembering(open_encoder("encoder")))
@@ -204,21 +189,29 @@ def main() -> None:
         rows=Path("/dev/shm/compression_ruler.rows.jsonl"),
         out=Path("evals/results/compression_ruler.json"),
     )
-    results = Results(options.out, options.rows, options.length, NIAH)
+    journal = Journal(options.rows)
     started = time.monotonic()
     critics = {name: open_remembering(name) for name in options.critics}
     for task, make in jobs(options):
         if time.monotonic() - started > options.seconds:
             break
-        measure_all(results, task, make(), critics, options.hints)
-    results.write()
-    print(json.dumps(json.loads(options.out.read_text(encoding="utf-8")), indent=1))
+        measure_all(journal, task, make(), critics, options.hints)
+    rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for key, row in journal.rows.items():
+        arm, task, _ = json.loads(key)
+        rows.setdefault(arm, {}).setdefault(task, []).append(row)
+    arms: dict[str, dict[str, Any]] = {}
+    for arm, tasks in rows.items():
+        needles = [row for task in NIAH for row in tasks.get(task, [])]
+        arms[arm] = {task: summary(own) for task, own in tasks.items()}
+        arms[arm]["all needles"] = summary(needles) if needles else {}
+    report({"tokens": options.length, "arms": arms}, options.out)
 
 
 def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
     """Tasks in turn, so that a run that is cut short has samples of all."""
     if options.boundary:
-        return [("boundary", lambda one=one: one) for one in boundary(options.length)]
+        return [("boundary", lambda place=place: place) for place in boundary(options.length)]
     return [
         (task, partial(sample, task, options.length, number, options.shared))
         for number in range(options.samples)
@@ -227,23 +220,34 @@ def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
 
 
 def measure_all(
-    results: Results, task: str, made_sample: Sample, critics: dict[str, Critic], hints: list[str]
+    journal: Journal, task: str, drawn: Sample, critics: dict[str, Critic], hints: list[str]
 ) -> None:
     """Every critic with every instruction that was not measured yet."""
-    instructions = {hint: str(made_sample.reading.meta[hint]) for hint in hints}
+    instructions = {hint: str(drawn.reading.meta[hint]) for hint in hints}
     if len(set(instructions.values())) < len(instructions):  # the task has no hint
         instructions.pop("hinted")
-    missing = [
-        (critic, hint)
-        for critic in critics
-        for hint in instructions
-        if not results.has(f"{critic}, {hint}", task, made_sample.reading.id)
-    ]
-    ready = prepared(made_sample) if missing else None
-    for critic, hint in missing:
-        assert ready is not None
-        make = partial(run, ready, critics[critic], instructions[hint])
-        results.add(f"{critic}, {hint}", task, made_sample.reading.id, make)
+    ready = cache(partial(prepared, drawn))
+    for critic, hint in product(critics, instructions):
+        key = json.dumps([f"{critic}, {hint}", task, drawn.reading.id])
+        arm = (critics[critic], instructions[hint])
+        journal.result(key, lambda arm=arm: run(ready(), *arm))
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Recall of pieces of evidence, and of samples with all of theirs, with intervals."""
+    pieces, retained = sum(row["of"] for row in rows), sum(row["kept"] for row in rows)
+    complete = sum(row["kept"] == row["of"] for row in rows)
+
+    def share(hits: int, count: int) -> list[Any]:
+        return [hits, count, round(100 * hits / count, 2), share_interval(hits, count, 1, 100)]
+
+    return {
+        "samples": len(rows),
+        "evidence": share(retained, pieces),
+        "whole": share(complete, len(rows)),
+        "most of the input": round(100 * max(row["share"] for row in rows), 2),
+        "CPU seconds, median": median(row["seconds"] for row in rows),
+    }
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ same length and pays for nothing else. Both on ONNX Runtime, weights stored in 8
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import in_turn, option, read_options, report
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
 from harness.rag.retrieve import bundled_model
@@ -112,22 +109,17 @@ def main() -> None:
             "token critic": lambda: critic.score(QUERY, units),
             "bare encoder": lambda: read(options.tokens),
         }
-        speeds: dict[str, list[float]] = {name: [] for name in arms}
-        for number in range(options.rounds + 1):
-            for name, arm in arms.items():
-                started = time.process_time()
-                arm()
-                if number:  # the first round warms up
-                    speeds[name].append(options.tokens / (time.process_time() - started))
-    medians = {name: round(statistics.median(values)) for name, values in speeds.items()}
-    report: dict[str, Any] = {
+        seconds = in_turn(arms, options.rounds)
+    medians = {
+        name: round(options.tokens / statistics.median(times)) for name, times in seconds.items()
+    }
+    result = {
         "tokens a CPU second": medians,
         "ratio": round(medians["token critic"] / medians["bare encoder"], 3),
         "window": TOKENS,
         "batch": BATCH,
     }
-    print(json.dumps(report, indent=1))
-    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compression.cases import covidqa, read_jsonl
+from benchmarks.compression.cases import covidqa
+from benchmarks.reports import read_jsonl
 from harness.rag.compress import Unit, open_tokenizer
 from harness.rag.compress.pool import Pool
 from harness.train.compressor.examples import read_examples

@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, cast
 
@@ -71,38 +72,31 @@ def _typed(call: Call) -> Call:
     return name, (config, [(channel, message(value)) for channel, value in body], *further)
 
 
-def written(calls: list[Call], saver: Any) -> float:
+def written(calls: list[Call], opened: AbstractContextManager[Any]) -> float:
     """CPU seconds that a saver takes to write the calls."""
-    begun = time.process_time()
-    for name, arguments in calls:
-        getattr(saver, name)(*arguments)
-    return time.process_time() - begun
-
-
-def ours(calls: list[Call], path: Path) -> float:
-    """The harness's store."""
-    with open_store(path) as store:
-        return written(calls, store)
-
-
-def theirs(calls: list[Call], path: Path) -> float:
-    """LangGraph's."""
-    with SqliteSaver.from_conn_string(str(path)) as saver:
-        saver.setup()
-        return written(calls, saver)
+    with opened as saver:
+        if isinstance(saver, SqliteSaver):
+            saver.setup()
+        begun = time.process_time()
+        for name, arguments in calls:
+            getattr(saver, name)(*arguments)
+        return time.process_time() - begun
 
 
 def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
     """Sizes and times of both, `rounds` times in turn."""
     seconds: dict[str, list[float]] = {"ours": [], "sqlite_saver": []}
     sizes: dict[str, int] = {}
-    savers: dict[str, Callable[[list[Call], Path], float]] = {"ours": ours, "sqlite_saver": theirs}
+    savers: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {
+        "ours": open_store,
+        "sqlite_saver": lambda path: SqliteSaver.from_conn_string(str(path)),
+    }  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         calls = recorded(steps, Path(name), typed=typed)
         for _ in range(rounds):
-            for saver, write in savers.items():
+            for saver, open_saver in savers.items():
                 path = Path(name) / f"{saver}.sqlite"
-                seconds[saver].append(write(calls, path))
+                seconds[saver].append(written(calls, open_saver(path)))
                 sizes[saver] = sum(part.stat().st_size for part in Path(name).glob(f"{saver}*"))
                 for part in Path(name).glob(f"{saver}*"):
                     part.unlink()

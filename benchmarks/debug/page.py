@@ -11,7 +11,6 @@ page of them stands with what was asked. Wall seconds; the median counts.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import statistics
@@ -20,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any, TypedDict
 
-from benchmarks.reports import read_options
+from benchmarks.reports import read_options, report
 from harness.checkpoints import open_store
-from harness.core import AgentInfo, Step, Trajectory, write_atomic
+from harness.core import AgentInfo, Step, Trajectory
 from harness.core.rundir import RunWriter
 from harness.debug import Debugger
 from harness.debug.web import Library, open_page, open_view
@@ -132,15 +131,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = [asyncio.run(view(steps, Path(folder))) for steps in SIZES]
         lists = [asyncio.run(view_samples(count, Path(folder))) for count in SAMPLES]
-    load = round(os.getloadavg()[0], 1)
-    report: dict[str, Any] = {
+    result = {
         "command": "python -m benchmarks.debug.page",
-        "load_1_min": load,
+        "load_1_min": round(os.getloadavg()[0], 1),
         "runs": rows,
+        "samples": lists,
     }
-    report["samples"] = lists
-    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,12 @@ neighbours need not run again).
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import option, read_options, report
 from harness.debug import Debugger, Moment, Point, with_store
 from tests.debug.shapes import Log, Shape
 from tests.debug.suite import SHAPES
@@ -99,10 +98,7 @@ def main() -> None:
                 total[name] += value
         for kind, value in shape_result["checkpoints"].items():
             total[f"checkpoints {kind}"] += value
-    text = json.dumps({"total": dict(sorted(total.items())), "shapes": shapes}, indent=1)
-    print(json.dumps(dict(sorted(total.items())), indent=1))
-    if options.out:
-        options.out.write_text(text + "\n")
+    report({"total": dict(sorted(total.items())), "shapes": shapes}, options.out)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ the end every attempt is scored.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import random
@@ -32,7 +31,7 @@ from typing import Any
 
 from benchmarks.evals.chaos_server import FAULTS, Chaos, serve
 from benchmarks.evals.overhead import skill_in
-from benchmarks.reports import read_options, report
+from benchmarks.reports import read_options, report, write_suite
 from harness.core import HarnessError
 from harness.core.rundir import RunReader
 
@@ -193,11 +192,7 @@ def prepared(folder: Path, tasks: int) -> None:
         {"id": f"t{n}", "prompt": f"What is two times {n} ?", "answer": str(2 * n), "check": "em"}
         for n in range(1, tasks + 1)
     ]
-    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "suite.yaml").write_text(
-        "name: chaos\ntasks: tasks.jsonl\ntools: [read_skill_file]\n"
-        f"sampling: {{timeout_s: {CALL_S}}}\n"
-    )
+    write_suite(folder, rows, "tools: [read_skill_file]", f"sampling: {{timeout_s: {CALL_S}}}")
 
 
 def _tmpfs(folder: Path, options: str) -> bool:

@@ -10,33 +10,21 @@ Samples of one call (`--calls 1`) or of three with two tool calls (`--calls 3`).
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evals.overhead import endpoint, skill_in
-from benchmarks.reports import option, read_options, report
+from benchmarks.endpoints import endpoint
+from benchmarks.evals.overhead import questions, skill_in
+from benchmarks.reports import earlier_report, option, read_options, report, write_suite
 
 
 def resident_mb() -> float:
     """Memory of this process now, MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def written(folder: Path, samples: int, calls: int) -> Path:
-    """A suite of so many questions."""
-    with (folder / "tasks.jsonl").open("w") as file:
-        for n in range(samples):
-            task = {"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"}
-            file.write(json.dumps(task) + "\n")
-    tools = "[read_skill_file]" if calls == 3 else "[]"
-    suite = folder / "suite.yaml"
-    suite.write_text(f"name: flat\ntasks: tasks.jsonl\ntools: {tools}\n")
-    return suite
 
 
 class Pieces:
@@ -61,9 +49,9 @@ class Pieces:
             }
         )
         self._cpu, self._wall = cpu, wall
-        earlier: dict[str, Any] = json.loads(self._out.read_text()) if self._out.exists() else {}
         key = f"{self._about['calls a sample']} calls a sample"
-        report({**earlier, key: {**self._about, "pieces": self._rows}}, self._out)
+        pieces = {**self._about, "pieces": self._rows}
+        report({**earlier_report(self._out), key: pieces}, self._out)
 
 
 def main() -> None:
@@ -83,8 +71,10 @@ def main() -> None:
     about = {"calls a sample": options.calls, "planned": options.samples}
     with endpoint() as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        tools = "[read_skill_file]" if options.calls == 3 else "[]"
+        suite = write_suite(folder, questions(0, options.samples), f"tools: {tools}")
         settings = EvalSettings(
-            suite=str(written(folder, options.samples, options.calls)), agent="graph:react",
+            suite=str(suite), agent="graph:react",
             skill=skill_in(folder), out=folder / "run", models=("openai/mock",), base_url=url,
             concurrency=options.concurrency, sandbox="none",
         )  # fmt: skip

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import time
@@ -18,8 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.tasks import judge_math
 
 RECORDED = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
@@ -42,8 +40,7 @@ def main() -> None:
         started = time.monotonic()
         figures[name] = measure(options.data, options.limit)
         figures[name]["seconds"] = round(time.monotonic() - started, 1)
-        write_atomic(options.out, json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
-        print(name, json.dumps(figures[name], ensure_ascii=False)[:1500], flush=True)
+        report(figures, options.out)
 
 
 def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
@@ -91,7 +88,7 @@ def qwen(data: Path, limit: int | None) -> dict[str, Any]:
 
 
 def _rows(path: Path, limit: int | None) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = read_jsonl(path)
     return rows if limit is None else random.Random(41).sample(rows, min(limit, len(rows)))
 
 

@@ -11,35 +11,20 @@ process per sample; start-up and the first samples do not count.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.endpoints import endpoint
+from benchmarks.reports import last_line, option, read_options, report, write_suite
 
 HERE = Path(__file__).parent
-
-
-@contextmanager
-def endpoint() -> Generator[str]:
-    """The mock endpoint's base URL."""
-    command = [sys.executable, str(HERE / "overhead_server.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
-        finally:
-            server.kill()
 
 
 def skill_in(folder: Path) -> Path:
@@ -54,26 +39,30 @@ def skill_in(folder: Path) -> Path:
     return skill
 
 
-def ours(url: str, skill: Path, samples: int, concurrency: int, folder: Path) -> dict[str, Any]:
-    """Run `harness eval` in this process."""
+def questions(first: int, count: int) -> list[dict[str, str]]:
+    """Tasks whose right answer is 4."""
+    numbers = range(first, first + count)
+    return [{"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"} for n in numbers]
+
+
+def evaluate(folder: Path, first: int, count: int, url: str, skill: Path, **settings: Any) -> Any:
+    """The report of one `harness eval` of so many questions in this process."""
     from harness.api import EvalSettings, run_evaluation
 
-    def settings(name: str, first: int, count: int) -> EvalSettings:
-        rows = [
-            {"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"}
-            for n in range(first, first + count)
-        ]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        suite = folder / f"{name}.yaml"
-        suite.write_text(f"name: {name}\ntasks: {name}.jsonl\ntools: [read_skill_file]\n")
-        return EvalSettings(
-            suite=str(suite), agent="graph:react", skill=skill, out=folder / f"run-{name}",
-            models=("openai/mock",), base_url=url, concurrency=concurrency, sandbox="none",
-        )  # fmt: skip
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    suite = write_suite(folder / "suite", questions(first, count), "tools: [read_skill_file]")
+    options = EvalSettings(
+        suite=str(suite), agent="graph:react", skill=skill, out=folder / "run",
+        models=("openai/mock",), base_url=url, sandbox="none", **settings,
+    )  # fmt: skip
+    return run_evaluation(options)[0]
 
-    run_evaluation(settings("first", 10**6, concurrency))
+
+def ours(url: str, skill: Path, samples: int, concurrency: int, folder: Path) -> dict[str, Any]:
+    """Run `harness eval` in this process."""
+    evaluate(folder / "first", 10**6, concurrency, url, skill, concurrency=concurrency)
     begun, wall = time.process_time(), time.perf_counter()
-    final_report = run_evaluation(settings("all", 0, samples))[0]
+    final_report = evaluate(folder / "all", 0, samples, url, skill, concurrency=concurrency)
     cpu, wall = time.process_time() - begun, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
@@ -83,28 +72,6 @@ def ours(url: str, skill: Path, samples: int, concurrency: int, folder: Path) ->
         "wall": wall,
         "peak MB": peak,
     }
-
-
-def once(arm: str, url: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """One round of an arm, in a process of its own."""
-    skill = skill_in(folder)
-    numbers = [str(options.samples), str(options.concurrency)]
-    commands = {
-        "bare": [sys.executable, str(HERE / "overhead_bare.py"), url, str(skill), *numbers],
-        "ours": [sys.executable, "-m", "benchmarks.evals.overhead", "--one", url, str(skill),
-                 *numbers, str(folder)],
-        "inspect_ai": [str(options.inspect), str(HERE / "overhead_inspect.py"), url,
-                       str(skill), *numbers, str(folder / "logs")],
-    }  # fmt: skip
-    environment = {**os.environ, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
-    process = subprocess.run(
-        commands[arm], capture_output=True, text=True, env=environment, check=False
-    )
-    if process.returncode:
-        raise SystemExit(f"{arm} failed:\n{process.stderr[-2000:]}")
-    figures: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
-    assert figures["passed"] == figures["samples"], (arm, figures)
-    return figures
 
 
 def main() -> None:
@@ -120,17 +87,25 @@ def main() -> None:
     )
     if options.one:
         url, skill, samples, slots, folder = options.one
-        os.environ.setdefault("OPENAI_API_KEY", "none")
-        figures = ours(url, Path(skill), int(samples), int(slots), Path(folder))
-        print(json.dumps(figures))
+        print(json.dumps(ours(url, Path(skill), int(samples), int(slots), Path(folder))))
         return
-    arms = ["bare", "ours", *(["inspect_ai"] if options.inspect else [])]
-    rounds: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
+    commands = {
+        "bare": [sys.executable, HERE / "overhead_bare.py"],
+        "ours": [sys.executable, "-m", "benchmarks.evals.overhead", "--one"],
+    }
+    if options.inspect:
+        commands["inspect_ai"] = [options.inspect, HERE / "overhead_inspect.py"]
+    rounds: dict[str, list[dict[str, Any]]] = {arm: [] for arm in commands}
+    environment = {**os.environ, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
     with endpoint() as url:
         for _ in range(options.rounds):
-            for arm in arms:
+            for arm, command in commands.items():
                 with tempfile.TemporaryDirectory() as folder:
-                    rounds[arm].append(once(arm, url, Path(folder), options))
+                    numbers = (options.samples, options.concurrency)
+                    words = [*command, url, skill_in(Path(folder)), *numbers]
+                    words += [] if arm == "bare" else [f"{folder}/work"]
+                    rounds[arm].append(last_line(words, env=environment))
+                assert rounds[arm][-1]["passed"] == options.samples, (arm, rounds[arm][-1])
     median = {
         arm: statistics.median(figures["cpu"] / figures["samples"] for figures in rows)
         for arm, rows in rounds.items()

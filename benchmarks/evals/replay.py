@@ -6,30 +6,25 @@ The JSON holds ids, booleans, reasons and times; nothing of the recorded texts.
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.reports import last_line, option, read_options
 from harness.evals.reexecution import format_table, reexecute
 from harness.sandbox import select
 from harness.tasks import load_spreadsheetbench
 from harness.trajectories import open_trajectories
 
-_VERSIONS = "import openpyxl, pandas; print(openpyxl.__version__, pandas.__version__)"
+_VERSIONS = """import json, openpyxl, pandas
+print(json.dumps({"openpyxl": openpyxl.__version__, "pandas": pandas.__version__}))"""
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", type=Path)
-    parser.add_argument("--tasks", type=Path, required=True)
-    parser.add_argument("--python", type=Path)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=120.0)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    options = read_options(
+        __doc__, "runs", tasks=Path, python=option(type=Path), workers=2, timeout=120.0, json=False
+    )
     report = reexecute(
         open_trajectories(options.runs),
         load_spreadsheetbench(options.tasks),
@@ -39,17 +34,10 @@ def main() -> None:
         python=options.python,
     )
     if options.json:
-        result = {"packages": packages(options.python), **report.model_dump(mode="json")}
-        print(json.dumps(result, indent=1))
+        packages = last_line([options.python or sys.executable, "-c", _VERSIONS])
+        print(json.dumps({"packages": packages, **report.model_dump(mode="json")}, indent=1))
     else:
         print(format_table(report))
-
-
-def packages(python: Path | None) -> dict[str, str]:
-    """Versions of what the recorded code uses most."""
-    command = [str(python or sys.executable), "-c", _VERSIONS]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return {"openpyxl": answer[0], "pandas": answer[1]}
 
 
 if __name__ == "__main__":

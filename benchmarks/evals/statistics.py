@@ -18,6 +18,7 @@ import json
 import time
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +26,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.reports import read_options
-from harness.core import write_atomic
-from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p, wilson
+from benchmarks.reports import read_options, report, share_interval
+from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p
 
 TASKS = (10, 20, 50, 200)
 ATTEMPTS = (1, 4)
@@ -81,9 +81,8 @@ def ordered(counts: Ints) -> tuple[int, ...]:
 
 def share(hits: int, runs: int) -> dict[str, Any]:
     """A share in percent with its interval."""
-    low, high = wilson(hits, runs) or (0.0, 1.0)
-    return {"percent": round(100 * hits / runs, 1),
-            "interval": [round(100 * low, 1), round(100 * high, 1)]}  # fmt: skip
+    interval = share_interval(hits, runs, 1, scale=100)
+    return {"percent": round(100 * hits / runs, 1), "interval": interval}
 
 
 def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
@@ -110,27 +109,20 @@ def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
 
 def cells() -> Iterator[Cell]:
     """Every kind of run whose coverage is looked at."""
-    for tasks in TASKS:
-        for attempts in ATTEMPTS:
-            for mean in MEANS:
-                for spread in SPREADS:
-                    for lift in LIFTS:
-                        yield Cell(tasks, attempts, mean, spread, lift)
+    return map(Cell._make, product(TASKS, ATTEMPTS, MEANS, SPREADS, LIFTS))
 
 
 def power(rng: Generator, runs: int) -> Iterator[dict[str, Any]]:
     """How often a lift from 50 % is found."""
-    for tasks in TASKS:
-        for attempts in ATTEMPTS:
-            for lift in POWER_LIFTS:
-                row = simulated(rng, Cell(tasks, attempts, 0.5, 0.35, lift), runs)
-                discordance = row["tasks that change"] / tasks
-                formula = detectable_lift(tasks, discordance) if attempts == 1 else None
-                yield {
-                    "tasks": tasks, "attempts": attempts, "lift": lift,
-                    "found": row["effect found"], "tasks that change": row["tasks that change"],
-                    "detectable at 80 % by formula": formula and round(formula, 3),
-                }  # fmt: skip
+    for tasks, attempts, lift in product(TASKS, ATTEMPTS, POWER_LIFTS):
+        row = simulated(rng, Cell(tasks, attempts, 0.5, 0.35, lift), runs)
+        discordance = row["tasks that change"] / tasks
+        formula = detectable_lift(tasks, discordance) if attempts == 1 else None
+        yield {
+            "tasks": tasks, "attempts": attempts, "lift": lift,
+            "found": row["effect found"], "tasks that change": row["tasks that change"],
+            "detectable at 80 % by formula": formula and round(formula, 3),
+        }  # fmt: skip
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -167,13 +159,12 @@ def main() -> None:
         rows.append(simulated(rng, cell, options.runs))
         print(json.dumps(rows[-1]), flush=True)
     table = list(power(rng, options.runs))
-    report: dict[str, Any] = {
+    result = {
         "simulated": True, "runs": options.runs, "seed": options.seed,
         "cpu_s": round(time.process_time() - started), "summary": summary(rows),
         "power from 50 %": table, "cells": rows,
     }  # fmt: skip
-    write_atomic(options.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report["summary"], indent=1))
+    report(result, options.out)
 
 
 if __name__ == "__main__":

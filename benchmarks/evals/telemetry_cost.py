@@ -9,7 +9,6 @@ turns, five rounds of 400 attempts each; the median round counts.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Generator
@@ -21,8 +20,8 @@ from typing import Any
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from benchmarks.reports import read_options
-from harness.core import tracing, write_atomic
+from benchmarks.reports import read_options, report
+from harness.core import tracing
 from harness.core.telemetry.logs import log_watcher
 from harness.core.telemetry.metrics import MetricsWatcher
 from harness.core.telemetry.spans import SpanWatcher
@@ -62,8 +61,7 @@ def main() -> None:
             way: round(median(own), 4) for way, own in milliseconds.items()
         },
     }
-    write_atomic(out, json.dumps(figures, indent=2) + "\n")
-    print(json.dumps(figures, indent=2))
+    report(figures, out)
 
 
 def attempt(name: str) -> None:

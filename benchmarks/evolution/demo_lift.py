@@ -11,6 +11,7 @@ evals/results/demo_lift.json, and the table to standard output. Running it again
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -44,16 +45,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = options.out or Path(folder)
         report = run_demo(out, model="local/smollm2-135m", sizes=SIZES, tell=EventLines())
-    skill_name = Path(
-        report.evolution.skill
-    ).name  # where it lay on this machine is nobody's business
-    report = report.model_copy(
-        update={"evolution": report.evolution.model_copy(update={"skill": skill_name})}
-    )
     lists = {"fixed": True, "broken": True}
     dropped = {"arms": {"__all__": {"against": lists}}, "evolution": {"gate": lists}}
-    text = report.model_dump_json(indent=1, exclude=dropped)
-    write_atomic(assets.root() / RESULT, text + "\n")
+    result = report.model_dump(mode="json", exclude=dropped)
+    # Where the skill lay on this machine is nobody's business.
+    result["evolution"]["skill"] = Path(report.evolution.skill).name
+    write_atomic(assets.root() / RESULT, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     print(table(report))
 
 

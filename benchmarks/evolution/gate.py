@@ -11,17 +11,16 @@ side; a task has its own true pass rates, so attempts at it are correlated.
 
 from __future__ import annotations
 
-import json
 import time
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import option, read_options, report
 from harness.stats import (
     SequentialPlan,
     Stopped,
@@ -33,11 +32,8 @@ from harness.stats import (
     z_of,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 DISCORDANCE = (0.05, 0.10, 0.15, 0.20, 0.25, 0.40)
 LIFTS = (0.0, -0.05, 0.05, 0.10, 0.15)
@@ -82,12 +78,11 @@ def changes(
 
 def at_looks(moved: Ints, ends: tuple[int, ...], unit: int) -> Draw:
     """Sums [decisions, looks] and numbers of steps of each size [decisions, looks, unit]."""
-    starts = (0, *ends[:-1])
     sums = np.stack([moved[:, :end].sum(axis=1) for end in ends], axis=1)
     sizes = np.stack(
         [
             np.stack([(np.abs(moved[:, a:b]) == s + 1).sum(axis=1) for s in range(unit)], axis=1)
-            for a, b in zip(starts, ends, strict=True)
+            for a, b in pairwise((0, *ends))
         ],
         axis=1,
     )
@@ -248,7 +243,7 @@ def main() -> None:
     fooled = [row for row in rows if row["lift"] <= 0]
     worst = max(fooled, key=lambda row: row["accepted"] * row["candidates"])
     null = [row for row in rows if row["lift"] == 0 and row["candidates"] == 1]
-    report = {
+    result = {
         "command": "python -m benchmarks.evolution.gate "
         f"--decisions {options.decisions} --seed {options.seed}",
         "reference": reference(),
@@ -260,11 +255,8 @@ def main() -> None:
         "cells": rows,
     }
     print(table(rows))
-    shown = {name: value for name, value in report.items() if name != "cells"}
-    print(json.dumps(shown, indent=1))
     print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
-    if options.out is not None:
-        write_atomic(options.out, json.dumps(report, indent=1) + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

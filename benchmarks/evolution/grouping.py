@@ -11,7 +11,6 @@ all. The annotators are language models; their agreement bounds what a figure he
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.reports import report
+from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.evolve.merge import similarity
 from harness.evolve.merge.similarity import Measure, measure, similar_groups
 
@@ -43,8 +42,7 @@ def b_cubed(groups: Groups, gold: Groups, ids: Sequence[str]) -> float:
 def read(path: Path, ids: Sequence[str]) -> dict[str, str]:
     """The text of every labelled lesson, as the merge sees it: title, lesson and scope."""
     texts: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_jsonl(path):
         for number, item in enumerate(row.get("memory_items") or (), start=1):
             key = f"{row['_run']}/{row['_task_id']}#{number}"
             parts = (f"{item.get('title')}.", item.get("lesson"), item.get("generalization"))
@@ -62,15 +60,15 @@ class EncoderOnly(Measure):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("patches", type=Path)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__, "patches", out=option(type=Path))
     labels: dict[str, list[int]] = json.loads(LABELS.read_text())["labels"]
     ids = sorted(labels)
     golds = [{key: labels[key][which] for key in ids} for which in (0, 1)]
-    half = {key: _half(key) for key in ids}
-    tune, test = ([key for key in ids if half[key] == which] for which in (0, 1))
+    halves: tuple[list[str], list[str]] = [], []
+    for key in ids:  # by the patch, so that no patch lies in both halves
+        digest = hashlib.sha256(f"half|{key.split('#')[0]}".encode()).hexdigest()
+        halves[int(digest, 16) % 2].append(key)
+    tune, test = halves
     texts_by_key = read(arguments.patches, ids)
     texts = [texts_by_key[key] for key in ids]
 
@@ -81,9 +79,9 @@ def main() -> None:
     def tuned(make: Callable[[float], list[list[int]]]) -> dict[str, float]:
         distances = [round(0.2 + 0.03 * step, 2) for step in range(22)]
         best = max(distances, key=lambda distance: score(make(distance), tune))
-        return {"distance": best, **_row(make(best))}
+        return {"distance": best, **row_of(make(best))}
 
-    def _row(groups: list[list[int]]) -> dict[str, float]:
+    def row_of(groups: list[list[int]]) -> dict[str, float]:
         return {
             "groups": len(groups), "tune": score(groups, tune), "test": score(groups, test),
             "all": score(groups, ids),
@@ -97,20 +95,15 @@ def main() -> None:
             for name, part in (("tune", tune), ("test", test), ("all", ids))
         },
         "methods": {
-            "each for itself": _row([[i] for i in range(len(ids))]),
-            "ours, lexical": _row(similar_groups(texts, measure("lexical"))),
-            "ours, hybrid": _row(similar_groups(texts, measure("hybrid"))),
+            "each for itself": row_of([[i] for i in range(len(ids))]),
+            "ours, lexical": row_of(similar_groups(texts, measure("lexical"))),
+            "ours, hybrid": row_of(similar_groups(texts, measure("hybrid"))),
             "encoder alone, tuned": tuned(
                 lambda d: similar_groups(texts, only.model_copy(update={"distance": d}))
             ),
         },
     }
     report(result, arguments.out)
-
-
-def _half(key: str) -> int:
-    """0 or 1 by the patch, so that no patch lies in both halves."""
-    return int(hashlib.sha256(f"half|{key.split('#')[0]}".encode()).hexdigest(), 16) % 2
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ official merge saw every task, ours the runs at hand: nothing here says which sk
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import re
@@ -20,9 +19,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from grouping import LABELS, read
-
-from benchmarks.reports import report
+from benchmarks.evolution.grouping import LABELS, read
+from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.evolve import EvolveOptions, evolve
 from harness.evolve.merge.contradictions import contradictions
 from harness.evolve.merge.lessons import Lesson, split
@@ -76,12 +74,7 @@ def facts(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("runs", type=Path)
-    parser.add_argument("patches", type=Path)
-    parser.add_argument("merges", type=Path)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+    arguments = read_options(__doc__, "runs", "patches", "merges", out=option(type=Path))
     labels: dict[str, list[int]] = json.loads(LABELS.read_text())["labels"]
     lessons, texts = supported(labels), read(arguments.patches, sorted(labels))
     columns: dict[str, dict[str, Any]] = {}
@@ -96,8 +89,7 @@ def main() -> None:
         columns["ours"] = facts((skill / "SKILL.md").read_text(), files, lessons, texts)
         more = "\n".join(path.read_text() for path in skill.rglob("*.md"))
         columns["ours with references"] = facts(more, files, lessons, texts)
-    for line in arguments.merges.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_jsonl(arguments.merges):
         if row["kind"] == "skill":
             name = "/".join(Path(row["path"]).parts[-3:-1])
             columns[name] = facts(row["text"], set(), lessons, texts)

@@ -11,7 +11,6 @@ small chance. See benchmarks/evolution/recovery for what is planted and what cou
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +19,7 @@ from pathlib import Path
 from benchmarks.evolution.recovery.arena import Arena, attempt, planted, recall_precision
 from benchmarks.evolution.recovery.conditions import CONDITIONS, RIVALS
 from benchmarks.evolution.recovery.tasks import make_tasks
-from benchmarks.reports import option, read_options
+from benchmarks.reports import option, read_options, report
 from harness.stats import clustered_error, z_of
 
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -108,9 +107,7 @@ def main() -> None:
     lines = summary(rows)
     print(f"\nSIMULATED; {arguments.seeds} seeds, {TRAIN} train and {HELD_OUT} held-out tasks")
     print(table(lines))
-    if arguments.out:
-        result = {"simulated": True, "seeds": arguments.seeds, "summary": lines}
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    report({"simulated": True, "seeds": arguments.seeds, "summary": lines}, arguments.out)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ import asyncio
 import json
 import math
 import resource
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import last_line, option, read_options, report
 from harness.core import AgentInfo, Observation, ObservationResult, Step, ToolCall, Trajectory
 
 NUMBERS = ("seven", "eleven", "forty", "ninety")
@@ -82,14 +82,6 @@ def measure(size: int) -> dict[str, float]:
     return {"size": size, "seconds": seconds, "mib": peak, "records": result.records}
 
 
-def exponent(rows: list[dict[str, float]]) -> float:
-    """Slope of log(seconds) over log(size): 1 is linear."""
-    xs, ys = ([math.log(row[key]) for row in rows] for key in ("size", "seconds"))
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    rise = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
-    return rise / sum((x - mean_x) ** 2 for x in xs)
-
-
 def main() -> None:
     arguments = read_options(
         __doc__,
@@ -102,21 +94,16 @@ def main() -> None:
         return
     rows: list[dict[str, float]] = []
     for size in (int(size_text) for size_text in arguments.sizes.split(",")):
-        command = [sys.executable, __file__, "--one", str(size)]
-        process = subprocess.run(command, check=True, capture_output=True, text=True)
-        rows.append(json.loads(process.stdout.splitlines()[-1]))
-        row = rows[-1]
+        row = last_line([sys.executable, __file__, "--one", size])
+        rows.append(row)
         each = 1000 * row["seconds"] / size
         print(f"{size:>6} trajectories  {row['seconds']:7.1f} s  {each:5.1f} ms each"
               f"  {row['mib']:6.0f} MiB", flush=True)  # fmt: skip
-    result = {
-        "simulated": True,
-        "rows": rows,
-        "exponent": exponent(rows) if len(rows) > 1 else None,
-    }
-    print(f"time grows as size^{result['exponent']:.2f}" if len(rows) > 1 else "")
-    if arguments.out:
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    exponent = None  # slope of log(seconds) over log(size): 1 is linear
+    if len(rows) > 1:
+        sizes, seconds = ([math.log(row[key]) for row in rows] for key in ("size", "seconds"))
+        exponent = statistics.linear_regression(sizes, seconds).slope
+    report({"simulated": True, "rows": rows, "exponent": exponent}, arguments.out)
 
 
 if __name__ == "__main__":

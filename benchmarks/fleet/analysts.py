@@ -12,20 +12,17 @@ or hang. MOCK endpoint: says nothing about a model.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import json
 import os
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
+from benchmarks.endpoints import endpoint
+from benchmarks.reports import option, read_options, report
 from harness.core import AgentInfo, Step, Trajectory
 from harness.evolve import AnalystRecord, EvolveOptions, EvolveResult, MemoryItem, batches, evolve
 from harness.evolve.analysts.single import write_patch
@@ -48,32 +45,9 @@ def trajectory(number: int, repeat: int) -> Trajectory:
     )
 
 
-def serve() -> tuple[str, subprocess.Popen[bytes]]:
-    """Start the endpoint in a process of its own; its URL without a path."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, Path(__file__).parent / "server.py", str(port)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    atexit.register(server.kill)
-    url = f"http://127.0.0.1:{port}"
-    for _ in range(200):
-        try:
-            log_of(url)
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return url, server
-    raise SystemExit("the mock endpoint did not start")
-
-
 def log_of(url: str) -> dict[str, Any]:
     """What the endpoint has answered."""
-    with urllib.request.urlopen(f"{url}/log") as answer:
+    with urllib.request.urlopen(f"{url.removesuffix('/v1')}/log") as answer:
         return json.load(answer)
 
 
@@ -117,7 +91,7 @@ def parallel(url: str, runs: int, repeat: int) -> dict[str, float]:
             concurrency=CONCURRENCY,
         )  # fmt: skip
         model = open_model(
-            "openai/mock", base_url=f"{url}/v1", calls=CallStore(out / "calls.sqlite"),
+            "openai/mock", base_url=url, calls=CallStore(out / "calls.sqlite"),
             concurrency=CONCURRENCY, role="analyst", hedge=True,
         )  # fmt: skip
 
@@ -140,9 +114,7 @@ def parallel(url: str, runs: int, repeat: int) -> dict[str, float]:
 def sequential_s(url: str, runs: int, batch: int) -> float:
     """Wall time of refining one skill with `batch` records a call, one call after the other."""
     # One call at a time, and room for the second request of one that hangs.
-    model = open_model(
-        "openai/mock", base_url=f"{url}/v1", concurrency=2, role="analyst", hedge=True
-    )
+    model = open_model("openai/mock", base_url=url, concurrency=2, role="analyst", hedge=True)
 
     async def run() -> None:
         for start in range(0, runs, batch):
@@ -167,16 +139,14 @@ def main() -> None:
         out=option(type=Path),
     )
     os.environ.setdefault("OPENAI_API_KEY", "mock")
-    url, server = serve()
     rows: list[dict[str, float]] = []
-    for repeat in range(arguments.repeats):
-        rows.append(parallel(url, arguments.runs, repeat))
-        print(json.dumps(rows[-1]), flush=True)
-    one_by_one: dict[str, float] = {}
-    if arguments.sequential:
-        one_by_one = {f"B = {b}": sequential_s(url, arguments.runs, b) for b in (4, 1)}
-    facts = log_of(url)
-    server.terminate()
+    with endpoint("benchmarks.fleet.server") as url:
+        for repeat in range(arguments.repeats):
+            rows.append(parallel(url, arguments.runs, repeat))
+            print(json.dumps(rows[-1]), flush=True)
+        batch_sizes = (4, 1) if arguments.sequential else ()
+        one_by_one = {f"B = {b}": sequential_s(url, arguments.runs, b) for b in batch_sizes}
+        facts = log_of(url)
     result = {
         "mock": True,
         "runs": arguments.runs,
@@ -187,9 +157,7 @@ def main() -> None:
         "hung": facts["hung"],
         "most_active": facts["most_active"],
     }
-    print(json.dumps({key: value for key, value in result.items() if key != "rows"}))
-    if arguments.out:
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    report(result, arguments.out)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import json
 import os
 import secrets
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,8 +22,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evals.overhead import endpoint, skill_in
-from benchmarks.reports import option, read_options, report
+from benchmarks.endpoints import endpoint
+from benchmarks.evals.overhead import evaluate, skill_in
+from benchmarks.reports import earlier_report, last_line, option, read_options, report
 
 MARK = "HARNESS_FLEET_OVERHEAD"
 ARMS: dict[str, dict[str, Any]] = {
@@ -37,19 +37,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def run_arm(arm: str, url: str, samples: int, folder: Path) -> None:
     """Run an arm in this process; prints how many passed, and the CPU seconds of this process."""
-    from harness.api import EvalSettings, run_evaluation
-
-    rows = [
-        {"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"} for n in range(samples)
-    ]
-    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    suite = folder / "suite.yaml"
-    suite.write_text("name: overhead\ntasks: tasks.jsonl\ntools: [read_skill_file]\n")
-    settings = EvalSettings(
-        suite=str(suite), agent="graph:react", skill=skill_in(folder), out=folder / "run",
-        models=("openai/mock",), base_url=url, sandbox="none", **ARMS[arm],
-    )  # fmt: skip
-    final_report = run_evaluation(settings)[0]
+    final_report = evaluate(folder, 0, samples, url, skill_in(folder), **ARMS[arm])
     print(json.dumps({"passed": final_report.passed, "driver": time.process_time()}))
 
 
@@ -99,14 +87,9 @@ def once(arm: str, samples: int, url: str, where: Path | None) -> dict[str, floa
         meter = Meter(mark)
         meter.start()
         command = [sys.executable, "-m", "benchmarks.fleet.overhead", "--one", arm, url,
-                   str(samples), folder]  # fmt: skip
-        process = subprocess.run(
-            command, capture_output=True, text=True, env=environment, check=False
-        )
+                   samples, folder]  # fmt: skip
+        figures = last_line(command, env=environment)
         total = meter.stop()
-    if process.returncode:
-        raise SystemExit(f"{arm} failed:\n{process.stderr[-2000:]}")
-    figures = json.loads(process.stdout.strip().splitlines()[-1])
     assert figures["passed"] == samples, (arm, figures)
     return {"driver": figures["driver"], "all": total}
 
@@ -138,9 +121,7 @@ def main() -> None:
         arm, url, samples, folder = options.one
         run_arm(arm, url, int(samples), Path(folder))
         return
-    old: list[dict[str, dict[str, float]]] = []
-    if options.out.is_file():
-        old = json.loads(options.out.read_text())["rounds"]
+    old = earlier_report(options.out).get("rounds", [])
     with endpoint() as url:
         rounds = [*old, slopes(options.few, options.many, url, options.folder)]
     medians = {

@@ -12,7 +12,6 @@ work shares the cores. The records that both leave are compared.
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
@@ -22,8 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evals.overhead import endpoint
-from benchmarks.reports import option, read_options, report
+from benchmarks.endpoints import endpoint
+from benchmarks.reports import earlier_report, option, read_options, report, write_suite
 
 ROWS, COLUMNS = 120, 6
 CHECK = """
@@ -44,7 +43,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def write_suite(folder: Path, tasks: int, check: str) -> Path:
+def judged_suite(folder: Path, tasks: int, check: str) -> Path:
     """Tasks whose right answer is 4, half of them with another answer in their files."""
     from openpyxl import Workbook
 
@@ -62,9 +61,7 @@ def write_suite(folder: Path, tasks: int, check: str) -> Path:
             book.save(folder / f"{number}.xlsx")
             row |= {"files": {"input.xlsx": f"{number}.xlsx"}, "check": "check.py:total"}
         rows.append(row)
-    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "suite.yaml").write_text("name: judging\ntasks: tasks.jsonl\n")
-    return folder / "suite.yaml"
+    return write_suite(folder, rows)
 
 
 def harness(*words: str) -> tuple[float, float]:
@@ -78,14 +75,9 @@ def harness(*words: str) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, time.monotonic() - began
 
 
-def records(run: Path) -> dict[str, bytes]:
-    """Every file that a run keeps its records in."""
-    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
-
-
 def measured(kind: str, tasks: int, epochs: int, folder: Path, first: int) -> dict[str, Any]:
     """A round of one kind: all arms, beginning with another one each time."""
-    suite = write_suite(folder / "suite", tasks, kind)
+    suite = judged_suite(folder / "suite", tasks, kind)
     with endpoint() as url:
         harness(
             "run", str(suite), "--out", str(folder / "run"), "--epochs", str(epochs), "--trust",
@@ -99,7 +91,10 @@ def measured(kind: str, tasks: int, epochs: int, folder: Path, first: int) -> di
             "regrade", str(folder / "run"), "--out", str(out), *KINDS[kind], *ARMS[arm]
         )
         result[arm] = {"CPU s": round(cpu, 2), "wall s": round(wall, 2)}
-    local_rows, worker_rows = (records(folder / arm) for arm in ARMS)
+    local_rows, worker_rows = (
+        {path.name: path.read_bytes() for path in (folder / arm).iterdir() if path.is_file()}
+        for arm in ARMS
+    )
     assert local_rows == worker_rows, f"{kind}: the arms have left different records"
     return result
 
@@ -115,9 +110,7 @@ def main() -> None:
         out=Path("evals/results/regrade_workers.json"),
     )
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    rounds: dict[str, list[dict[str, Any]]] = {}
-    if options.out.is_file():
-        rounds = json.loads(options.out.read_text())["rounds"]
+    rounds: dict[str, list[dict[str, Any]]] = earlier_report(options.out).get("rounds", {})
     for kind in options.kind or KINDS:
         epochs = options.epochs if KINDS[kind] else max(1, options.epochs // 10)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -125,19 +118,15 @@ def main() -> None:
             earlier.append(
                 measured(kind, options.tasks, epochs, Path(folder), len(earlier) % len(ARMS))
             )
-    report(
-        {"ratios": {kind: _ratios(earlier) for kind, earlier in rounds.items()}, "rounds": rounds},
-        options.out,
-    )
-
-
-def _ratios(earlier: list[dict[str, Any]]) -> dict[str, float]:
-    """Medians of two workers over this process."""
     alone, spread = ARMS
-    return {
-        unit: round(statistics.median(row[spread][unit] / row[alone][unit] for row in earlier), 2)
-        for unit in ("CPU s", "wall s")
+    ratios = {  # medians of two workers over this process
+        kind: {
+            unit: round(statistics.median(row[spread][unit] / row[alone][unit] for row in rows), 2)
+            for unit in ("CPU s", "wall s")
+        }
+        for kind, rows in rounds.items()
     }
+    report({"ratios": ratios, "rounds": rounds}, options.out)
 
 
 if __name__ == "__main__":

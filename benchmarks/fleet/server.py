@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+import socket
 from statistics import NormalDist
 from typing import Any
 
@@ -134,8 +135,9 @@ def app() -> Any:
 
 
 if __name__ == "__main__":
-    import sys
-
     import uvicorn
 
-    uvicorn.run(app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error", backlog=512)
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+        print(listener.getsockname()[1], flush=True)
+        server = uvicorn.Server(uvicorn.Config(app(), log_level="error"))
+        server.run(sockets=[listener])

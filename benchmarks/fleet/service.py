@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evals.overhead import endpoint
+from benchmarks.endpoints import endpoint
 from benchmarks.reports import option, read_options, report
 from harness.core import Trajectory
 from harness.core.rundir import RunWriter

@@ -16,16 +16,15 @@ rollout without each unit, paired by task, with Dunnett's critical value.
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.receipts.worlds import UNITS, World, probabilities, truth, worlds
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import earlier_report, option, read_options, report, share_interval
 from harness.receipts.plan import LOOKS
 from harness.stats import (
     EffectData,
@@ -39,13 +38,9 @@ from harness.stats import (
     per_unit,
     screen_pairs,
     settled,
-    wilson,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 
@@ -131,7 +126,8 @@ def cell(
     return {
         "world": world.name, "units": world.units, "tasks": world.tasks,
         "rollouts": world.tasks * world.rollouts, "audits": audits, "stop_at": width,
-        "coverage": float(covered), "coverage_ci95": share_ci(float(covered), audits),
+        "coverage": float(covered),
+        "coverage_ci95": share_interval(round(float(covered) * audits), audits, 4),
         "false_findings": float(np.mean([audit.false for audit in seen])),
         "power": float(np.mean([audit.found for audit in seen])) if len(world.harmful) else None,
         "harm": float(100 * true[world.harmful].mean()) if len(world.harmful) else None,
@@ -139,12 +135,6 @@ def cell(
         "rollouts_used": float(np.mean([audit.used for audit in seen])),
         **({"futility": futility} if futility else {}),
     }  # fmt: skip
-
-
-def share_ci(share: float, n: int) -> tuple[float, float]:
-    """Score interval of a simulated share."""
-    low, high = wilson(round(share * n), n) or (0.0, 1.0)
-    return round(low, 4), round(high, 4)
 
 
 def leave_one_out(world: World, audits: int, seed: int) -> float:
@@ -246,20 +236,13 @@ def main() -> None:
         "simulated": True, "seed": options.seed, "alpha": ALPHA, "looks": LOOKS,
         "level_per_unit": per_unit(ALPHA, UNITS),
     }  # fmt: skip
-    report: dict[str, Any] = json.loads(json.dumps(head))
-    if options.out is not None and options.out.is_file():
-        earlier = json.loads(options.out.read_text())
-        report |= earlier if {k: earlier.get(k) for k in report} == report else {}
+    result: dict[str, Any] = json.loads(json.dumps(head))
+    earlier = earlier_report(options.out)
+    result |= earlier if {k: earlier.get(k) for k in result} == result else {}
     for part in parts:
-        began = time.process_time()
-        if part not in report:
-            report[part] = measure(part, options.audits, options.seed)
-            if options.out is not None:
-                write_atomic(options.out, json.dumps(report, indent=1) + "\n")
-        print(f"{part}: {time.process_time() - began:.0f} CPU seconds")
-        for row in report[part]:
-            shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}
-            print("  ", json.dumps(shown), flush=True)
+        if part not in result:
+            result[part] = measure(part, options.audits, options.seed)
+            report(result, options.out)
 
 
 if __name__ == "__main__":

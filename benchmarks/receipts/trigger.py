@@ -12,12 +12,10 @@ stopped is gone on with.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
-from harness.core import write_atomic
+from benchmarks.reports import earlier_report, option, read_options, report
 from harness.receipts.trigger import TriggerSettings, run_trigger
 
 ARMS: dict[str, dict[str, Any]] = {
@@ -34,7 +32,7 @@ def main() -> None:
         runs=Path("runs/trigger"),
         out=Path("evals/results/trigger.json"),
     )
-    result: dict[str, Any] = json.loads(options.out.read_text()) if options.out.is_file() else {}
+    result: dict[str, Any] = earlier_report(options.out)
     for name, fields in ARMS.items():
         if name in result or options.only not in (None, name):
             continue
@@ -45,10 +43,10 @@ def main() -> None:
             "queries": Path("evals/trigger/queries.yaml"),
         }
         place: dict[str, Any] = {"resume": run} if begun else {"out": run}
-        report = run_trigger(TriggerSettings(**shared | fields | place, concurrency=2))
-        result = {"command": "python -m benchmarks.receipts.trigger"} | result
-        result[name] = report.model_dump(mode="json")
-        write_atomic(options.out, json.dumps(result, indent=1) + "\n")
+        figures = run_trigger(TriggerSettings(**shared | fields | place, concurrency=2))
+        result["command"] = "python -m benchmarks.receipts.trigger"
+        result[name] = figures.model_dump(mode="json")
+        report(result, options.out)
     for name in ARMS.keys() & result.keys():
         for skill in result[name]["skills"]:
             control, recall = skill["control"], skill["recall"]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 UNITS = 24
 HARM = -0.10
 
 
-class Tasks:
+class Tasks(NamedTuple):
     """Tasks of one audit: their log-odds without any unit's shift, and how units differ there.
 
     Attributes:
@@ -26,8 +24,8 @@ class Tasks:
         slopes: added to the units' log-odds [tasks, units].
     """
 
-    def __init__(self, odds: Floats, slopes: Floats) -> None:
-        self.odds, self.slopes = odds, slopes
+    odds: Floats
+    slopes: Floats
 
 
 @dataclass(frozen=True)
@@ -98,14 +96,16 @@ class World:
 def probabilities(world: World, drawn: Tasks, tasks: Ints, present: Ints) -> Floats:
     """Probability of a pass of each rollout."""
     signs = (2 * present - 1) / 2
-    odds = drawn.odds[tasks] + ((_logits(world) + drawn.slopes[tasks]) * signs).sum(axis=1)
+    logits = _scale(world) * np.asarray(world.effects)
+    odds = drawn.odds[tasks] + ((logits + drawn.slopes[tasks]) * signs).sum(axis=1)
     for first, second, size in world.pairs:
         odds = odds + size * 4 * signs[:, first] * signs[:, second]
     return 1 / (1 + np.exp(-odds))
 
 
 @lru_cache(maxsize=64)
-def _truth(world: World) -> tuple[float, ...]:
+def truth(world: World) -> Floats:
+    """Average effect of every unit over tasks and subsets of the others [units]."""
     rng = np.random.default_rng([7, world.number])
     draws: list[Floats] = []
     for _ in range(10):
@@ -127,12 +127,8 @@ def _truth(world: World) -> tuple[float, ...]:
             draws.append(changes)
     mean = np.mean(draws, axis=0)
     mean[world.inert] = 0.0
-    return tuple(float(share) for share in mean)
-
-
-def truth(world: World) -> Floats:
-    """Average effect of every unit over tasks and subsets of the others [units]."""
-    return np.asarray(_truth(world))
+    mean.flags.writeable = False
+    return mean
 
 
 @lru_cache(maxsize=64)
@@ -154,10 +150,6 @@ def _scale(world: World) -> float:
         gained = float((1 / (1 + np.exp(-up)) - 1 / (1 + np.exp(-down))).mean())
         low, high = (middle, high) if gained < abs(world.effects[0]) else (low, middle)
     return high
-
-
-def _logits(world: World) -> Floats:
-    return _scale(world) * np.asarray(world.effects)
 
 
 def worlds() -> dict[str, World]:

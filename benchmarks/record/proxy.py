@@ -26,7 +26,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
+from benchmarks.endpoints import completion, endpoint, http_reply, serve_bytes
+from benchmarks.reports import option, read_options, report
 from harness.core import write_atomic
 from harness.stats import cluster_interval
 
@@ -36,45 +37,20 @@ CHUNK = (
     b'[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
 )
 LAST = CHUNK.replace(b'{"content":"word "},"finish_reason":null', b'{},"finish_reason":"stop"')
-WHOLE = json.dumps({
-    "id": "m", "object": "chat.completion", "created": 0, "model": "mock",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "word " * EVENTS},
-                 "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 100, "completion_tokens": EVENTS, "total_tokens": 100 + EVENTS},
-}).encode()  # fmt: skip
+WHOLE = completion("word " * EVENTS, "mock", (100, EVENTS))
 Row = dict[str, Any]
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """The server's side of a connection: the same answer to every request."""
-    try:
-        while True:
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-            body = await reader.readexactly(length)
-            if b'"stream": true' in body or b'"stream":true' in body:
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-                             b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
-                for event in [*[CHUNK] * EVENTS, LAST, b"data: [DONE]\n\n"]:
-                    writer.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
-                    await writer.drain()
-                writer.write(b"0\r\n\r\n")
-            else:
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: "
-                    + f"{len(WHOLE)}\r\n\r\n".encode()
-                    + WHOLE
-                )
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        writer.close()
-
-
-async def server() -> None:
-    """Serve until killed; prints the port."""
-    serving = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(serving.sockets[0].getsockname()[1], flush=True)
-    await serving.serve_forever()
+def pieces(body: Row) -> list[bytes]:
+    """The same answer to every request, in one piece or as a stream."""
+    if not body.get("stream"):
+        return [http_reply(json.dumps(WHOLE).encode())]
+    head = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    events = [*[CHUNK] * EVENTS, LAST, b"data: [DONE]\n\n"]
+    chunks = [f"{len(event):x}\r\n".encode() + event + b"\r\n" for event in events]
+    return [head, *chunks, b"0\r\n\r\n"]
 
 
 def call(connection: http.client.HTTPConnection, path: str, body: bytes) -> tuple[float, float]:
@@ -178,26 +154,22 @@ def main() -> None:
         direct=option(help=argparse.SUPPRESS),
     )
     if options.role == "server":
-        asyncio.run(server())
+        asyncio.run(serve_bytes(pieces))
         return
     if options.role == "client":
         write_atomic(options.out, json.dumps(client(options.direct, options.blocks)))
         return
     again = [sys.executable, "-m", "benchmarks.record.proxy"]
-    mock = subprocess.Popen([*again, "--role", "server"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert mock.stdout is not None, "it is a pipe"
-        url = f"http://127.0.0.1:{int(mock.stdout.readline())}/v1"
-        with tempfile.TemporaryDirectory() as folder:
-            rows = Path(folder) / "rows.json"
-            recorder = [sys.executable, "-m", "harness", "record", "--out", f"{folder}/r",
-                        "--upstream", url, "--", *again, "--role", "client", "--direct", url,
-                        "--blocks", str(options.blocks), "--out", str(rows)]  # fmt: skip
-            subprocess.run(recorder, check=True)
-            result = summary(json.loads(rows.read_text()))
-    finally:
-        mock.kill()
-        mock.wait()
+    with (
+        endpoint("benchmarks.record.proxy", "--role", "server") as url,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        rows = Path(folder) / "rows.json"
+        recorder = [sys.executable, "-m", "harness", "record", "--out", f"{folder}/r",
+                    "--upstream", url, "--", *again, "--role", "client", "--direct", url,
+                    "--blocks", str(options.blocks), "--out", str(rows)]  # fmt: skip
+        subprocess.run(recorder, check=True)
+        result = summary(json.loads(rows.read_text()))
     result = {
         "command": "python -m benchmarks.record.proxy",
         "block": BLOCK,
@@ -206,8 +178,7 @@ def main() -> None:
         "load": round(os.getloadavg()[0], 1),
         **result,
     }
-    write_atomic(options.out, json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -15,22 +15,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options
-from harness.core import cache_root, write_atomic
+from benchmarks.reports import option, read_options, report
+from harness.core import cache_root
 from harness.corpora import Reading
 from harness.rag.ask import AskSettings
 from harness.rag.ask import ask as ask_here
 from harness.rag.tasks.reading import official_normal
 from harness.stats import wilson
 from lab.corpora.dossier import dossier_readings
+from lab.corpora.folio.canvas import pdf_file
 
 DOCUMENTS = 20
 QUESTIONS = 10
@@ -41,15 +44,8 @@ Row = dict[str, Any]
 
 def pdf(text: str) -> bytes:
     """A PDF of plain lines: Helvetica, 52 lines of at most 88 characters a page."""
-    lines: list[str] = []
-    for paragraph in text.splitlines():
-        line = ""
-        for word in paragraph.split():
-            if line and len(line) + len(word) >= WIDTH:
-                lines.append(line)
-                line = ""
-            line = f"{line} {word}".strip()
-        lines.append(line)
+    wrap = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False).wrap
+    lines = [line for paragraph in text.splitlines() for line in wrap(paragraph) or [""]]
     pages = [lines[start : start + LINES] for start in range(0, len(lines), LINES)]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -58,29 +54,15 @@ def pdf(text: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
     for number, page in enumerate(pages):
-        shown = "\n".join(f"({_escaped(line)}) Tj T*" for line in page)
+        escaped = (re.sub(r"([\\()])", r"\\\1", line) for line in page)
+        shown = "\n".join(f"({line}) Tj T*" for line in escaped)
         stream = f"BT /F1 10 Tf 14 TL 50 790 Td\n{shown}\nET"
-        objects.append(
+        objects += [
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
-            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>"
-        )
-        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    return _file(objects)
-
-
-def _escaped(line: str) -> str:
-    return line.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-
-
-def _file(objects: list[str]) -> bytes:
-    body, places = b"%PDF-1.4\n", list[int]()
-    for number, content in enumerate(objects, start=1):
-        places.append(len(body))
-        body += f"{number} 0 obj\n{content}\nendobj\n".encode("cp1252", "replace")
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n"
-    end += f"<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
-    return body + end.encode()
+            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    return pdf_file([content.encode("cp1252", "replace") for content in objects])
 
 
 def write_library(folder: Path) -> list[tuple[Reading, Path]]:
@@ -133,12 +115,10 @@ def own(reading: Reading, path: Path) -> tuple[bool, bool]:
     answer = ask_here(
         AskSettings(question=reading.question, paths=(path,), arm="lexical", extract=True)
     )
-    right = [official_normal(answer) for answer in reading.answers]
+    accepted = [f" {official_normal(text)} " for text in reading.answers]
     read = " ".join(passage.text for passage in answer.passages)
     reply, seen = (f" {official_normal(text)} " for text in (answer.answer or "", read))
-    return any(f" {accepted} " in reply for accepted in right), any(
-        f" {accepted} " in seen for accepted in right
-    )
+    return any(text in reply for text in accepted), any(text in seen for text in accepted)
 
 
 def summary(rows: list[Row]) -> Row:
@@ -167,33 +147,32 @@ def main() -> None:
         pairs = write_library(folder)
         questions = [reading for reading, _ in pairs[: chosen.questions]]
         size = sum(path.stat().st_size for path in folder.iterdir())
-        report: Row = {"command": "python -m benchmarks.retrieval.ask_first", "bytes": size}
+        result: Row = {"command": "python -m benchmarks.retrieval.ask_first", "bytes": size}
         outcomes = [own(*pair) for pair in pairs]
         right, seen = (sum(column) for column in zip(*outcomes, strict=True))
-        report["own PDF, extract"] = {
+        result["own PDF, extract"] = {
             "questions": len(pairs),
             "right": [right, *(wilson(right, len(pairs)) or ())],
             "in_passages": [seen, *(wilson(seen, len(pairs)) or ())],
         }
         files = [str(folder), "--extract"]
-        report["files, extract"] = summary([ask(question, files, cache) for question in questions])
+        result["files, extract"] = summary([ask(question, files, cache) for question in questions])
         if chosen.model:
             files = [str(folder), "--model", chosen.model]
-            report[f"files, {chosen.model}"] = summary(
+            result[f"files, {chosen.model}"] = summary(
                 [ask(question, files, cache) for question in questions]
             )
         if chosen.build:
             times, built = run(["index", "build", str(folder), "--index", str(index)], cache)
-            report["index build"] = times | {
+            result["index build"] = times | {
                 "documents": built["documents"],
                 "chunks": built["chunks"],
             }
             over = ["--index", str(index), "--extract"]
-            report["index, extract"] = summary(
+            result["index, extract"] = summary(
                 [ask(question, over, cache) for question in questions]
             )
-    write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+    report(result, chosen.out)
 
 
 if __name__ == "__main__":

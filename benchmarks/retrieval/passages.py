@@ -8,28 +8,20 @@ Vectors are those of the default encoder (all-MiniLM-L6-v2), one row a passage, 
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.reports import read_jsonl, read_options
 from harness.core import cache_root, digest
 from harness.rag.retrieve import open_encoder
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-
+Vectors = NDArray[np.float32]
 BATCH = 256
-
-
-def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a JSON lines file."""
-    with path.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines)
 
 
 def cranfield(shared: Path) -> list[str]:
@@ -69,8 +61,6 @@ SOURCES: dict[str, Callable[[Path], list[str]]] = {
 
 def vectors_of(texts: list[str], cache: Path, name: str) -> Vectors:
     """Vectors of shape (n, dimension), from the cache where these texts were embedded before."""
-    import numpy as np
-
     encoder = open_encoder("encoder")
     path = cache / f"{name}-{digest([encoder.name, texts])[:16]}.npy"
     if path.is_file():
@@ -84,15 +74,20 @@ def vectors_of(texts: list[str], cache: Path, name: str) -> Vectors:
     return vectors
 
 
-def arguments(description: str | None) -> argparse.ArgumentParser:
-    """A parser with the options that the retrieval benchmarks share."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--cache", type=Path, default=cache_root() / "benchmarks")
-    return parser
+def arguments(description: str | None, **options: Any) -> argparse.Namespace:
+    """The options of a retrieval benchmark: its own, and those that all of them share."""
+    cache = cache_root() / "benchmarks"
+    return read_options(description, shared=Path("../shared"), cache=cache, **options)
+
+
+def questions(shared: Path) -> list[str]:
+    """Questions of HotpotQA, then those of Cranfield."""
+    hotpot = read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl")
+    cran = read_jsonl(shared / "data/dev/cranfield_queries.jsonl")
+    return [row["question"] for row in hotpot] + [row["query"] for row in cran]
 
 
 if __name__ == "__main__":
-    chosen = arguments(__doc__).parse_args()
+    chosen = arguments(__doc__)
     for source, read in SOURCES.items():
         vectors_of(read(chosen.shared), chosen.cache, source)

@@ -14,16 +14,17 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchmarks.retrieval.passages import SOURCES, arguments, read_jsonl, vectors_of
+import numpy as np
+
+from benchmarks.reports import last_line, option, report
+from benchmarks.retrieval.passages import SOURCES, Vectors, arguments, questions, vectors_of
 from benchmarks.retrieval.peers_langchain import memory_mb, timed_ms
-from harness.core import write_atomic
 from harness.rag.retrieve import (
     Chunking,
     Document,
@@ -33,12 +34,6 @@ from harness.rag.retrieve import (
     open_index,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-
 ROUNDS, ASKED = 3, 50
 WHOLE = Chunking(size=100_000, overlap=0, parent=100_000)
 PEER = Path(__file__).with_name("peers_langchain.py")
@@ -46,8 +41,6 @@ PEER = Path(__file__).with_name("peers_langchain.py")
 
 def known_vectors(texts: list[str], vectors: Vectors) -> Encoder:
     """An encoder that only looks vectors up."""
-    import numpy as np
-
     vector_of = dict(zip(texts, vectors, strict=True))
     zero = np.zeros(vectors.shape[1], dtype=np.float32)
 
@@ -59,8 +52,6 @@ def known_vectors(texts: list[str], vectors: Vectors) -> Encoder:
 
 def ours(phase: str, data: Path, work: Path) -> dict[str, Any]:
     """Build, or load and query, our index."""
-    import numpy as np
-
     texts = json.loads((data / "texts.json").read_text())
     started = time.process_time()
     if phase == "build":
@@ -92,14 +83,7 @@ def side(name: str, phase: str, data: Path, work: Path, peer_python: Path) -> di
     command = [sys.executable, "-m", "benchmarks.retrieval.peers", "--side", phase]
     if name == "langchain":
         command = [str(peer_python), "-W", "ignore", str(PEER), phase]
-    process = subprocess.run(
-        [*command, str(data), str(work)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    return json.loads(process.stdout.splitlines()[-1])
+    return last_line([*command, data, work], env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
 def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -118,30 +102,28 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Build both sides, then query them in turns."""
-    import numpy as np
-
-    if sys.argv[1:2] == ["--side"]:
-        print(json.dumps(ours(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))))
+    chosen = arguments(
+        __doc__,
+        peer_python=option(type=Path, help="python with LangChain"),
+        side=option(nargs=3, metavar=("PHASE", "DATA", "WORK")),
+        out=Path("evals/results/retrieval_peers.json"),
+    )
+    if chosen.side:
+        phase, data, work = chosen.side
+        print(json.dumps(ours(phase, Path(data), Path(work))))
         return
-    parser = arguments(__doc__)
-    parser.add_argument("--peer-python", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_peers.json"))
-    chosen = parser.parse_args()
     texts: dict[str, Any] = {}
     for name, read in SOURCES.items():
         passages = read(chosen.shared)
         rows = vectors_of(passages, chosen.cache, name)
         pairs = zip(passages, rows, strict=True)
         texts |= {text.strip(): row for text, row in pairs if text.strip()}
-    hotpot = [
-        row["question"] for row in read_jsonl(chosen.shared / "data/dev/hotpotqa_agent.jsonl")
-    ]
-    cran = [row["query"] for row in read_jsonl(chosen.shared / "data/dev/cranfield_queries.jsonl")]
-    query_vectors = vectors_of(hotpot + cran, chosen.cache, "questions")
+    queries = questions(chosen.shared)
+    query_vectors = vectors_of(queries, chosen.cache, "questions")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         (data / "texts.json").write_text(json.dumps(list(texts)))
-        (data / "queries.json").write_text(json.dumps((hotpot + cran)[200 : 200 + ASKED]))
+        (data / "queries.json").write_text(json.dumps(queries[200 : 200 + ASKED]))
         np.save(data / "vectors.npy", np.stack(list(texts.values())))
         np.save(data / "query_vectors.npy", query_vectors[200 : 200 + ASKED])
         names = ("harness", "langchain")
@@ -159,7 +141,7 @@ def main() -> None:
         len({*a} & {*b}) / 10
         for a, b in zip(rounds["harness"][0]["top"], rounds["langchain"][0]["top"], strict=True)
     ]
-    report = {
+    result = {
         "command": "python -m benchmarks.retrieval.peers --peer-python PYTHON",
         "texts": len(texts),
         "queries": ASKED,
@@ -171,8 +153,7 @@ def main() -> None:
         },
         "note": "processor times; memory is what loading and querying added to the process",
     }
-    write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))
+    report(result, chosen.out)
 
 
 if __name__ == "__main__":

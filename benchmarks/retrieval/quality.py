@@ -14,27 +14,20 @@ alone.
 
 from __future__ import annotations
 
-import json
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from benchmarks.retrieval.passages import arguments, read_jsonl
-from harness.core import write_atomic
+import numpy as np
+
+from benchmarks.reports import earlier_report, option, read_jsonl, report
+from benchmarks.retrieval.passages import Vectors, arguments
 from harness.corpora import load_readings
 from harness.rag.evals.ablation import Case, ablate, index_arms
 from harness.rag.evals.metrics import Gold
 from harness.rag.retrieve import Document, LocalIndex, create_index, open_encoder
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
 
 KS = (2, 5, 10)
 
@@ -65,7 +58,6 @@ def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
         documents.append(Document(f"p{number}", row["text"], metadata={"title": row["title"]}))
         places.setdefault((row["title"], row["text"]), f"p{number}")
     cases: list[Case] = []
-    missing: dict[str, int] = defaultdict(int)
     for row in read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl"):
         gold_pairs = [
             (paragraph["title"], paragraph["text"])
@@ -73,10 +65,8 @@ def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
             if paragraph["is_gold"]
         ]
         gold = tuple(Gold(doc=places[key]) for key in gold_pairs if key in places)
-        missing["paragraphs"] += len(gold_pairs) - len(gold)
         if gold:
             cases.append(Case(query=row["question"], gold=gold, id=row["id"]))
-    print(f"hotpotqa: {len(cases)} questions, {missing['paragraphs']} gold paragraphs not found")
     return documents, cases
 
 
@@ -114,8 +104,6 @@ def remembered(index: LocalIndex, cases: Sequence[Case]) -> float:
     encode = index.encoder.encode
 
     def look_up(texts: list[str]) -> Vectors:
-        import numpy as np
-
         cached = [vectors.get(text) for text in texts]
         return np.stack([encode([text])[0] if row is None else row
                          for text, row in zip(texts, cached, strict=True)])  # fmt: skip
@@ -134,21 +122,20 @@ READERS: dict[str, Callable[[Path], tuple[list[Document], list[Case]]]] = {
 
 def main() -> None:
     """Measure both sets and write the table."""
-    parser = arguments(__doc__)
-    parser.add_argument("--rerank", nargs="*", default=[])
-    parser.add_argument("--sets", nargs="*", default=list(READERS))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_quality.json"))
-    chosen = parser.parse_args()
-    report: dict[str, Any] = {"command": "python -m benchmarks.retrieval.quality", "sets": {}}
-    if chosen.out.is_file():
-        report["sets"] = json.loads(chosen.out.read_text())["sets"]
+    chosen = arguments(
+        __doc__,
+        rerank=option(nargs="*", default=[]),
+        sets=list(READERS),
+        out=Path("evals/results/retrieval_quality.json"),
+    )
+    sets = earlier_report(chosen.out).get("sets", {})
     for name, read in ((name, READERS[name]) for name in chosen.sets):
         documents, cases = read(chosen.shared)
         index = indexed(chosen.cache / f"index-{name}", documents)
         embedding_ms = remembered(index, cases)
         arms = index_arms(index, chosen.rerank)
         tables = {f"k={k}": ablate(cases, arms, k).model_dump(mode="json") for k in KS}
-        report["sets"][name] = {
+        sets[name] = {
             "documents": len(documents),
             "queries": len(cases),
             "embedding_ms": round(embedding_ms, 1),
@@ -157,10 +144,7 @@ def main() -> None:
                 mode="json"
             ),
         }
-        for arm in tables["k=10"]["arms"]:
-            shown = {key: round(arm[key], 4) for key in ("recall", "ndcg", "mrr", "p50_ms")}
-            print(name, arm["arm"], shown, flush=True)
-        write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+        report({"command": "python -m benchmarks.retrieval.quality", "sets": sets}, chosen.out)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ stand in the context, by context stage and budget (lexical arms only, no model).
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options, report, share_interval
 from harness.corpora import Reading, count_tokens
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ContextArm, ContextStage
 from harness.rag.tools.documents import search_documents
-from harness.stats import wilson
 from lab.corpora.dossier import dossier_readings
 from lab.corpora.institute import institute_readings
 
@@ -78,25 +76,20 @@ def dossier(arm: ContextArm, ratio: float) -> list[dict[str, Any]]:
 
 def share(name: str, outcomes: Sequence[bool]) -> dict[str, Any]:
     """A share with its 95 % interval (Wilson) and the number of questions."""
-    low, high = wilson(sum(outcomes), len(outcomes)) or (0.0, 1.0)
-    value = sum(outcomes) / len(outcomes)
-    return {name: round(value, 3), f"{name} ci95": [round(low, 3), round(high, 3)],
-            "n": len(outcomes)}  # fmt: skip
+    hits, count = sum(outcomes), len(outcomes)
+    interval = share_interval(hits, count)
+    return {name: round(hits / count, 3), f"{name} ci95": interval, "n": count}
 
 
-def main(out: Path | None) -> None:
-    """Measure, print a row a line, and write them."""
-    parts: list[Callable[[], list[dict[str, Any]]]] = [lambda: institute(5), lambda: institute(10)]
-    rows = [row for part in parts for row in part()]
+def main() -> None:
+    """Measure, print and write."""
+    options = read_options(__doc__, out=option(type=Path))
+    rows = [*institute(5), *institute(10)]
     rows += [row for arm in ARMS for ratio in SHARES for row in dossier(arm, ratio)]
-    for row in rows:
-        print(json.dumps(row))
-    if out is not None:
-        out.write_text(json.dumps({"command": "python -m benchmarks.retrieval.reading_baselines",
-                                   "rows": rows}, indent=1) + "\n")  # fmt: skip
+    report(
+        {"command": "python -m benchmarks.retrieval.reading_baselines", "rows": rows}, options.out
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    main(parser.parse_args().out)
+    main()

@@ -11,22 +11,17 @@ two threads; searches run on one, Flat and the index in turns, in the same proce
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchmarks.retrieval.passages import SOURCES, arguments, read_jsonl, vectors_of
-from harness.core import write_atomic
+import numpy as np
+
+from benchmarks.reports import report
+from benchmarks.retrieval.passages import SOURCES, Vectors, arguments, questions, vectors_of
 from harness.rag.retrieve.dense import DenseIndex, DenseKind, dense_kind, load_faiss, recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
 
 SEED, NOISE, K = 41, 0.2, 10
 ASKED, ROUNDS = 200, 3
@@ -35,8 +30,6 @@ KINDS: tuple[DenseKind, ...] = ("ivf-sq8", "ivf-rabitq", "hnsw")
 
 def mixed(passages: Vectors, size: int, seed: int) -> Vectors:
     """`size` unit vectors, each between two passages, with noise."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     out = np.empty((size, passages.shape[1]), dtype=np.float32)
     for start in range(0, size, 50_000):
@@ -48,13 +41,6 @@ def mixed(passages: Vectors, size: int, seed: int) -> Vectors:
         rows = share * passages[first] + (1 - share) * passages[second] + noise
         out[start : start + count] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return out
-
-
-def questions(shared: Path, cache: Path) -> Vectors:
-    """Vectors of real questions."""
-    hotpot = [row["question"] for row in read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl")]
-    cran = [row["query"] for row in read_jsonl(shared / "data/dev/cranfield_queries.jsonl")]
-    return vectors_of(hotpot + cran, cache, "questions")
 
 
 def recall(hits: Any, truth: Any) -> float:
@@ -120,13 +106,9 @@ def measure(kind: DenseKind, vectors: Vectors, sets: dict[str, Vectors]) -> dict
 
 def main() -> None:
     """Measure every kind and write the table after each."""
-    import numpy as np
-
-    parser = arguments(__doc__)
-    parser.add_argument("--size", type=int, default=1_000_000)
-    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
-    parser.add_argument("--out", type=Path, default=Path("evals/results/retrieval_scale.json"))
-    chosen = parser.parse_args()
+    chosen = arguments(
+        __doc__, size=1_000_000, kinds=list(KINDS), out=Path("evals/results/retrieval_scale.json")
+    )
     corpora = [
         vectors_of(read(chosen.shared), chosen.cache, name) for name, read in SOURCES.items()
     ]
@@ -135,13 +117,12 @@ def main() -> None:
     vectors = mixed(passages[held:], chosen.size, SEED)
     sets = {
         "mixtures": mixed(passages[:held], ASKED, SEED + 1),
-        "questions": questions(chosen.shared, chosen.cache)[:ASKED],
+        "questions": vectors_of(questions(chosen.shared), chosen.cache, "questions")[:ASKED],
     }
     rows: list[dict[str, Any]] = []
     for kind in chosen.kinds:
         rows.append(measure(kind, vectors, sets))
-        print(json.dumps(rows[-1]), flush=True)
-        report = {
+        result = {
             "command": f"python -m benchmarks.retrieval.scale --size {chosen.size}",
             "vectors": chosen.size,
             "dimension": passages.shape[1],
@@ -152,7 +133,7 @@ def main() -> None:
             "chosen_by_size": dense_kind(chosen.size),
             "indexes": rows,
         }
-        write_atomic(chosen.out, json.dumps(report, indent=1) + "\n")
+        report(result, chosen.out)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import json
 import os
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import last_line, option, read_options, report, write_suite
 
 HERE = Path(__file__).parent
 SKILL = HERE.parent / "skills" / "short-answers"
@@ -62,13 +61,9 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     from harness.api import EvalSettings, run_evaluation
     from harness.models import CallStore
 
-    rows = tasks(options.rollouts)
-    (folder / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    suite = folder / "notes.yaml"
-    suite.write_text(
-        "name: notes\ntasks: notes.jsonl\ntools: []\nmax_turns: 1\nsampling:\n  temperature: 0\n"
-        f"  max_tokens: {options.tokens}\n  extra: {{ignore_eos: true}}\n"
-    )
+    sampling = f"{{temperature: 0, max_tokens: {options.tokens}, extra: {{ignore_eos: true}}}}"
+    lines = ("tools: []", "max_turns: 1", f"sampling: {sampling}")
+    suite = write_suite(folder, tasks(options.rollouts), *lines)
     settings = EvalSettings(
         suite=str(suite), agent="graph:react", skill=SKILL, out=folder / "run",
         models=(f"vllm/{options.name}",), base_url=options.url, concurrency=options.concurrency,
@@ -77,7 +72,8 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     cpu = time.process_time()
     final_report = run_evaluation(settings)[0]
     ended, cpu = time.time(), time.process_time() - cpu
-    seconds = ended - _first_sent(folder / "run" / "calls.sqlite")
+    with contextlib.closing(sqlite3.connect(folder / "run" / "calls.sqlite")) as db:
+        seconds = ended - float(db.execute("SELECT min(sent_at) FROM calls").fetchone()[0])
     with CallStore(folder / "run" / "calls.sqlite") as calls:
         answered = calls.answered()
         usage = calls.usage()
@@ -89,13 +85,7 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _first_sent(calls: Path) -> float:
-    """When the first request of a run left, seconds since the epoch."""
-    with contextlib.closing(sqlite3.connect(calls)) as db:
-        return float(db.execute("SELECT min(sent_at) FROM calls").fetchone()[0])
-
-
-def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, Any]:
+def one_round(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, Any]:
     """One round of an arm in a process of its own, on an empty prefix cache."""
     from harness.engines.vllm import find_profile, read_figures
 
@@ -111,10 +101,7 @@ def in_turn(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, An
         "vllm bench serve": [str(options.python), str(HERE / "vllm_bench.py"), str(bodies),
                              options.tokenizer, str(template), root, options.name, slots],
     }  # fmt: skip
-    process = subprocess.run(commands[arm], capture_output=True, text=True, check=False)
-    if process.returncode:
-        raise SystemExit(f"{arm} failed:\n{process.stderr[-3000:]}")
-    figures: dict[str, Any] = json.loads(process.stdout.strip().splitlines()[-1])
+    figures: dict[str, Any] = last_line(commands[arm])
     rate = (read_figures(options.url) - before).hit_rate
     if options.group:
         figures["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
@@ -161,7 +148,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
             for arm in ("harness eval", "vllm bench serve"):
-                rounds.append(in_turn(arm, Path(folder) / "bodies.json", options))
+                rounds.append(one_round(arm, Path(folder) / "bodies.json", options))
                 _report(rounds, options)
 
 

@@ -7,7 +7,6 @@ plain alternative: decode at full size, convert to RGB, resize, PNG as Pillow sa
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from random import Random
 
 from PIL import Image, ImageDraw
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import option, read_options, report
 from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
 from harness.vision.profiles import vision_profile
 
@@ -41,14 +40,11 @@ def main() -> None:
             images = sorted(p for p in source.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
             files[source.name] = images
         rows = measure(files, options.repeats)
-    for row in rows:
-        print(f"{row['kind']:>12} {row['files']:>4} files {row['cpu_ms']:8.1f} ms "
-              f"plain {row['plain_ms']:8.1f} ms ratio {row['ratio']:.2f}")  # fmt: skip
-    if options.out:
-        command = " ".join(["python", *sys.argv])
-        result = {"command": command, "pixels": LIMITS.most_pixels}
-        result_rows = {"repeats": options.repeats, "unit": "CPU ms, median", "rows": rows}
-        options.out.write_text(json.dumps(result | result_rows, indent=1) + "\n")
+    result = {
+        "command": " ".join(["python", *sys.argv]), "pixels": LIMITS.most_pixels,
+        "repeats": options.repeats, "unit": "CPU ms, median", "rows": rows,
+    }  # fmt: skip
+    report(result, options.out)
 
 
 def made(folder: Path) -> dict[str, list[Path]]:
@@ -56,8 +52,7 @@ def made(folder: Path) -> dict[str, list[Path]]:
     rng = Random(1)
     files: dict[str, list[Path]] = {"chart": [], "screenshot": [], "photograph": [], "receipt": []}
     for number in range(6):
-        lines = drawn(rng, 850, 600, 80)
-        lines.save(path := folder / f"chart-{number}.png")
+        drawn(rng, 850, 600, 80).save(path := folder / f"chart-{number}.png")
         files["chart"].append(path)
         drawn(rng, 1920, 1080, 900).save(path := folder / f"screen-{number}.png")
         files["screenshot"].append(path)

@@ -102,16 +102,14 @@ def case(task: Task, seed: int, misread: float) -> Case:
 
 def _solution(task: Task, row: dict[str, int], rng: Random, misread: float) -> Solution:
     needed = [name for name in row if name in task.prompt] or list(row)
-    seen = {name: _read(row[name], rng, misread) for name in needed}
+    seen: dict[str, int] = {}
+    for name in needed:
+        seen[name] = row[name]
+        if rng.random() < misread:
+            seen[name] = max(1, round(row[name] * rng.choice(FACTORS)) + rng.choice((-1, 1)))
     steps = [Step(text=f"I read {name}.", premise=f"{name} is {seen[name]}") for name in needed]
     steps.append(Step(text="From these readings the answer follows."))
     return Solution(steps=tuple(steps), answer=_solve(task, seen))
-
-
-def _read(value: int, rng: Random, misread: float) -> int:
-    if rng.random() >= misread:
-        return value
-    return max(1, round(value * rng.choice(FACTORS)) + rng.choice((-1, 1)))
 
 
 def _solve(task: Task, row: dict[str, int]) -> str:
@@ -138,25 +136,16 @@ def accuracy(
     aggregator: Aggregator = "geometric_mean",
 ) -> float:
     """Share of cases whose chosen solution has the right answer."""
-    hits = [
-        _chosen(sample_case, kind, rate, gated, aggregator) == sample_case.answer
-        for sample_case in sample
-    ]
+    hits: list[bool] = []
+    for drawn in sample:
+        facts = corrupt(drawn.facts, kind, rate, drawn.name) if kind else drawn.facts
+        verdicts: list[Verified] = []
+        for solution, judged in zip(drawn.solutions, drawn.judged, strict=True):
+            findings = audit_by_rules(solution, facts.lines()) if gated else ()
+            verdicts.append(verified(solution, judged, findings, reliability(findings)))
+        chosen = drawn.solutions[best_of(verdicts, aggregator) or 0]
+        hits.append(chosen.answer == drawn.answer)
     return statistics.fmean(hits)
-
-
-def _chosen(
-    sample_case: Case, kind: Corruption | None, rate: float, gated: bool, aggregator: Aggregator
-) -> str:
-    lines = (
-        corrupt(sample_case.facts, kind, rate, sample_case.name) if kind else sample_case.facts
-    ).lines()
-    verdicts: list[Verified] = []
-    for solution, judged in zip(sample_case.solutions, sample_case.judged, strict=True):
-        findings = audit_by_rules(solution, lines) if gated else ()
-        verdicts.append(verified(solution, judged, findings, reliability(findings)))
-    best = best_of(verdicts, aggregator)
-    return sample_case.solutions[best or 0].answer
 
 
 def at_random(sample: list[Case]) -> float:

@@ -191,14 +191,14 @@ def _others(chance: random.Random, field: str, number: int) -> list[str]:
     return chosen
 
 
-def _sentences(chance: random.Random, field: str) -> tuple[str, Fact]:
+def sentences_text(chance: random.Random, field: str) -> tuple[str, Fact]:
     """Two or three plain sentences about one thing."""
     fact = _fact(chance)
     chosen = _others(chance, field, chance.randint(1, 2))
     return " ".join(SENTENCES[name].format(**fact) for name in chosen), fact
 
 
-def _passage(chance: random.Random, field: str) -> tuple[str, Fact]:
+def passage_text(chance: random.Random, field: str) -> tuple[str, Fact]:
     """40 to 60 words; a second name and a second year lead astray."""
     fact = _fact(chance)
     later = int(fact["when"]) + chance.randint(5, 60)
@@ -214,7 +214,7 @@ def _passage(chance: random.Random, field: str) -> tuple[str, Fact]:
     return " ".join([opening, *body, repaired]), fact
 
 
-def _record(chance: random.Random, field: str) -> tuple[str, Fact]:
+def record_text(chance: random.Random, field: str) -> tuple[str, Fact]:
     """A name and three lines of label and value."""
     fact = _fact(chance)
     lines = [f"name: {fact['name']}"]
@@ -222,7 +222,7 @@ def _record(chance: random.Random, field: str) -> tuple[str, Fact]:
     return "\n".join(lines), fact
 
 
-def _table(chance: random.Random, field: str, rows: int, columns: int) -> tuple[str, Fact]:
+def table_text(chance: random.Random, field: str, rows: int, columns: int) -> tuple[str, Fact]:
     """A Markdown table of things of one kind; one of them is asked for."""
     kind = chance.choice(list(KINDS))
     facts: dict[str, Fact] = {}
@@ -238,11 +238,11 @@ def _table(chance: random.Random, field: str, rows: int, columns: int) -> tuple[
 
 
 STRATA: dict[str, Callable[[random.Random, str], tuple[str, Fact]]] = {
-    "sentences": _sentences,
-    "passage": _passage,
-    "record": _record,
-    "table-small": lambda chance, field: _table(chance, field, 2, 1),
-    "table-large": lambda chance, field: _table(chance, field, chance.randint(3, 6), 2),
+    "sentences": sentences_text,
+    "passage": passage_text,
+    "record": record_text,
+    "table-small": lambda chance, field: table_text(chance, field, 2, 1),
+    "table-large": lambda chance, field: table_text(chance, field, chance.randint(3, 6), 2),
 }
 
 

@@ -30,10 +30,6 @@ from .records import load as load
 from .records import load_some as load_some
 from .records import read_each as read_each
 from .records import rows_of as rows_of
-from .search_sets import RecordedAnswer as RecordedAnswer
-from .search_sets import SystemFigures as SystemFigures
-from .search_sets import figures as figures
-from .search_sets import recorded_answers as recorded_answers
 from .tables import TableQuestion as TableQuestion
 from .tokenizer import count_each as count_each
 from .tokenizer import count_tokens as count_tokens

@@ -99,7 +99,26 @@ def hitab(path: Path) -> Iterator[TableQuestion]:
     Raises:
         BadInput: if a file is missing, or a record has another form.
     """
-    return read_each(rows_of(path), lambda row: _hitab_row(row, path.parent), "HiTab")
+
+    def read(row: Row) -> Iterator[TableQuestion]:
+        name = str(row["table_id"])
+        places = [path.parent / "tables" / kind / f"{name}.json" for kind in ("raw", "hmt")]
+        file = next((place for place in places if place.is_file()), None)
+        if file is None or "/" in name:
+            raise BadInput(f"expected the table {name!r} at {str(places[0])!r}, found none")
+        table: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        regions = table.get("merged_regions", ())
+        yield TableQuestion(
+            id=f"hitab-{row['id']}",
+            question=row["question"],
+            answers=tuple(map(_plain, row["answer"])),
+            metric="ordered",
+            title=str(table.get("title") or ""),
+            cells=tuple(tuple(map(_plain, line)) for line in table["texts"]),
+            merged=tuple(Merged.model_validate(region) for region in regions),
+        )
+
+    return read_each(rows_of(path), read, "HiTab")
 
 
 def number_or_text(text: str) -> float | int | str:
@@ -110,20 +129,16 @@ def number_or_text(text: str) -> float | int | str:
 
 
 def _wtq_row(row: Row) -> Iterator[TableQuestion]:
+    text = StringIO(row["table_csv"], newline="")
+    reader = csv.reader(text, doublequote=False, escapechar="\\")  # as the published CSV has it
     yield TableQuestion(
         id=f"wtq-{row['id']}",
         question=row["utterance"],
         answers=tuple(row["targetValue"]),
         canonical=tuple(row.get("targetCanon") or ()),
         metric="denotation",
-        cells=_cells(row["table_csv"]),
+        cells=tuple(tuple(cell.strip() for cell in line) for line in reader if line),
     )
-
-
-def _cells(text: str) -> tuple[tuple[str, ...], ...]:
-    """Rows of the published CSV, whose quotes are escaped by backslashes."""
-    reader = csv.reader(StringIO(text, newline=""), doublequote=False, escapechar="\\")
-    return tuple(tuple(cell.strip() for cell in row) for row in reader if row)
 
 
 def _tsv(path: Path) -> Iterator[tuple[str, Row]]:
@@ -139,24 +154,6 @@ def _unescaped(field: str) -> list[str]:
     """A list of the published files: items between bars; `\\n`, `\\p` and `\\\\` are escaped."""
     plain = {r"\n": "\n", r"\p": "|", r"\\": "\\"}
     return [re.sub(r"\\[np\\]", lambda match: plain[match[0]], item) for item in field.split("|")]
-
-
-def _hitab_row(row: Row, folder: Path) -> Iterator[TableQuestion]:
-    name = str(row["table_id"])
-    places = [folder / "tables" / kind / f"{name}.json" for kind in ("raw", "hmt")]
-    file = next((place for place in places if place.is_file()), None)
-    if file is None or "/" in name:
-        raise BadInput(f"expected the table {name!r} at {str(places[0])!r}, found none")
-    table: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    yield TableQuestion(
-        id=f"hitab-{row['id']}",
-        question=row["question"],
-        answers=tuple(map(_plain, row["answer"])),
-        metric="ordered",
-        title=str(table.get("title") or ""),
-        cells=tuple(tuple(map(_plain, line)) for line in table["texts"]),
-        merged=tuple(Merged.model_validate(region) for region in table.get("merged_regions", ())),
-    )
 
 
 def _plain(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from operator import add
 from typing import Annotated, Any, TypedDict
 
@@ -121,27 +122,19 @@ async def ask(
             messages, tools=tools or None, sampling=sampling or context.sampling
         )
     except (BadInput, Unreachable) as error:
-        raise _explained(error, packed, context.model.spec) from error
+        # Servers answer HTTP 400, and llama.cpp's 500, to images that they cannot take.
+        count, problem = len(packed.images), str(error)
+        about_images = re.search("image|multi-?modal", problem, re.IGNORECASE)
+        if not count or not (isinstance(error, BadInput) or about_images):
+            raise
+        raise BadInput(
+            f"{problem}; the request held {count} image{'s' * (count != 1)} (profile "
+            f"{vision_profile(context.model.spec).name!r}): {_TEXT_ONLY}; for one that sees, serve "
+            f"it with room for them (vLLM: --limit-mm-per-prompt '{{\"image\": {count}}}')"
+        ) from error
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
     thinking = vision_profile(context.model.spec).thinking
     return split_thinking(reply.text, thinking)[1], reply
-
-
-def _explained(error: BadInput | Unreachable, packed: Packed, spec: str) -> BadInput | Unreachable:
-    """The error, with what to do where the images may be what was refused.
-
-    Servers answer HTTP 400, and llama.cpp's 500, to images that they cannot take.
-    """
-    count, message = len(packed.images), str(error)
-    about_images = any(word in message.lower() for word in ("image", "multimodal", "multi-modal"))
-    if not count or not (isinstance(error, BadInput) or about_images):
-        return error
-    profile = vision_profile(spec)
-    return BadInput(
-        f"{message}; the request held {count} image{'s' * (count != 1)} (profile "
-        f"{profile.name!r}): {_TEXT_ONLY}; for one that sees, serve it with room for them (vLLM: "
-        f"--limit-mm-per-prompt '{{\"image\": {count}}}')"
-    )
 
 
 async def survey(context: ReactContext) -> str:

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import zip_longest
 from typing import Any
 
 THRESHOLD = 0.5
@@ -37,22 +38,17 @@ def anls(prediction: str, answers: Sequence[str]) -> float:
     Returns:
         A value in [0, 1] that is 0 or at least 0.5.
     """
-    text = _joined(prediction.lower())
-    return max(_similarity(text, _joined(answer.lower())) for answer in answers)
+    text, best = _joined(prediction.lower()), 0.0
+    for answer in (_joined(answer.lower()) for answer in answers):
+        shorter, longer = sorted((len(text), len(answer)))
+        # Else the lengths alone differ by more than half.
+        if not longer or shorter / longer >= THRESHOLD:
+            best = max(best, 1 - edit_distance(text, answer) / max(longer, 1))
+    return best if best >= THRESHOLD else 0.0
 
 
 def _joined(text: str) -> str:
     return " ".join(text.split())
-
-
-def _similarity(text: str, answer: str) -> float:
-    shorter, longer = sorted((len(text), len(answer)))
-    if not longer:
-        return 1.0
-    if shorter / longer < THRESHOLD:
-        return 0.0  # the lengths alone differ by more than half
-    value = 1 - edit_distance(text, answer) / longer
-    return value if value >= THRESHOLD else 0.0
 
 
 def edit_distance(source: str, target: str) -> int:
@@ -259,17 +255,17 @@ def tabmwp_prediction(reply: str, choices: Sequence[str] = ()) -> str:
         place = ord(letters[0].upper()) - ord("A")
         if place < len(choices):
             return choices[place]
-    return max(choices, key=lambda choice: _likeness(choice, text))
 
+    def likeness(choice: str) -> float:
+        """Shared words by the longer text's words; 2 for equal texts."""
+        if choice == text:
+            return 2.0
+        if " " not in choice and " " not in text:
+            return 0.0
+        offered, spoken = choice.split(" "), text.split(" ")
+        return len(set(offered) & set(spoken)) / max(len(offered), len(spoken))
 
-def _likeness(choice: str, text: str) -> float:
-    """Shared words by the longer text's words; 2 for equal texts."""
-    if choice == text:
-        return 2.0
-    if " " not in choice and " " not in text:
-        return 0.0
-    offered, spoken = choice.split(" "), text.split(" ")
-    return len(set(offered) & set(spoken)) / max(len(offered), len(spoken))
+    return max(choices, key=likeness)
 
 
 def tabmwp_form(text: str, unit: str | None = None) -> str:
@@ -367,19 +363,14 @@ def local_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
     """Mean generalised IoU of spans paired in order, brought to [0, 1]; unpaired ones pull down."""
     if not spans:
         return 0.0
-    count = max(len(spans), len(expected))
-    padded = [[*side, *[_FAR] * (count - len(side))] for side in (spans, expected)]
-    return sum(map(_generalised_iou, *padded)) / count
-
-
-def _generalised_iou(span: Span, target: Span) -> float:
-    common = _overlap(span, target)
-    union = (span[1] - span[0]) + (target[1] - target[0]) - common
-    hull = max(span[1], target[1]) - min(span[0], target[0])
-    if hull <= 0:
-        return float(span == target)
-    iou = common / union if union > 0 else 0.0
-    return (1 + iou - (hull - union) / hull) / 2
+    total, pairs = 0.0, list(zip_longest(spans, expected, fillvalue=_FAR))
+    for span, target in pairs:
+        common = _overlap(span, target)
+        union = (span[1] - span[0]) + (target[1] - target[0]) - common
+        hull = max(span[1], target[1]) - min(span[0], target[0])
+        iou = common / union if union > 0 else 0.0
+        total += (1 + iou - (hull - union) / hull) / 2 if hull > 0 else float(span == target)
+    return total / len(pairs)
 
 
 def _overlap(span: Span, target: Span) -> float:

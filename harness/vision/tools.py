@@ -72,7 +72,7 @@ def vision_tool(name: str, setting: str = "") -> Tool:
                 bench.sandbox.exec,
                 command,
                 workdir=bench.workdir,
-                files=_eyes(),
+                files=readers(),
                 limits=bench.limits,
             )
         finally:
@@ -94,7 +94,7 @@ _START = (
 
 
 @cache
-def _eyes() -> dict[str, bytes]:
+def readers() -> dict[str, bytes]:
     """The readers as files of the work folder."""
     folder = Path(__file__).parent / "eyes"
     return {f"{FOLDER}/eyes/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.py"))}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -10,10 +9,6 @@ from pathlib import Path
 from harness.core import Task
 from harness.corpora import Generator, Split, generated_corpus, write_readings
 from lab.corpora import dossier, institute, ledger, ruler
-
-
-def _write_ruler(length: int, split: Split, out: Path, limit: int | None = None) -> list[Task]:
-    return write_readings(islice(ruler.ruler_readings(length, split), limit), out, split)
 
 
 def _ruler(length: str) -> Generator:
@@ -26,7 +21,11 @@ def _ruler(length: str) -> Generator:
         per_task * len(ruler.TASKS),
         f" --limit {len(ruler.TASKS)}",
     )
-    return Generator(corpus, partial(_write_ruler, tokens))
+
+    def write(split: Split, out: Path, limit: int | None = None) -> list[Task]:
+        return write_readings(islice(ruler.ruler_readings(tokens, split), limit), out, split)
+
+    return Generator(corpus, write)
 
 
 _OURS = (

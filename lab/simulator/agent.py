@@ -65,7 +65,10 @@ def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> 
         return _edit_workbook(view, defects, slip)
     files = [name for name in dict.fromkeys(_FILE.findall(view.task)) if name != "SKILL.md"]
     if tool and files and not view.observations:
-        return Move("I read the files first.", tool, _reading(tool, files))
+        code = f"for name in {files!r}:\n    print(open(name, encoding='utf-8').read())"
+        return Move(
+            "I read the files first.", tool, code if tool == "python" else f"cat {' '.join(files)}"
+        )
     return Move(_answer(view, defects, slip))
 
 
@@ -98,15 +101,14 @@ def _program(tool: str, script: str) -> str:
     return script if tool == "python" else f"python3 - <<'PROGRAM'\n{script}\nPROGRAM"
 
 
-def _reading(tool: str, files: list[str]) -> str:
-    if tool == "bash":
-        return "cat " + " ".join(files)
-    return f"for name in {files!r}:\n    print(open(name, encoding='utf-8').read())"
-
-
 def _answer(view: Conversation, defects: set[Defect], slip: bool) -> str:
-    question, material = _split(view)
-    value = look_up(question, material)
+    questions: list[str] = _QUESTION.findall(view.task)
+    question = questions[-1].strip() if questions else (view.task.strip().splitlines() or [""])[-1]
+    material = "\n".join(view.observations) if view.observations else view.task
+    lines = [line for line in material.splitlines() if question not in line or not question]
+    text = "\n".join(line for line in lines if not re.match(r"\s*(Observation|Question)\b", line))
+    opening = r"^\W*(?:passage|context|text|document)\s*:\s*"
+    value = look_up(question, re.sub(opening, "", text, flags=re.IGNORECASE))
     if slip:
         value = f"{value[: len(value) // 2] or 'unknown'}"
     if "unit" in defects and re.fullmatch(r"[-+]?[\d.,]+", value):
@@ -122,16 +124,6 @@ def _answer(view: Conversation, defects: set[Defect], slip: bool) -> str:
 def _finish(view: Conversation, text: str) -> str:
     signal = "ACTION: TASK_COMPLETE"
     return f"{text}\n{signal}" if signal in view.instructions else text
-
-
-def _split(view: Conversation) -> tuple[str, str]:
-    """The question, and the material it is about."""
-    questions: list[str] = _QUESTION.findall(view.task)
-    question = questions[-1].strip() if questions else (view.task.strip().splitlines() or [""])[-1]
-    material = "\n".join(view.observations) if view.observations else view.task
-    lines = [line for line in material.splitlines() if question not in line or not question]
-    text = "\n".join(line for line in lines if not re.match(r"\s*(Observation|Question)\b", line))
-    return question, re.sub(r"^\W*(?:passage|context|text|document)\s*:\s*", "", text, flags=re.I)
 
 
 class Offer(NamedTuple):

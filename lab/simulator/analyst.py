@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 from lab.simulator.conversation import Conversation
@@ -32,13 +33,29 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
         return json.dumps(_merged_by_id(numbered))
     if records := _RECORDS.findall(view.opening):
         return json.dumps(_mapped(records, _part(view.opening, "skill")))
+    modes = _recognised(profile, view.task)
     if any(word in text for word in _PATCH_WORDS):
         patches = _patches(view.task)
-        return json.dumps(_merged(patches) if len(patches) > 1 else _patch(profile, view))
-    for kind in ("Failure", "Success"):
-        if f"{kind} Memory Item" in text:
-            return _report(profile, view, kind)
-    return None
+        if len(patches) > 1:
+            return json.dumps(_merged(patches))
+        lessons = [mode.lesson for mode in modes] or [_IDLE]
+        names = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
+        return json.dumps({
+            "reasoning": f"The log shows: {names}.",
+            "edits": [_edit(f"- {lesson}", view.task) for lesson in lessons],
+            "changelog_entries": lessons,
+        })  # fmt: skip
+    kind = next((kind for kind in ("Failure", "Success") if f"{kind} Memory Item" in text), None)
+    if kind is None:
+        return None
+    items = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
+    parts = [f"# {kind} Cause Item 1\n\n{items[0][0]}"] if kind == "Failure" else []
+    parts += [
+        f"# {kind} Memory Item {number}\n\n## Title\n{name}\n\n## Description\n{name}: how to "
+        f"avoid it.\n\n## Content\n{lesson}"
+        for number, (name, lesson) in enumerate(items, start=1)
+    ]
+    return "\n\n".join(parts)
 
 
 def _part(text: str, tag: str) -> str:
@@ -126,14 +143,6 @@ def _recognised(profile: Profile, log: str) -> list[FailureMode]:
     ][:3]
 
 
-def _patch(profile: Profile, view: Conversation) -> dict[str, Any]:
-    modes = _recognised(profile, view.task)
-    lessons = [mode.lesson for mode in modes] or [_IDLE]
-    edits = [_edit(f"- {lesson}", view.task) for lesson in lessons]
-    names = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
-    return {"reasoning": f"The log shows: {names}.", "edits": edits, "changelog_entries": lessons}
-
-
 def _patches(text: str) -> list[dict[str, Any]]:
     """Every JSON object with `edits` in the text."""
     decoder = json.JSONDecoder()
@@ -152,13 +161,12 @@ def _patches(text: str) -> list[dict[str, Any]]:
 
 def _merged(patches: list[dict[str, Any]]) -> dict[str, Any]:
     """Edits of the same content once, the most frequent first, idle advice dropped."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     edits: dict[str, dict[str, Any]] = {}
-    for patch in patches:
-        for edit in patch["edits"]:
-            content = str(edit.get("content", ""))
-            counts[content] = counts.get(content, 0) + 1
-            edits.setdefault(content, edit)
+    for edit in (edit for patch in patches for edit in patch["edits"]):
+        content = str(edit.get("content", ""))
+        counts[content] += 1
+        edits.setdefault(content, edit)
     order = sorted(edits, key=lambda content: (-counts[content], content))
     useful = [content for content in order if _IDLE not in content] or order
     return {
@@ -166,15 +174,3 @@ def _merged(patches: list[dict[str, Any]]) -> dict[str, Any]:
         "edits": [edits[content] for content in useful],
         "changelog_entries": [content.lstrip("- ") for content in useful],
     }
-
-
-def _report(profile: Profile, view: Conversation, kind: str) -> str:
-    modes = _recognised(profile, view.task)
-    lessons = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
-    parts = [f"# {kind} Cause Item 1\n\n{lessons[0][0]}"] if kind == "Failure" else []
-    for number, (name, lesson) in enumerate(lessons, start=1):
-        parts.append(
-            f"# {kind} Memory Item {number}\n\n## Title\n{name}\n\n## Description\n{name}: how to "
-            f"avoid it.\n\n## Content\n{lesson}"
-        )
-    return "\n\n".join(parts)

@@ -25,7 +25,11 @@ def respond(profile: Profile, body: dict[str, Any]) -> dict[str, Any]:
     else:
         move = next_move(profile, view, request, int(body.get("seed") or 0))
     message, finish = _message(view, move, request)
-    text = _stopped(str(message["content"] or ""), body.get("stop"))
+    text, stop = str(message["content"] or ""), body.get("stop")
+    for mark in (
+        [stop] if isinstance(stop, str) else stop or ()
+    ):  # cut at the first one, as servers do
+        text = text.partition(str(mark))[0]
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     if limit and len(text.encode()) > int(limit) * _BYTES_PER_TOKEN:
         text = text.encode()[: int(limit) * _BYTES_PER_TOKEN].decode("utf-8", "ignore")
@@ -64,13 +68,6 @@ def _message(view: Conversation, move: Move, request: str) -> tuple[dict[str, An
         {"id": f"call_{request[:12]}", "type": "function", "function": function}
     ]
     return message, "tool_calls"
-
-
-def _stopped(text: str, stop: Any) -> str:
-    """Cut at the first stop string, as a server does."""
-    for mark in [stop] if isinstance(stop, str) else stop or []:
-        text = text.partition(str(mark))[0]
-    return text
 
 
 def _tokens(text: str) -> int:

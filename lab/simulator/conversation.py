@@ -70,7 +70,11 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
     """Read the body of a chat request."""
     parts: dict[str, list[str]] = {"system": [], "task": [], "observed": [], "replies": []}
     for message in cast("list[dict[str, Any]]", body.get("messages") or []):
-        text = _text(message.get("content"))
+        content = message.get("content")
+        if isinstance(content, list):
+            pieces = cast("list[dict[str, Any]]", content)
+            content = "\n".join(str(piece.get("text") or "") for piece in pieces)
+        text = str(content or "")
         role = message.get("role")
         if role in ("system", "developer"):
             parts["system"].append(text)
@@ -93,10 +97,3 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
         tools=tuple(str(tool.get("function", {}).get("name", "")) for tool in tools),
         replies=tuple(parts["replies"]),
     )
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        parts = cast("list[dict[str, Any]]", content)
-        return "\n".join(str(part.get("text") or "") for part in parts)
-    return str(content or "")

@@ -142,6 +142,20 @@ def expanded(pattern: str, own: Mapping[str, str]) -> str:
     return _NAMED.sub(expression, pattern)
 
 
+def check_patterns(value: str | tuple[str, ...]) -> Any:
+    """The pattern or patterns as they are.
+
+    Raises:
+        ValueError: if one is no regular expression.
+    """
+    for pattern in (value,) if isinstance(value, str) else value:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {pattern!r} ({error})") from error
+    return value
+
+
 class Remedy(Value):
     """What a line must say.
 
@@ -179,15 +193,7 @@ class Remedy(Value):
             if isinstance(fields.get(name), list | tuple)
         }
 
-    @field_validator(*_PATTERNS)
-    @classmethod
-    def _compiles(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in value:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"no regular expression: {pattern!r} ({error})") from error
-        return value
+    _compiles = field_validator(*_PATTERNS)(check_patterns)
 
     def entailed_by(self, text: str) -> bool:
         """Whether any line of the text asks for the remedy."""

@@ -76,11 +76,20 @@ def _cells(line: str) -> tuple[str, ...]:
 def _from_table(question: str, table: Table) -> str | None:
     lowered = question.lower()
     words = content_words(question)
-    chosen = [row for row in table.rows if _mentions(lowered, row)]
+    chosen = [
+        row
+        for row in table.rows
+        if any(len(cell) > 1 and re.search(_whole(cell.lower()), lowered) for cell in row)
+    ]
     if re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", lowered):
         return str(len(chosen or table.rows))
     if re.search(r"\btotal\b|\bsum\b|\baltogether\b|\baverage\b", lowered):
-        return _sum(table, chosen or list(table.rows), words, "average" in lowered)
+        column = _numeric_column(table, words)
+        if column is None:
+            return None
+        values = [_number(row[column]) or 0.0 for row in chosen or table.rows]
+        total = sum(values) / len(values) if "average" in lowered else sum(values)
+        return f"{round(total, 2):g}"
     extreme = re.search(
         r"\b(largest|highest|most|greatest|smallest|lowest|least|latest)\b", lowered
     )
@@ -94,10 +103,6 @@ def _from_table(question: str, table: Table) -> str | None:
     }
     scores = {index: len(content_words(table.header[index]) & words) for index in candidates}
     return row[max(scores, key=lambda index: scores[index])] if scores else None
-
-
-def _mentions(question: str, row: tuple[str, ...]) -> bool:
-    return any(len(cell) > 1 and re.search(_whole(cell.lower()), question) for cell in row)
 
 
 def _whole(text: str) -> str:
@@ -125,14 +130,6 @@ def _is_counter(cells: list[str]) -> bool:
     if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
         return False
     return [int(cell) - int(cells[0]) for cell in cells] == list(range(len(cells)))
-
-
-def _sum(table: Table, rows: list[tuple[str, ...]], words: set[str], average: bool) -> str | None:
-    column = _numeric_column(table, words)
-    if column is None:
-        return None
-    total = sum(_number(row[column]) or 0.0 for row in rows)
-    return f"{round(total / len(rows) if average else total, 2):g}"
 
 
 def _extreme(table: Table, question: str, smallest: bool) -> str | None:

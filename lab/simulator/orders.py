@@ -8,7 +8,7 @@ agent does shows in its reasoning, as behaviour: there is no label of a failure 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -81,30 +81,20 @@ def read_task(text: str) -> tuple[str, str, tuple[Order, ...]] | None:
     for kind, pattern in _QUESTIONS:
         if HEADER in text and (match := pattern.search(text)):
             rows: list[tuple[str, ...]] = _ROW.findall(text)
-            return kind, match[1], tuple(_order(row) for row in rows)
+            orders = tuple(
+                Order(customer, item, int(grams), float(price), state,
+                      datetime.strptime(day.strip(), "%d %B %Y").date())
+                for _, customer, item, grams, price, state, day in rows
+            )  # fmt: skip
+            return kind, match[1], orders
     return None
-
-
-def _order(row: tuple[str, ...]) -> Order:
-    day = datetime.strptime(row[6].strip(), "%d %B %Y").date()
-    return Order(row[1], row[2], int(row[3]), float(row[4]), row[5], day)
 
 
 def answer(kind: str, name: str, orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     """(reasoning, answer) to a question, wrong in the ways of `slips`; right without any."""
-    by_customer = [order for order in orders if order.customer == name]
-    by_item = [order for order in orders if order.item == name]
-    if kind == "total":
-        return _total(by_customer, slips)
-    if kind == "weight":
-        return _weight(by_item, slips)
-    if kind == "customers":
-        return _customers(by_item, slips)
-    if kind == "first":
-        return _first(by_customer, slips)
-    if kind == "count":
-        return _count(by_customer, slips)
-    return _share(by_customer, slips)
+    of_item = kind in ("weight", "customers")
+    own = [order for order in orders if name == (order.item if of_item else order.customer)]
+    return ANSWERS[kind](own, slips)
 
 
 def _kept(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, list[Order]]:
@@ -118,7 +108,7 @@ def _kept(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, list[Order]]:
     return reasoning, rows
 
 
-def _total(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def total_price(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     reasoning, rows = _kept(orders, slips)
     back = 1 if "refund" in slips else -1
     reasoning += (
@@ -130,7 +120,7 @@ def _total(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     return reasoning + "Two digits are enough.", f"{amount:.2f}"
 
 
-def _weight(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def total_weight(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     reasoning, rows = _kept(orders, slips)
     grams = sum(order.grams for order in rows)
     if "kilograms" in slips:
@@ -138,7 +128,7 @@ def _weight(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     return reasoning + "I divide by a thousand.", f"{grams / 1000:.3f} kg"
 
 
-def _customers(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def list_customers(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     names = [order.customer for order in orders]
     reasoning = ""
     if "duplicates" in slips:
@@ -158,7 +148,7 @@ def _customers(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     return reasoning or "I list them as usual.", mark.join(names) or "NONE"
 
 
-def _first(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def first_date(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     if not orders:
         return "There is no row.", "none"
     reasoning, first = "I compare the days. ", min(orders, key=lambda order: order.day)
@@ -169,16 +159,23 @@ def _first(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     return reasoning + "Year comes first.", first.day.isoformat()
 
 
-def _count(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def count_orders(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     reasoning, rows = _kept(orders, slips)
     if not rows and "zero" in slips:
         return reasoning + "Nothing is left, so 0 it is.", "0"
     return reasoning + "I counted.", str(len(rows)) if rows else "none"
 
 
-def _share(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
+def paid_share(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     reasoning, rows = _kept(orders, slips)
     part = sum(order.state == "paid" for order in rows) / len(rows) if rows else 0.0
     if "percent" in slips:
         return reasoning + "I leave the quotient as it is.", f"{part:.2f}"
     return reasoning + "Times a hundred.", f"{100 * part:.0f}%"
+
+
+ANSWERS: dict[str, Callable[[Sequence[Order], set[Slip]], tuple[str, str]]] = {
+    "total": total_price, "weight": total_weight, "customers": list_customers,
+    "first": first_date, "count": count_orders, "share": paid_share,
+}  # fmt: skip
+"""Kind of question -> (reasoning, answer) from the orders that it is about."""

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from harness.core import BadInput, Value, first_fault
 from lab.simulator.draws import draw
+from lab.simulator.entailment import check_patterns
 from lab.simulator.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
@@ -122,15 +123,7 @@ class FailureMode(Value):
     symptom: str = ""
     lesson: str = ""
 
-    @field_validator("trigger", "symptom", "remedy", "cause")
-    @classmethod
-    def _compiles(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        for pattern in (value,) if isinstance(value, str) else value:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"no regular expression: {pattern!r} ({error})") from error
-        return value
+    _compiles = field_validator("trigger", "symptom", "remedy", "cause")(check_patterns)
 
     def strikes(self, task: str, skill: str, seed: int) -> bool:
         """Whether the failure shows in an attempt at `task` with the text `skill` in view."""

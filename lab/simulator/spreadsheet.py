@@ -199,7 +199,7 @@ def edit_script(task: str, defects: set[Defect], slip: bool) -> str:
         output=output,
         target="target = book.active" if active else by_name,
         end="" if "first_row" in defects else " + 1",
-        operation=_operation(task),
+        operation=next(name for name, words in _OPERATIONS if re.search(words, task.lower())),
         write=write,
     )
 
@@ -229,11 +229,6 @@ def _named_sheet(task: str) -> str:
         re.IGNORECASE,
     )
     return (match[1] or match[2] or "") if match else ""
-
-
-def _operation(task: str) -> str:
-    lowered = task.lower()
-    return next(name for name, pattern in _OPERATIONS if re.search(pattern, lowered))
 
 
 def ledger_script(task: str, source: str, output: str, defects: set[Defect]) -> str | None:

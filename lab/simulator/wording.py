@@ -205,16 +205,14 @@ def plain(line: str) -> str:
 def sentences(line: str) -> tuple[Sentence, ...]:
     """The sentences of a line; its last mark is not part of it."""
     parts = (part.strip().rstrip(".!?") for part in _SENTENCE.split(plain(line)))
-    return tuple(_sentence(part) for part in parts if part)
-
-
-def _sentence(text: str) -> Sentence:
-    asides: list[tuple[int, int]] = []
-    for aside in _ASIDE.finditer(text):
+    read: list[Sentence] = []
+    for text in filter(None, parts):
         # Without a comma nobody knows where a leading condition ends.
-        if aside.start() == 0 and aside.end() >= len(text):
-            continue
-        if _ASKED.search(text[: aside.start()]):
-            continue
-        asides.append(aside.span())
-    return Sentence(text, tuple(asides), bool(_TELLS.search(text)) and not _DIRECTS.search(text))
+        asides = tuple(
+            aside.span()
+            for aside in _ASIDE.finditer(text)
+            if aside.span() != (0, len(text)) and not _ASKED.search(text[: aside.start()])
+        )
+        tells = _TELLS.search(text) is not None and not _DIRECTS.search(text)
+        read.append(Sentence(text, asides, tells))
+    return tuple(read)

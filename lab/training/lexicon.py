@@ -42,16 +42,14 @@ def build(folder: Path) -> dict[str, dict[str, list[str]]]:
             elif symbol in ("@", "@i"):
                 wider[source] |= _stems(pointed.words)
     tables = {"same": same, "opposite": opposite, "wider": wider}
-    return {name: _tidy(table) for name, table in tables.items()}
+    return {
+        name: {word: related for word in sorted(table) if (related := sorted(table[word] - {word}))}
+        for name, table in tables.items()
+    }
 
 
 def _stems(words: list[str]) -> set[str]:
     return {stem(word) for word in words if word.isalpha()}
-
-
-def _tidy(table: dict[str, set[str]]) -> dict[str, list[str]]:
-    related = {word: sorted(stems - {word}) for word, stems in table.items()}
-    return {word: stems for word, stems in sorted(related.items()) if stems}
 
 
 def main(folder: str) -> None:

@@ -14,12 +14,11 @@ from harness.core import BadInput
 from harness.corpora import (
     LOADERS,
     Reading,
-    figures,
     list_corpora,
     load_readings,
     pull,
-    recorded_answers,
 )
+from tests.corpora.recorded_agents import figures, recorded_answers
 
 HOTPOT: dict[str, Any] = {
     "_id": "h1",

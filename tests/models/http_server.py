@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +54,32 @@ class Served:
 def serve(answer: Callable[[dict[str, Any]], Answer], delay_s: float = 0.0) -> Generator[Served]:
     """Serve until the block ends; `answer` is called with each request's body."""
     served = Served()
+
+    async def write(body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        served.bodies.append(body)
+        status, extra, content = answer(body)
+        await asyncio.sleep(delay_s)
+        fields = {"Content-Length": str(len(content))} | extra
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + content)
+        await writer.drain()
+        return int(fields["Content-Length"]) == len(content)
+
+    with serve_raw(write, served.headers) as url:
+        served.url = url
+        yield served
+
+
+@contextmanager
+def serve_raw(
+    write: Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[bool]],
+    seen_headers: list[dict[str, str]] | None = None,
+) -> Generator[str]:
+    """Serve until the block ends; yields the URL.
+
+    `write` answers one request with whatever bytes, and says whether the connection is kept.
+    """
+    urls: list[str] = []
     ready = threading.Event()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
@@ -65,31 +91,25 @@ def serve(answer: Callable[[dict[str, Any]], Answer], delay_s: float = 0.0) -> G
                 pairs = (line.partition(":") for line in head[1:] if line)
                 headers = {name.lower(): value.strip() for name, _, value in pairs}
                 body = json.loads(await reader.readexactly(int(headers["content-length"])))
-                served.bodies.append(body)
-                served.headers.append(headers)
-                status, extra, content = answer(body)
-                await asyncio.sleep(delay_s)
-                fields = {"Content-Length": str(len(content))} | extra
-                lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-                writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + content)
-                await writer.drain()
-                if int(fields["Content-Length"]) != len(content):
+                if seen_headers is not None:
+                    seen_headers.append(headers)
+                if not await write(body, writer):
                     return
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the client has gone, or the block ends
         finally:
             writer.close()
 
     async def run() -> None:
         server = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=512)
-        served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        urls.append(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
         ready.set()
         await stop.wait()
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        handlers = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in handlers:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*handlers, return_exceptions=True)
 
     def main() -> None:
         asyncio.set_event_loop(loop)
@@ -100,7 +120,7 @@ def serve(answer: Callable[[dict[str, Any]], Answer], delay_s: float = 0.0) -> G
     thread.start()
     ready.wait(10)
     try:
-        yield served
+        yield urls[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)

@@ -85,6 +85,12 @@ def _trajectory(attempt: Attempt) -> Trajectory:
     )
 
 
+def failures(arena: Arena) -> list[Attempt]:
+    """The attempts without a skill that failed."""
+    attempts = [arena.attempt("", task) for task in arena.train]
+    return [attempt for attempt in attempts if not attempt.passed]
+
+
 def all_lessons(arena: Arena) -> str:
     """Every lesson of every failed run, one under the other."""
     return bullets(lesson for lessons in _lessons(arena) for lesson in lessons)
@@ -99,8 +105,7 @@ def one_lesson(arena: Arena) -> str:
 
 
 def _lessons(arena: Arena) -> list[list[str]]:
-    failed = [one for task in arena.train if not (one := arena.attempt("", task)).passed]
-    return [arena.lessons(attempt) for attempt in failed]
+    return [arena.lessons(attempt) for attempt in failures(arena)]
 
 
 def sequential(arena: Arena, batch: int) -> str:
@@ -137,7 +142,7 @@ def sequential(arena: Arena, batch: int) -> str:
 
 def nearest_memory(arena: Arena) -> PerTask:
     """ReasoningBank's retrieval, k = 1: each task gets the lessons of the most similar failure."""
-    failed = [one for task in arena.train if not (one := arena.attempt("", task)).passed]
+    failed = failures(arena)
     lessons = [arena.lessons(attempt) for attempt in failed]
     questions = [_question(attempt.task.prompt) for attempt in failed]
 

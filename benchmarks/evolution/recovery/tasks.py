@@ -29,7 +29,14 @@ def make_tasks(count: int, seed: int, prefix: str) -> tuple[Task, ...]:
 
 
 def _task(name: str, kind: str, chance: random.Random) -> Task:
-    rows = [_row(number, chance) for number in range(1, chance.randint(9, 15))]
+    rows: list[str] = []
+    for number in range(1, chance.randint(9, 15)):
+        day = date(2025, 1, 1) + timedelta(days=chance.randrange(360))
+        cells = (
+            number, chance.choice(CUSTOMERS), chance.choice(ITEMS), chance.randrange(40, 4000),
+            f"{chance.uniform(1, 90):.3f}", chance.choice(STATES), f"{day.day} {day:%B %Y}",
+        )  # fmt: skip
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
     question = QUESTIONS[kind].format(customer=chance.choice(CUSTOMERS), item=chance.choice(ITEMS))
     rule = "|---|---|---|---|---|---|---|"
     table = "\n".join([HEADER, rule, *rows])
@@ -38,12 +45,3 @@ def _task(name: str, kind: str, chance: random.Random) -> Task:
     assert read is not None, "the desk reads its own tasks"
     _, right = answer(*read, set())
     return Task(id=name, prompt=prompt, answer=right, check="exact", meta={"kind": kind})
-
-
-def _row(number: int, chance: random.Random) -> str:
-    day = date(2025, 1, 1) + timedelta(days=chance.randrange(360))
-    cells = (
-        number, chance.choice(CUSTOMERS), chance.choice(ITEMS), chance.randrange(40, 4000),
-        f"{chance.uniform(1, 90):.3f}", chance.choice(STATES), f"{day.day} {day:%B %Y}",
-    )  # fmt: skip
-    return "| " + " | ".join(map(str, cells)) + " |"

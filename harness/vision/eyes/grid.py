@@ -98,7 +98,7 @@ def _runs(marked: Iterable[np.bool_]) -> list[float]:
 
 def _rows(lines: Sequence[Line], cuts: Sequence[float]) -> list[tuple[Span, list[Line]]]:
     """Vertical span and lines of every row."""
-    heights = _heights(lines)
+    heights = lines_by_height(lines)
     ends = [min(0.0, lines[0].top), *cuts, max(line.bottom for line in lines) + 1]
     bands = [
         ((top, bottom), members)
@@ -121,7 +121,7 @@ def _rows(lines: Sequence[Line], cuts: Sequence[float]) -> list[tuple[Span, list
     ]
 
 
-def _heights(lines: Iterable[Line]) -> list[list[Line]]:
+def lines_by_height(lines: Iterable[Line]) -> list[list[Line]]:
     """Lines of text on one height together, from top to bottom and from left to right."""
     heights: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.y):
@@ -173,7 +173,7 @@ def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
 
 def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Line:
     (x0, x1), (top, bottom) = box
-    own = [line for row in _heights(lines) for line in row if x0 <= line.x < x1]
+    own = [line for row in lines_by_height(lines) for line in row if x0 <= line.x < x1]
     over = [line for line in lines if min(x1, line.right) - max(x0, line.left) > 8]
     inside = [line for line in own if line.left > x0 - 8 and line.right < x1 + 8]
     if inside and len(inside) == len(over):

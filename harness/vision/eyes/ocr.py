@@ -56,7 +56,8 @@ def read_lines(pixels: Pixels) -> list[Line]:
             cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC),
             dtype=np.uint8,
         )
-    result = _engine()(np.ascontiguousarray(pixels[:, :, ::-1]))
+    # The engine keeps what it was last told: see `read_cut`.
+    result = _engine()(np.ascontiguousarray(pixels[:, :, ::-1]), use_det=True)
     if result.boxes is None or result.txts is None:
         return []
     lines: list[Line] = []

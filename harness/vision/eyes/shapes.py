@@ -173,7 +173,7 @@ def find_shapes(pixels: Pixels, least_area: int = 120) -> list[Shape]:
         waiting = [solid for solid in waiting if solid not in row]
         for solid in sorted(row, key=lambda solid: solid.x):
             name = min(COLOURS, key=lambda name: colour_distance(solid.colour, COLOURS[name]))
-            shapes.append(Shape(_kind(solid), name, solid.colour, solid.box))
+            shapes.append(Shape(kind_of(solid), name, solid.colour, solid.box))
     return shapes
 
 
@@ -182,7 +182,7 @@ def count_shapes(shapes: Sequence[Shape]) -> dict[str, int]:
     return dict(Counter(f"{shape.colour} {shape.kind}" for shape in shapes))
 
 
-def _kind(solid: Solid) -> Literal["circle", "rectangle", "square", "triangle", "other"]:
+def kind_of(solid: Solid) -> Literal["circle", "rectangle", "square", "triangle", "other"]:
     """By how much of its box a shape covers: circle 0.79, triangle 0.5, rectangle all."""
     longer = max(solid.width, solid.height) / max(1, min(solid.width, solid.height))
     if solid.filled > 0.92:

@@ -154,7 +154,11 @@ def _upright(handle: Any, name: str, limits: ImageLimits) -> Opened:
         scale = max(target[0] / width, target[1] / height, target[1] / width, target[0] / height)
         handle.draft(None, (ceil(width * scale), ceil(height * scale)))
     handle.load()
-    turned = _orientation(handle)
+    try:
+        turned = handle.getexif().get(_ORIENTATION, 1)
+    except Exception:  # noqa: BLE001  # damaged metadata does not make an image unreadable
+        turned = 1
+    turned = turned if isinstance(turned, int) and 1 <= turned <= 8 else 1
     if turned >= 5 or (handle.format == "TIFF" and handle.size == (height, width)):
         width, height = height, width
         target = fit(width, height, limits)
@@ -171,15 +175,6 @@ def _upright(handle: Any, name: str, limits: ImageLimits) -> Opened:
     return Opened(flat, (width, height), lossy, tuple(notes))
 
 
-def _orientation(handle: Any) -> int:
-    """EXIF orientation, 1 (upright) where there is none or it cannot be read."""
-    try:
-        value = handle.getexif().get(_ORIENTATION, 1)
-    except Exception:  # noqa: BLE001  # damaged metadata does not make an image unreadable
-        return 1
-    return value if isinstance(value, int) and 1 <= value <= 8 else 1
-
-
 def _plain(image: Any) -> tuple[Any, list[str]]:
     """The image in mode L, RGB or RGBA, and what that took."""
     mode: str = image.mode
@@ -189,7 +184,15 @@ def _plain(image: Any) -> tuple[Any, list[str]]:
         if mode.startswith("I;16"):
             values, note = np.asarray(image).astype(np.uint16) >> 8, "16 bits reduced to 8"
         else:
-            values, note = _stretched(image), "values stretched to 8 bits"
+            values = np.asarray(image, dtype=np.float64)
+            values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+            low, high = float(values.min()), float(values.max())
+            if low >= 0 and high <= 255:
+                low, high = 0.0, 255.0  # eight bits in a wide type
+            elif low >= 0 and mode == "I" and high <= 65_535:
+                low, high = 0.0, 65_535.0
+            scaled = (values - low) * (255.0 / max(high - low, 1e-300))
+            values, note = np.clip(np.rint(scaled), 0, 255), "values stretched to 8 bits"
         return import_module("PIL.Image").fromarray(values.astype(np.uint8)), [note]
     if image.has_transparency_data:
         return image.convert("RGBA"), []
@@ -198,19 +201,6 @@ def _plain(image: Any) -> tuple[Any, list[str]]:
     if mode == "1":
         return image.convert("L"), []
     return image.convert("RGB"), [f"{mode} colours to RGB"] if mode in ("CMYK", "YCbCr") else []
-
-
-def _stretched(image: Any) -> Any:
-    import numpy as np
-
-    values = np.nan_to_num(np.asarray(image, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    low, high = float(values.min()), float(values.max())
-    if low >= 0 and high <= 255:
-        low, high = 0.0, 255.0  # eight bits in a wide type
-    elif low >= 0 and image.mode == "I" and high <= 65_535:
-        low, high = 0.0, 65_535.0
-    scaled = (values - low) * (255.0 / max(high - low, 1e-300))
-    return np.clip(np.rint(scaled), 0, 255)
 
 
 def _flat(image: Any, notes: list[str]) -> Any:

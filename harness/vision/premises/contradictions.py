@@ -121,19 +121,13 @@ def flipped(line: str, rng: Random) -> str:
     """
     if numbers := list(_NUMBER.finditer(line)):
         match = rng.choice(numbers)
-        changed = _other_number(match[0], rng)
+        decimals, value = len(match[0].partition(".")[2]), float(match[0])
+        drawn = (value * rng.choice(_FACTORS) + rng.choice(_SHIFTS) for _ in range(20))
+        texts = (f"{number:.{decimals}f}" for number in drawn)
+        changed = next((text for text in texts if text != match[0]), f"{value + 1:.{decimals}f}")
     elif relations := list(_RELATION.finditer(line)):
         match = rng.choice(relations)
         changed = _OPPOSITE[match[0].lower()]
     else:
         return line
     return line[: match.start()] + changed + line[match.end() :]
-
-
-def _other_number(number: str, rng: Random) -> str:
-    decimals = len(number.partition(".")[2])
-    for _ in range(20):
-        value = float(number) * rng.choice(_FACTORS) + rng.choice(_SHIFTS)
-        if (text := f"{value:.{decimals}f}") != number:
-            return text
-    return f"{float(number) + 1:.{decimals}f}"

@@ -12,9 +12,9 @@ from random import Random
 from typing import NamedTuple
 
 from harness.core import Task
-from harness.corpora import Evidence, Reading, Source, check_limit, write_readings
+from harness.corpora import Reading, Source, check_limit, write_readings
 from lab.corpora.dossier import manual, minutes, watch
-from lab.corpora.dossier.page import Page, Question, Wording, pad, render
+from lab.corpora.dossier.page import Page, Wording, pad, render
 
 DOCUMENTS = {"train": 1, "selection": 1, "test": 2}
 """Documents of each kind in a split."""
@@ -78,33 +78,22 @@ def _readings(kind: str, number: int, split: str, seed: int) -> list[Reading]:
     doc = f"{kind}.txt"
     text, places = render(page, doc, chance)
     source = Source(id=doc, text=text)
-    name = f"dossier-{split}-{kind}-{number}"
-    return [
-        _reading(f"{name}-{number:02}", question, source, places, kind)
-        for number, question in enumerate(_chosen(page.questions, chance))
-    ]
-
-
-def _chosen(questions: list[Question], chance: Random) -> list[Question]:
-    """As many of one place as of two, in turn."""
-    by_places = [
-        [question for question in questions if len(question.facts) == places] for places in (1, 2)
-    ]
-    ones, twos = (chance.sample(pool, QUESTIONS // 2) for pool in by_places)
-    return [question for pair in zip(ones, twos, strict=True) for question in pair]
-
-
-def _reading(
-    name: str, question: Question, source: Source, places: dict[str, Evidence], kind: str
-) -> Reading:
-    count = len(question.facts)
-    return Reading(
-        id=name,
-        family="longdoc",
-        question=question.text,
-        answers=question.answers,
-        metric="em",
-        sources=(source,),
-        evidence=tuple(places[fact] for fact in question.facts),
-        meta={"stratum": f"{kind}, {'one place' if count == 1 else 'two places'}"},
+    # As many of one place as of two, in turn.
+    by_places = (
+        [question for question in page.questions if len(question.facts) == count]
+        for count in (1, 2)
     )
+    pairs = zip(*(chance.sample(pool, QUESTIONS // 2) for pool in by_places), strict=True)
+    return [
+        Reading(
+            id=f"dossier-{split}-{kind}-{number}-{place:02}",
+            family="longdoc",
+            question=question.text,
+            answers=question.answers,
+            metric="em",
+            sources=(source,),
+            evidence=tuple(places[fact] for fact in question.facts),
+            meta={"stratum": f"{kind}, {'one place' if place % 2 == 0 else 'two places'}"},
+        )
+        for place, question in enumerate(question for pair in pairs for question in pair)
+    ]

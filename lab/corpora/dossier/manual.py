@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from lab.corpora.dossier.page import Page, Question, Section, Sentence, Wording, listed
+from lab.corpora.wording import capital, fill_slots
 
 MACHINES = ("ferry Lindholm", "ice press", "dredger Mole II", "cable winch", "kelp dryer",
             "paper mill", "lock gate", "cider plant")  # fmt: skip
@@ -56,34 +57,50 @@ _TALK = listed(
     "{act}.",
     "|",
 )
-_THING = listed(
-    "the ladder,the lamp over the door,the warning plate,the hand rail,the spare key,the "
-    "drip tray,the logbook shelf,the floor drain,the emergency handle,the cable duct,the "
-    "tool board,the ventilation flap,the dust sheet,the drain cock,the rear hatch,the sight "
-    "glass"
-)
-_HOW = "dry,clean,closed,well lit,free of grease,within reach,out of the sun".split(",")  # noqa: SIM905  # phrases
-_WHEN = listed(
-    "in frost,after a long break,at the end of the shift,during the first week,when the hall "
-    "is crowded,in damp weather,before the inspector comes,on the night shift,after a power "
-    "cut"
-)
-_ACT = listed(
-    "hurry,work alone,read this chapter twice,skip the checks,whistle for help,lean on the "
-    "rail,trust their ears,leave the door open,count the bolts"
-)
-_ORDER = listed(
-    "stop the machine,ring the bell,call the foreman,wait for a minute,sweep the floor,check "
-    "the light,sign the sheet,listen for a while,turn the switch,fetch a cloth,shut the hatch"
-)
+_SLOTS = {
+    "{thing}": listed(
+        "the ladder,the lamp over the door,the warning plate,the hand rail,the spare key,the "
+        "drip tray,the logbook shelf,the floor drain,the emergency handle,the cable duct,the "
+        "tool board,the ventilation flap,the dust sheet,the drain cock,the rear hatch,the sight "
+        "glass"
+    ),
+    "{how}": listed("dry,clean,closed,well lit,free of grease,within reach,out of the sun"),
+    "{when}": listed(
+        "in frost,after a long break,at the end of the shift,during the first week,when the hall "
+        "is crowded,in damp weather,before the inspector comes,on the night shift,after a power "
+        "cut"
+    ),
+    "{act}": listed(
+        "hurry,work alone,read this chapter twice,skip the checks,whistle for help,lean on the "
+        "rail,trust their ears,leave the door open,count the bolts"
+    ),
+    "{order}": listed(
+        "stop the machine,ring the bell,call the foreman,wait for a minute,sweep the floor,check "
+        "the light,sign the sheet,listen for a while,turn the switch,fetch a cloth,shut the hatch"
+    ),
+}
 
 
 def manual(wording: Wording, number: int) -> Page:
     """A manual with 16 parts, six facts each, and a table of fault codes."""
     chance = wording.chance
     page = Page(f"Operating manual: {chance.choice(MACHINES)}, edition {number + 2}")
-    facts = {part: _values(chance) for part in PARTS}
-    _unique(facts, chance)
+    facts = {
+        part: {
+            "bar": str(chance.randint(2, 90)),
+            "hours": str(chance.randint(5, 160) * 10),
+            "tool": chance.choice(TOOLS),
+            "number": f"{chance.choice('KLMPRT')}{chance.randint(1000, 9999)}-"
+            f"{chance.randint(1, 9)}",
+            "colour": chance.choice(COLOURS),
+            "fluid": chance.choice(FLUIDS),
+        }
+        for part in PARTS
+    }
+    # Intervals name a part in questions of two places: no two parts may share one.
+    intervals = chance.sample(range(5, 160), len(facts))
+    for values, interval in zip(facts.values(), intervals, strict=True):
+        values["hours"] = str(interval * 10)
     codes = chance.sample(range(11, 99), len(PARTS))
     table: list[Sentence] = []
     for part, code in zip(chance.sample(PARTS, len(PARTS)), codes, strict=True):
@@ -104,38 +121,14 @@ def manual(wording: Wording, number: int) -> Page:
 
 def small_talk(chance: Random) -> str:
     """A sentence that no question needs."""
-    text = chance.choice(_TALK)
-    for slot, words in (("{thing}", _THING), ("{how}", _HOW), ("{when}", _WHEN), ("{act}", _ACT),
-                        ("{order}", _ORDER)):  # fmt: skip
-        while slot in text:
-            text = text.replace(slot, chance.choice(words), 1)
-    return text[0].upper() + text[1:]
-
-
-def _values(chance: Random) -> dict[str, str]:
-    return {
-        "bar": str(chance.randint(2, 90)),
-        "hours": str(chance.randint(5, 160) * 10),
-        "tool": chance.choice(TOOLS),
-        "number": f"{chance.choice('KLMPRT')}{chance.randint(1000, 9999)}-{chance.randint(1, 9)}",
-        "colour": chance.choice(COLOURS),
-        "fluid": chance.choice(FLUIDS),
-    }
-
-
-def _unique(facts: dict[str, dict[str, str]], chance: Random) -> None:
-    """Intervals name a part in questions of two places: no two parts may share one."""
-    intervals = chance.sample(range(5, 160), len(facts))
-    for values, interval in zip(facts.values(), intervals, strict=True):
-        values["hours"] = str(interval * 10)
+    return capital(fill_slots(chance.choice(_TALK), _SLOTS, chance))
 
 
 def _questions(
     wording: Wording, part: str, facts: dict[str, dict[str, str]], code: str
 ) -> list[Question]:
     """One question of one place and one of two, about one part."""
-    kinds = wording.chance.sample([kind for kind in ASKED if kind != "hours"], 2)
-    single, double = kinds
+    single, double = wording.chance.sample([kind for kind in ASKED if kind != "hours"], 2)
     single_question = Question(
         wording.draw(ASKED[single], x=f"the {part}"), (facts[part][single],), (f"{part}/{single}",)
     )
@@ -144,7 +137,7 @@ def _questions(
     else:
         hours = facts[part]["hours"]
         x, first = f"the part that is checked every {hours} hours", f"{part}/hours"
-    two = Question(
+    double_question = Question(
         wording.draw(ASKED[double], x=x), (facts[part][double],), (first, f"{part}/{double}")
     )
-    return [single_question, two]
+    return [single_question, double_question]

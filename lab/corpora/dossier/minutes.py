@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from lab.corpora.dossier.page import Page, Question, Section, Sentence, Wording, listed
+from lab.corpora.wording import capital, fill_slots
 
 PLACES = ("Askeby", "Cray Mills", "Orrin Bay", "Stellby", "Tidwell", "Ullenport")
 OFFICES = ("treasurer", "librarian", "harbour master", "town clerk", "surveyor", "head gardener",
@@ -48,26 +49,28 @@ _TALK = listed(
     "to say no more of {matter}.|{who} wondered {what} {until}.",
     "|",
 )
-_WHO = listed(
-    "a member for the north ward,the youngest member,the deputy chair,a guest from the "
-    "county,the member for the islands,one of the shopkeepers,the chair of the rowing club,a "
-    "resident of Mill Lane,the member on the left,the vicar"
-)
-_MATTER = listed(
-    "dogs on the beach,the noise of the saw mill,parking on Sundays,the price of mooring,the "
-    "smell from the cannery,the new hymn,stray bicycles,the colour of the post boxes,late "
-    "trains,the rat catcher's fee,fireworks,the choir's keys,snow on the steps,the width of "
-    "carts,lost hats"
-)
-_WHAT = listed(
-    "whether the rules still hold,what had become of the survey,who pays in the end,why the "
-    "clock strikes twice,how long it would take,whether anyone had measured it"
-)
-_HOW = "at length,in one word,with some warmth,without a smile,by heart,politely".split(",")  # noqa: SIM905  # phrases
-_UNTIL = listed(
-    "until the autumn,for the time being,after supper,until the map is found,while the count "
-    "was taken,for good"
-)
+_SLOTS = {
+    "{who}": listed(
+        "a member for the north ward,the youngest member,the deputy chair,a guest from the "
+        "county,the member for the islands,one of the shopkeepers,the chair of the rowing club,a "
+        "resident of Mill Lane,the member on the left,the vicar"
+    ),
+    "{matter}": listed(
+        "dogs on the beach,the noise of the saw mill,parking on Sundays,the price of mooring,the "
+        "smell from the cannery,the new hymn,stray bicycles,the colour of the post boxes,late "
+        "trains,the rat catcher's fee,fireworks,the choir's keys,snow on the steps,the width of "
+        "carts,lost hats"
+    ),
+    "{what}": listed(
+        "whether the rules still hold,what had become of the survey,who pays in the end,why the "
+        "clock strikes twice,how long it would take,whether anyone had measured it"
+    ),
+    "{how}": listed("at length,in one word,with some warmth,without a smile,by heart,politely"),
+    "{until}": listed(
+        "until the autumn,for the time being,after supper,until the map is found,while the count "
+        "was taken,for good"
+    ),
+}
 
 
 def minutes(wording: Wording, number: int) -> Page:
@@ -91,13 +94,8 @@ def minutes(wording: Wording, number: int) -> Page:
 
 def small_talk(chance: Random) -> str:
     """A sentence that no question needs."""
-    text = chance.choice(_TALK)
-    for slot, words in (("{who}", _WHO), ("{matter}", _MATTER), ("{what}", _WHAT), ("{how}", _HOW),
-                        ("{until}", _UNTIL)):  # fmt: skip
-        while slot in text:
-            text = text.replace(slot, chance.choice(words), 1)
-    text = text.replace("{count}", str(chance.randint(3, 60)))
-    return text[0].upper() + text[1:]
+    text = fill_slots(chance.choice(_TALK), _SLOTS, chance)
+    return capital(text.replace("{count}", str(chance.randint(3, 60))))
 
 
 def _topic(

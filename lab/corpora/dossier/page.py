@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
 from harness.corpora import Evidence, count_tokens
+from lab.corpora.wording import capital
 
 
 def listed(text: str, mark: str = ",") -> list[str]:
@@ -63,8 +64,7 @@ class Wording:
     def draw(self, forms: Sequence[str], **values: object) -> str:
         """One of the forms, filled in, with a capital."""
         allowed = forms if self._held_out or len(forms) == 1 else forms[:-1]
-        text = self.chance.choice(allowed).format(**values)
-        return text[0].upper() + text[1:]
+        return capital(self.chance.choice(allowed).format(**values))
 
 
 def pad(page: Page, tokens: int, sentence: Callable[[], str], chance: Random) -> None:
@@ -85,24 +85,17 @@ def render(page: Page, doc: str, chance: Random) -> tuple[str, dict[str, Evidenc
     text, places = f"# {page.title}\n", dict[str, Evidence]()
     for section in page.sections:
         text += "\n"
-        text = _append(text, Sentence(f"## {section.heading}", section.fact), "", doc, places)
-        joints = _joints(len(section.body), section.lines, chance)
-        for sentence, joint in zip(section.body, joints, strict=True):
-            text = _append(text, sentence, joint, doc, places)
+        pieces = [("", Sentence(f"## {section.heading}", section.fact))]
+        for position, sentence in enumerate(section.body):
+            joint = "\n"
+            if not section.lines:
+                joint = "\n\n" if position == 0 or chance.random() < 0.2 else " "
+            pieces.append((joint, sentence))
+        for joint, sentence in pieces:
+            start = len(text) + len(joint)
+            if sentence.fact:
+                end = start + len(sentence.text)
+                places[sentence.fact] = Evidence(doc=doc, start=start, end=end)
+            text += joint + sentence.text
         text += "\n"
     return text, places
-
-
-def _append(
-    text: str, sentence: Sentence, joint: str, doc: str, places: dict[str, Evidence]
-) -> str:
-    start = len(text) + len(joint)
-    if sentence.fact:
-        places[sentence.fact] = Evidence(doc=doc, start=start, end=start + len(sentence.text))
-    return f"{text}{joint}{sentence.text}"
-
-
-def _joints(count: int, lines: bool, chance: Random) -> Iterable[str]:
-    if lines:
-        return ["\n"] * count
-    return ["\n\n" if position == 0 or chance.random() < 0.2 else " " for position in range(count)]

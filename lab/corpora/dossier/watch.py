@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from lab.corpora.dossier.page import Page, Question, Section, Sentence, Wording, listed
+from lab.corpora.wording import fill_slots
 
 STATIONS = ("Skerry Head", "Pike Rock", "Molly Shoal", "Cutler Point", "Gannet Island", "Far Holm")
 CREW = ("Berit Quade", "Ivo Ashgrove", "Thea Hollund", "Wim Jessop", "Orla Dreyer", "Egil Vexley",
@@ -47,20 +48,33 @@ _TALK = listed(
     "{chore}.|{time} {sign} relieved {sign}|{time} Quiet. {chore}.",
     "|",
 )
-_SKY = listed(
-    "Haze,thin cloud,clear,rain in showers,sleet,low fog,bright moon,thunder far off,hail,drizzle"
-)
-_SEA = "smooth,slight,moderate,rough,confused,high".split(",")  # noqa: SIM905  # phrases
-_LAMP = "burning well,trimmed,smoking a little,steady,turned down".split(",")  # noqa: SIM905  # phrases
-_CHORE = listed(
-    "swept the stairs,wound the clockwork,pumped water,aired the bedding,split kindling,"
-    "cleaned the lens,salted fish,darned socks,fed the hens,checked the ropes,read to the "
-    "others,tarred the boat,washed the windows,sharpened knives"
-)
-_SHIP = listed(
-    "a brig with timber,two luggers,the mail steamer,a barque in ballast,a lone yawl,a "
-    "collier,a naval tug,five herring boats"
-)
+
+
+def initials(name: str) -> str:
+    """As an entry is signed."""
+    return "".join(word[0] + "." for word in name.split())
+
+
+_SLOTS = {
+    "{sky}": listed(
+        "Haze,thin cloud,clear,rain in showers,sleet,low fog,bright moon,thunder far off,hail,"
+        "drizzle"
+    ),
+    "{sea}": listed("smooth,slight,moderate,rough,confused,high"),
+    "{lamp}": listed("burning well,trimmed,smoking a little,steady,turned down"),
+    "{chore}": listed(
+        "swept the stairs,wound the clockwork,pumped water,aired the bedding,split kindling,"
+        "cleaned the lens,salted fish,darned socks,fed the hens,checked the ropes,read to the "
+        "others,tarred the boat,washed the windows,sharpened knives"
+    ),
+    "{ship}": listed(
+        "a brig with timber,two luggers,the mail steamer,a barque in ballast,a lone yawl,a "
+        "collier,a naval tug,five herring boats"
+    ),
+    "{way}": ("north", "south", "in", "out"),
+    "{sign}": [initials(name) for name in CREW],
+}
+
 _ROOMS = ("the east room", "the loft", "the room over the oil", "the watch room", "the annex",
           "the blue room", "the tower room", "the room by the stove")  # fmt: skip
 
@@ -71,7 +85,7 @@ def watch(wording: Wording, number: int) -> Page:
     year = 1862 + number * 9 + chance.randint(0, 8)
     page = Page(f"Log of the light at {chance.choice(STATIONS)}, {year}")
     crew = chance.sample(CREW, 7)
-    signs = {name: "".join(word[0] + "." for word in name.split()) for name in crew}
+    signs = {name: initials(name) for name in crew}
     rooms = dict(zip(crew, chance.sample(_ROOMS, len(crew)), strict=True))
     roster = [
         Sentence(f"{name} ({signs[name]}), {rank}, sleeps in {rooms[name]}", f"crew/{name}")
@@ -103,14 +117,7 @@ def watch(wording: Wording, number: int) -> Page:
 
 def small_talk(chance: Random) -> str:
     """An entry that no question needs."""
-    text = chance.choice(_TALK)
-    for slot, words in (("{sky}", _SKY), ("{sea}", _SEA), ("{lamp}", _LAMP), ("{chore}", _CHORE),
-                        ("{ship}", _SHIP), ("{way}", ("north", "south", "in", "out"))):  # fmt: skip
-        while slot in text:
-            text = text.replace(slot, chance.choice(words), 1)
-    while "{sign}" in text:
-        name = chance.choice(CREW)
-        text = text.replace("{sign}", "".join(word[0] + "." for word in name.split()), 1)
+    text = fill_slots(chance.choice(_TALK), _SLOTS, chance)
     glass = f"{chance.randint(28, 30)}.{chance.randint(10, 99)}"
     return text.replace("{time}", _time(chance)).replace("{glass}", glass)
 

@@ -59,16 +59,27 @@ def chart(rng: Random, style: Style) -> Scene:
     plot = Plot(96.0 if plan.shape == "rows" else 66.0, 56.0, width - 30.0, height - 54.0)
     canvas.text(width / 2, 20, plan.title, style.size + 3, style.ink, "middle", bold=True)
     _axis(canvas, plan, plot, style)
-    {"columns": _columns, "rows": _rows, "lines": _lines}[plan.shape](canvas, plan, plot, style)
-    if len(plan.values) > 1:
-        _legend(canvas, plan, plot, style)
+    {"columns": draw_columns, "rows": draw_rows, "lines": draw_lines}[plan.shape](
+        canvas, plan, plot, style
+    )
+    several = len(plan.values) > 1
+    x = plot.left + 8
+    for number, name in enumerate(plan.values if several else ()):
+        canvas.box(x, 37, x + 12, 47, style.colours[number])
+        canvas.text(x + 18, 42, name, style.size - 1, style.ink)
+        x += 34 + 9 * len(name)
+    facts = tuple(
+        f"{name} for {category} is {value}" if several else f"{category} is {value}"
+        for name, row in plan.values.items()
+        for category, value in row.items()
+    )
     values: dict[str, JsonValue] = {name: {**row} for name, row in plan.values.items()}
     truth: dict[str, JsonValue] = {
         "shape": plan.shape,
         "values": values,
         "labelled": plan.labelled,
     }
-    return Scene(canvas, _questions(plan, rng), _facts(plan), {"chart": truth})
+    return Scene(canvas, _questions(plan, rng), facts, {"chart": truth})
 
 
 def _plan(rng: Random) -> Plan:
@@ -119,7 +130,7 @@ def _axis(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
                 style.ink, 1.4)  # fmt: skip
 
 
-def _columns(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
+def draw_columns(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.right - plot.left) / len(plan.categories)
     wide = 0.68 * slot / len(plan.values)
     for position, category in enumerate(plan.categories):
@@ -135,7 +146,7 @@ def _columns(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
         canvas.text(x, plot.bottom + 18, category, style.size - 1.5, style.ink, "middle")
 
 
-def _rows(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
+def draw_rows(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.bottom - plot.top) / len(plan.categories)
     (row,) = plan.values.values()
     for position, category in enumerate(plan.categories):
@@ -151,7 +162,7 @@ def _rows(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
                         colour, "right" if inside else "left")  # fmt: skip
 
 
-def _lines(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
+def draw_lines(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     slot = (plot.right - plot.left) / len(plan.categories)
     for number, row in enumerate(plan.values.values()):
         points: list[Point] = [
@@ -167,23 +178,6 @@ def _lines(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
     for position, category in enumerate(plan.categories):
         x = plot.left + (position + 0.5) * slot
         canvas.text(x, plot.bottom + 18, category, style.size - 1.5, style.ink, "middle")
-
-
-def _legend(canvas: Canvas, plan: Plan, plot: Plot, style: Style) -> None:
-    x = plot.left + 8
-    for number, name in enumerate(plan.values):
-        canvas.box(x, 37, x + 12, 47, style.colours[number])
-        canvas.text(x + 18, 42, name, style.size - 1, style.ink)
-        x += 34 + 9 * len(name)
-
-
-def _facts(plan: Plan) -> tuple[str, ...]:
-    several = len(plan.values) > 1
-    return tuple(
-        f"{name} for {category} is {value}" if several else f"{category} is {value}"
-        for name, row in plan.values.items()
-        for category, value in row.items()
-    )
 
 
 def _questions(plan: Plan, rng: Random) -> list[Asked]:

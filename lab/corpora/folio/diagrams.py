@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from random import Random
 
-from lab.corpora.folio.canvas import Canvas, Colour, Point
+from lab.corpora.folio.canvas import Colour, Point
 from lab.corpora.folio.scene import Asked, Scene
 from lab.corpora.folio.style import Style
 
@@ -33,10 +33,20 @@ def flow(rng: Random, style: Style) -> Scene:
         column = column if row % 2 == 0 else across - 1 - column
         x, y = 115 + 205 * column, 105 + 120 * row
         places.append((x, y))
-        canvas.box(x - 62, y - 28, x + 62, y + 28, _pale(style, position), style.ink)
+        red, green, blue = style.colours[position % len(style.colours)]
+        pale = (red + 2 * 255) // 3, (green + 2 * 255) // 3, (blue + 2 * 255) // 3
+        canvas.box(x - 62, y - 28, x + 62, y + 28, pale, style.ink)
         canvas.text(x, y, name, style.size + 1, (20, 20, 20), "middle")
-    for before, after in pairwise(places):
-        _arrow(canvas, before, after, style.ink)
+    for (x, y), (to_x, to_y) in pairwise(places):
+        if y == to_y:  # from the edge of one box to the edge of the next, along a row or down
+            way = 1 if to_x > x else -1
+            start, end = (x + 62 * way, y), (to_x - 62 * way, y)
+            head = [end, (end[0] - 11 * way, y - 6), (end[0] - 11 * way, y + 6)]
+        else:
+            start, end = (x, y + 28), (to_x, to_y - 28)
+            head = [end, (end[0] - 6, end[1] - 11), (end[0] + 6, end[1] - 11)]
+        canvas.line([start, end], style.ink, 2)
+        canvas.polygon(head, style.ink)
     position = rng.randrange(1, len(names) - 1)
     questions = [
         Asked("place", f"Which step comes directly after {names[position]}?", names[position + 1]),
@@ -59,7 +69,13 @@ def shapes(rng: Random, style: Style) -> Scene:
     for row, line in enumerate(cells):
         for column, (colour, shape) in enumerate(line):
             x, y = 20 + (column + 0.5) * cell, 20 + (row + 0.5) * cell
-            _shape(canvas, x, y, rng.uniform(0.26, 0.38) * cell, shape, _COLOURS[colour])
+            r, fill = rng.uniform(0.26, 0.38) * cell, _COLOURS[colour]
+            if shape == "circle":
+                canvas.disc(x, y, r, fill)
+            elif shape == "square":
+                canvas.box(x - r, y - r, x + r, y + r, fill)
+            else:
+                canvas.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill)
     counts = Counter(shape for line in cells for shape in line)
     (colour, shape), count = rng.choice(sorted(counts.items()))
     row, column = rng.randrange(rows), rng.randrange(columns)
@@ -77,31 +93,3 @@ def shapes(rng: Random, style: Style) -> Scene:
     )
     truth = [[f"{colour} {shape}" for colour, shape in line] for line in cells]
     return Scene(canvas, questions, facts, {"shapes": [[*line] for line in truth]})
-
-
-def _shape(canvas: Canvas, x: float, y: float, r: float, shape: str, fill: Colour) -> None:
-    if shape == "circle":
-        canvas.disc(x, y, r, fill)
-    elif shape == "square":
-        canvas.box(x - r, y - r, x + r, y + r, fill)
-    else:
-        canvas.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill)
-
-
-def _pale(style: Style, position: int) -> Colour:
-    red, green, blue = style.colours[position % len(style.colours)]
-    return (red + 2 * 255) // 3, (green + 2 * 255) // 3, (blue + 2 * 255) // 3
-
-
-def _arrow(canvas: Canvas, before: Point, after: Point, ink: Colour) -> None:
-    """From the edge of one box to the edge of the next, along a row or down."""
-    (x, y), (to_x, to_y) = before, after
-    if y == to_y:
-        way = 1 if to_x > x else -1
-        start, end = (x + 62 * way, y), (to_x - 62 * way, y)
-        head = [end, (end[0] - 11 * way, y - 6), (end[0] - 11 * way, y + 6)]
-    else:
-        start, end = (x, y + 28), (to_x, to_y - 28)
-        head = [end, (end[0] - 6, end[1] - 11), (end[0] + 6, end[1] - 11)]
-    canvas.line([start, end], ink, 2)
-    canvas.polygon(head, ink)

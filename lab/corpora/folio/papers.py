@@ -7,6 +7,7 @@ from random import Random
 
 from pydantic import JsonValue
 
+from lab.corpora.folio.canvas import Anchor
 from lab.corpora.folio.scene import Asked, Scene
 from lab.corpora.folio.style import Style
 from lab.corpora.ledger.world import (
@@ -87,27 +88,16 @@ def page(rng: Random, style: Style) -> Scene:
     columns = (48.0, 140.0, width - 130.0, width - 48.0)
     heads = ("Code", "Article", "Pieces", "Shelf")
     canvas.box(40, y - 0.5 * step, width - 40, y + 0.5 * step, style.faint)
-    for x, head, anchor in zip(columns, heads, ("left", "left", "right", "right"), strict=True):
-        canvas.text(x, y, head, style.size, style.ink, "left" if anchor == "left" else "right",
-                    bold=True)  # fmt: skip
-    for code, name, pieces, shelf in table:
+    anchors: tuple[Anchor, ...] = ("left", "left", "right", "right")
+    for x, head, anchor in zip(columns, heads, anchors, strict=True):
+        canvas.text(x, y, head, style.size, style.ink, anchor, bold=True)
+    for row in table:
         y += step
-        canvas.text(columns[0], y, code, style.size, style.ink)
-        canvas.text(columns[1], y, name, style.size, style.ink)
-        canvas.text(columns[2], y, str(pieces), style.size, style.ink, "right")
-        canvas.text(columns[3], y, str(shelf), style.size, style.ink, "right")
+        for x, cell, anchor in zip(columns, row, anchors, strict=True):
+            canvas.text(x, y, str(cell), style.size, style.ink, anchor)
         if style.grid:
             canvas.line([(40, y - 0.5 * step), (width - 40, y - 0.5 * step)], style.faint)
     truth: dict[str, JsonValue] = {"fields": {**fields}, "rows": [list(row) for row in table]}
-    questions, facts = _page_questions(rng, fields, table), _page_facts(fields, table)
-    return Scene(canvas, questions, facts, {"page": truth})
-
-
-_Row = tuple[str, str, int, int]
-"""Code, article, pieces, shelf."""
-
-
-def _page_questions(rng: Random, fields: dict[str, str], table: list[_Row]) -> list[Asked]:
     code, name, pieces, shelf = rng.choice(table)
     label = rng.choice(list(fields))
     most = max(table, key=lambda row: row[2])
@@ -117,14 +107,14 @@ def _page_questions(rng: Random, fields: dict[str, str], table: list[_Row]) -> l
         if tied
         else Asked("compare", "Which article has the most pieces?", most[1])
     )
-    return [
+    questions = [
         Asked("read", f"What stands beside {label}?", fields[label]),
         Asked("read", f"How many pieces of the {name} are there?", str(pieces)),
         Asked("read", f"On which shelf is the article with the code {code}?", str(shelf)),
         last,
     ]
-
-
-def _page_facts(fields: dict[str, str], table: list[_Row]) -> tuple[str, ...]:
-    sentences = (f"The {label.lower()} is {value}" for label, value in fields.items())
-    return (*sentences, *(f"There are {row[2]} of the {row[1]}" for row in table))
+    facts = (
+        *(f"The {label.lower()} is {value}" for label, value in fields.items()),
+        *(f"There are {pieces} of the {name}" for _, name, pieces, _ in table),
+    )
+    return Scene(canvas, questions, facts, {"page": truth})

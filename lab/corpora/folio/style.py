@@ -7,8 +7,7 @@ from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
-from lab.corpora.folio.canvas import Canvas, Colour, PillowCanvas, module
-from lab.corpora.folio.pdf_canvas import Face, PdfCanvas
+from lab.corpora.folio.canvas import Canvas, Colour, Face, PdfCanvas, PillowCanvas, module
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -102,19 +101,15 @@ def finished(image: Image, style: Style, rng: Random) -> tuple[str, bytes]:
         resample = module("PIL.Image").Resampling.BICUBIC
         image = image.rotate(style.tilt, resample, fillcolor=style.background)
     if style.noise:
-        image = _grained(image, style.noise, rng)
+        import numpy as np
+
+        values = np.asarray(image, dtype=np.float64)
+        draws = np.random.default_rng(rng.randrange(2**32))
+        grain = draws.normal(0.0, style.noise, size=values.shape[:2])[:, :, None]
+        image = module("PIL.Image").fromarray(np.clip(values + grain, 0, 255).astype(np.uint8))
     out = BytesIO()
     if style.quality is None:
         image.save(out, "PNG", compress_level=9)
         return ".png", out.getvalue()
     image.save(out, "JPEG", quality=style.quality)
     return ".jpg", out.getvalue()
-
-
-def _grained(image: Image, noise: float, rng: Random) -> Image:
-    import numpy as np
-
-    draws = np.random.default_rng(rng.randrange(2**32))
-    values = np.asarray(image, dtype=np.float64)
-    grain = draws.normal(0.0, noise, size=values.shape[:2])[:, :, None]
-    return module("PIL.Image").fromarray(np.clip(values + grain, 0, 255).astype(np.uint8))

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from harness.core import Task
 from harness.corpora import Evidence, Reading, Source, check_limit, write_readings
-from lab.corpora.institute.relations import EARLIER, Relation
-from lab.corpora.institute.world import Thing, World, make_world
-from lab.corpora.institute.writing import relations_of, write_documents
+from lab.corpora.institute.relations import BY_KIND, EARLIER, Relation
+from lab.corpora.institute.world import World, make_world
+from lab.corpora.institute.writing import write_documents
+from lab.corpora.wording import capital
 
 SIZES = {"train": 60, "selection": 60, "test": 150}
 SEED = 20261121
@@ -62,24 +63,35 @@ def institute_readings(split: str, seed: int = SEED) -> list[Reading]:
     # Names come again in another institute: no question may, though its answer would differ.
     earlier = list(SIZES)[: list(SIZES).index(split)]
     seen = {
-        _plain(reading.question)
+        reading.question.lower()
         for earlier_split in earlier
         for reading in institute_readings(earlier_split, seed)
     }
     while len(readings) < SIZES[split]:
         stratum = STRATA[len(readings) % len(STRATA)]
         question, answer, facts = next(drawn[stratum])
-        leaked = answer.lower() in question.lower() and stratum != "comparison"
-        if leaked or _plain(question) in seen:
+        plain = question.lower()
+        leaked = answer.lower() in plain and stratum != "comparison"
+        if leaked or plain in seen:
             continue
-        seen.add(_plain(question))
-        readings.append(_reading(f"institute-{split}-{len(readings):03}", question, answer, facts,
-                              shelf, stratum))  # fmt: skip
+        seen.add(plain)
+        reading = Reading(
+            id=f"institute-{split}-{len(readings):03}",
+            family="search",
+            question=capital(question),
+            answers=_accepted(answer),
+            metric="em",
+            sources=shelf.sources,
+            evidence=tuple(shelf.places[fact] for fact in facts),
+            meta={
+                "closed": True,
+                "stratum": stratum,
+                "hops": len(facts),
+                "chain": [f"{entity}: {relation}" for entity, relation in facts],
+            },
+        )
+        readings.append(reading)
     return readings
-
-
-def _plain(question: str) -> str:
-    return question.lower()
 
 
 def write_shelf(split: str, chance: Random) -> Shelf:
@@ -102,7 +114,7 @@ def ask_chain(
     if draft is None or draft[1].lower() in draft[0].lower():
         return None
     question, answer, facts = draft
-    return question[0].upper() + question[1:], _accepted(answer), facts
+    return capital(question), _accepted(answer), facts
 
 
 def _accepted(answer: str) -> tuple[str, ...]:
@@ -123,14 +135,15 @@ def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
     """Walk along facts from thing to thing; None where the walk comes back or ends too soon."""
     world = shelf.world
     kinds = {entity.name: entity.kind for entity in world.things}
+    documented = set(kinds.values())
     start = chance.choice(world.things)
     name, facts, steps = start.name, list[tuple[str, str]](), list[Relation]()
     for hop in range(hops):
         last = hop == hops - 1
         open_ones = [
             relation
-            for relation in relations_of(kinds[name])
-            if last or relation.to in world_kinds(world)
+            for relation in BY_KIND.get(kinds[name], ())
+            if last or relation.to in documented
         ]
         if not open_ones:
             return None
@@ -146,11 +159,6 @@ def _chain(shelf: Shelf, chance: Random, hops: int) -> Draft | None:
     return _one_of(steps[-1].asked, shelf, chance).format(x=phrase), name, facts
 
 
-def world_kinds(world: World) -> set[str]:
-    """The kinds of things that have documents."""
-    return {entity.kind for entity in world.things}
-
-
 def _comparison(shelf: Shelf, chance: Random) -> Draft | None:
     name = chance.choice(list(EARLIER))
     candidates = [
@@ -160,35 +168,10 @@ def _comparison(shelf: Shelf, chance: Random) -> Draft | None:
     years = [int(shelf.world.facts[entity.name, name]) for entity in (first, second)]
     if years[0] == years[1]:
         return None
-    answer = _least(first, second, years)
+    answer = first.name if years[0] < years[1] else second.name
     question = chance.choice(EARLIER[name]).format(a=first.name, b=second.name)
     return question, answer, [(first.name, name), (second.name, name)]
 
 
-def _least(first: Thing, second: Thing, years: list[int]) -> str:
-    return first.name if years[0] < years[1] else second.name
-
-
 def _one_of(forms: tuple[str, ...], shelf: Shelf, chance: Random) -> str:
     return chance.choice(forms[shelf.phrasings] or forms)
-
-
-def _reading(
-    name: str, question: str, answer: str, facts: list[tuple[str, str]], shelf: Shelf, stratum: str
-) -> Reading:
-    evidence = tuple(shelf.places[fact] for fact in facts)
-    return Reading(
-        id=name,
-        family="search",
-        question=question[0].upper() + question[1:],
-        answers=_accepted(answer),
-        metric="em",
-        sources=shelf.sources,
-        evidence=evidence,
-        meta={
-            "closed": True,
-            "stratum": stratum,
-            "hops": len(facts),
-            "chain": [f"{entity}: {relation}" for entity, relation in facts],
-        },
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from random import Random
 from typing import NamedTuple
@@ -213,7 +213,9 @@ class World(NamedTuple):
 
 def make_world(chance: Random) -> World:
     """Draw an institute; names are never used twice, literals may be."""
-    people = _people(chance)
+    full_names = [f"{forename} {family}" for forename, family in product(_GIVEN, _FAMILY)]
+    chance.shuffle(full_names)
+    people = iter(full_names)
     named: dict[Kind, list[str]] = {}
     for kind, count in COUNTS.items():
         named[kind] = _names(chance, kind, count, people)
@@ -228,27 +230,19 @@ def make_world(chance: Random) -> World:
     return World(entities, facts)
 
 
-def _people(chance: Random) -> Iterator[str]:
-    names = [f"{forename} {family}" for forename, family in product(_GIVEN, _FAMILY)]
-    chance.shuffle(names)
-    return iter(names)
-
-
 def _names(chance: Random, kind: Kind, count: int, people: Iterator[str]) -> list[str]:
     if kind == "person":
         return [next(people) for _ in range(count)]
-    pools: dict[str, Callable[[], Sequence[str]]] = {
-        "department": lambda: [f"the Department of {field}" for field in _FIELDS],
-        "site": lambda: _HOUSES,
-        "project": lambda: [f"Project {code}" for code in _CODES],
-        "supplier": lambda: [f"{family} {trade}" for family, trade in product(_FAMILY, _TRADES)],
-        "vessel": lambda: [f"the {shade} {bird}" for shade, bird in product(_SHADES, _BIRDS)],
-        "incident": lambda: [
-            f"the {mishap} at {where}" for mishap, where in product(_MISHAPS, _WATERS)
-        ],
-        "policy": lambda: [f"the {rule} Policy" for rule in _RULES],
+    pools: dict[str, list[str]] = {
+        "department": [f"the Department of {field}" for field in _FIELDS],
+        "site": _HOUSES,
+        "project": [f"Project {code}" for code in _CODES],
+        "supplier": [f"{family} {trade}" for family, trade in product(_FAMILY, _TRADES)],
+        "vessel": [f"the {shade} {bird}" for shade, bird in product(_SHADES, _BIRDS)],
+        "incident": [f"the {mishap} at {where}" for mishap, where in product(_MISHAPS, _WATERS)],
+        "policy": [f"the {rule} Policy" for rule in _RULES],
     }
-    return chance.sample(list(pools[kind]()), min(count, len(pools[kind]())))
+    return chance.sample(pools[kind], min(count, len(pools[kind])))
 
 
 def _value(

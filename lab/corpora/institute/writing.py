@@ -7,8 +7,9 @@ from random import Random
 from typing import NamedTuple
 
 from harness.corpora import Evidence, Source
-from lab.corpora.institute.relations import BY_KIND, Kind, Relation
+from lab.corpora.institute.relations import BY_KIND, Kind
 from lab.corpora.institute.world import Thing, World
+from lab.corpora.wording import capital
 
 OPENINGS: dict[Kind, tuple[str, ...]] = {
     "person": ("{name} works at the Brandsund Institute.", "Staff file: {name}.",
@@ -81,14 +82,14 @@ def write_documents(
             elsewhere = relation.told_there and value in kinds and chance.random() < 0.35
             host = kinds[value] if elsewhere else entity
             forms = relation.told_there if elsewhere else relation.told
-            form = chance.choice(_allowed(forms, phrasings))
+            form = chance.choice(forms[phrasings] or forms)
             text = form.format(it=_named(host, chance), value=value, name=entity.name)
-            lines[host.name].append(Line(_capital(text), (entity.name, relation.name)))
+            lines[host.name].append(Line(capital(text), (entity.name, relation.name)))
     sources: list[Source] = []
     places: dict[tuple[str, str], Evidence] = {}
     for entity in world.things:
         text, evidence = _document(entity, lines[entity.name], chance)
-        sources.append(Source(id=slug(entity.name), title=_capital(entity.name), text=text))
+        sources.append(Source(id=slug(entity.name), title=capital(entity.name), text=text))
         places |= evidence
     return sources, places
 
@@ -104,9 +105,9 @@ def _document(
     opening = chance.choice(OPENINGS[entity.kind]).format(name=entity.name)
     body = [*lines]
     asides = chance.sample(ASIDES[entity.kind], min(2, len(ASIDES[entity.kind])))
-    body += [Line(_capital(aside.format(it=_named(entity, chance))), None) for aside in asides]
+    body += [Line(capital(aside.format(it=_named(entity, chance))), None) for aside in asides]
     chance.shuffle(body)
-    text, places = _capital(opening), dict[tuple[str, str], Evidence]()
+    text, places = capital(opening), dict[tuple[str, str], Evidence]()
     for line in body:
         start = len(text) + 1
         text += f" {line.text}"
@@ -120,16 +121,3 @@ def _named(entity: Thing, chance: Random) -> str:
     if chance.random() < 0.2:
         return entity.name
     return chance.choice(PRONOUNS[entity.kind]).format(last=entity.name.split()[-1])
-
-
-def _allowed(forms: Sequence[str], phrasings: slice) -> Sequence[str]:
-    return forms[phrasings] or forms
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def relations_of(kind: str) -> tuple[Relation, ...]:
-    """The facts that every thing of a kind has; none of a literal."""
-    return BY_KIND.get(kind, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -49,19 +49,13 @@ def write_split(split: Split, out: Path, limit: int | None = None, seed: int = S
     """
     check_limit(limit)
     tasks: list[Task] = []
-    for number, (kind, difficulty) in enumerate(_strata(split)):
-        if limit is not None and number >= limit:
-            break
-        tasks.append(_write_task(split, number, kind, difficulty, out, seed))
+    for number in range(split_size(split))[:limit]:
+        turn, place = divmod(number, len(KINDS))
+        # The difficulty shifts from kind to kind.
+        difficulty = DIFFICULTIES[(turn + place) % len(DIFFICULTIES)]
+        tasks.append(_write_task(split, number, list(KINDS)[place], difficulty, out, seed))
     write_tasks(tasks, out, split, defaults=True)
     return tasks
-
-
-def _strata(split: Split) -> Iterator[tuple[str, Difficulty]]:
-    """One (kind, difficulty) per task. The difficulty shifts from kind to kind."""
-    for turn in range(PER_STRATUM[split] * len(DIFFICULTIES)):
-        for position, kind in enumerate(KINDS):
-            yield kind, DIFFICULTIES[(turn + position) % len(DIFFICULTIES)]
 
 
 def _write_task(

@@ -83,15 +83,13 @@ def dates(draft: Draft) -> Built:
 
 
 def _written(date: datetime, style: int) -> Cell:
-    if style == 0:
-        return date
-    if style == 1:
-        return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
-    if style == 2:
-        return f"{date.year}-{date.month:02}-{date.day:02}"
-    if style == 3:
-        return f" {date.day:02}.{date.month:02}.{date.year}"
-    return f"{date.day}/{date.month}/{date.year % 100:02}"
+    return (
+        date,
+        f"{date.day} {_MONTHS[date.month - 1]} {date.year}",
+        f"{date.year}-{date.month:02}-{date.day:02}",
+        f" {date.day:02}.{date.month:02}.{date.year}",
+        f"{date.day}/{date.month}/{date.year % 100:02}",
+    )[style]
 
 
 def split(draft: Draft) -> Built:
@@ -208,9 +206,10 @@ def numbers(draft: Draft) -> Built:
         amount = world.money(rng, 120_000, 900_000)
         # The first is never a plain numeral: a numeral as text already counts as its number.
         style = 1 if row == 0 else rng.randrange(5 if draft.hard else 4 if draft.dirty else 3)
-        shown, value = _as_text(amount, style)
-        rows.append([rng.choice(world.PRODUCTS), rng.choice(world.REGIONS), shown])
-        gold.append(value)
+        ways = (amount, f"{amount:,.2f}", f"EUR {amount:.2f}", f"  {amount:,.2f} EUR",
+                f"({amount:,.2f})")  # fmt: skip
+        rows.append([rng.choice(world.PRODUCTS), rng.choice(world.REGIONS), ways[style]])
+        gold.append(-amount if style == 4 else amount)
     table = draft.table("Sales", ("Product", "Region", "Amount"), rows)
     prompt = (
         "In the column 'Amount' of the sheet 'Sales' many amounts are text: with a comma between "
@@ -218,15 +217,3 @@ def numbers(draft: Draft) -> Built:
         "each by the number, in place. Every cell of the column must end up a number."
     )
     return _column(draft, table, 2, gold, prompt)
-
-
-def _as_text(amount: float, style: int) -> tuple[Cell, float]:
-    if style == 0:
-        return amount, amount
-    if style == 1:
-        return f"{amount:,.2f}", amount
-    if style == 2:
-        return f"EUR {amount:.2f}", amount
-    if style == 3:
-        return f"  {amount:,.2f} EUR", amount
-    return f"({amount:,.2f})", -amount

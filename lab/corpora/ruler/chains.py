@@ -45,9 +45,12 @@ def chain_reading(
         haystack: `noise` or `essay`.
     """
     style = chance.choice(STYLES)
-    names = _names(chance, chains * (hops + 1))
-    values = chance.sample(range(10_000, 100_000), chains)
     size = hops + 1
+    drawn: dict[str, None] = {}  # five capitals each, as in the public generator
+    while len(drawn) < chains * size:
+        drawn["".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=5))] = None
+    names = list(drawn)
+    values = chance.sample(range(10_000, 100_000), chains)
     groups = [names[start : start + size] for start in range(0, len(names), size)]
     lines = [_lines(style, *pair) for pair in zip(groups, values, strict=True)]
     needles = [line for group in lines for line in group]
@@ -57,6 +60,8 @@ def chain_reading(
     # A chain is written down in its order; chains cross.
     places = [place for _ in groups for place in sorted(scattered(chance, len(filler), size))]
     text, spots = interleave(filler, needles, places, lines=haystack == "noise")
+    first, further = (form.format(to="XXXXX", of="YYYYY", value="12345") for form in style)
+    hint = f'Assignments have the forms "{first}" and "{further}"'
     return Reading(
         id=name,
         family="longdoc",
@@ -65,7 +70,7 @@ def chain_reading(
         metric="all",
         sources=(Source(id=DOCUMENT, text=text),),
         evidence=spots[:size],
-        meta={"task": "vt", "unhinted": UNHINTED, "hinted": _hint(style)},
+        meta={"task": "vt", "unhinted": UNHINTED, "hinted": f"{UNHINTED} {hint}"},
     )
 
 
@@ -76,16 +81,3 @@ def _lines(style: tuple[str, str], group: list[str], value: int) -> list[str]:
         first.format(to=group[0], value=value),
         *(further.format(to=to, of=of) for to, of in passed_on),
     ]
-
-
-def _names(chance: Random, count: int) -> list[str]:
-    """Five capitals each, as in the public generator; no one lies in another."""
-    names: dict[str, None] = {}
-    while len(names) < count:
-        names["".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=5))] = None
-    return list(names)
-
-
-def _hint(style: tuple[str, str]) -> str:
-    first, further = (form.format(to="XXXXX", of="YYYYY", value="12345") for form in style)
-    return f'{UNHINTED} Assignments have the forms "{first}" and "{further}"'

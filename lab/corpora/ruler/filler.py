@@ -8,6 +8,7 @@ from itertools import cycle, islice, repeat
 from random import Random
 
 from harness.corpora import count_each
+from lab.corpora.wording import capital, fill_slots
 
 NOISE = (
     "The lamp is lit. The door is open. The water is warm. Off we walk. Home again by night.",
@@ -20,86 +21,88 @@ NOISE = (
 """Public RULER repeats one such line; each sample of ours repeats one of these."""
 
 _ENDS = re.compile(r"(?<=[.!?]) ")
-_WHO = [
-    "the surveyor",
-    "a retired pilot",
-    "the younger sister",
-    "our neighbour",
-    "the council",
-    "a visiting scholar",
-    "the cook",
-    "the night watch",
-    "a glass blower",
-    "the editor",
-    "two students",
-    "the old ferryman",
-    "a botanist",
-    "the choir",
-    "the inspector",
-    "an apprentice",
-    "the landlord",
-    "a travelling troupe",
-    "the archivist",
-    "the second committee",
-    "a patient teacher",
-    "the miller",
-    "a quiet engineer",
-    "the shopkeepers",
-]
-_DID = [
-    "described",
-    "refused",
-    "repaired",
-    "remembered",
-    "painted",
-    "measured",
-    "borrowed",
-    "praised",
-    "misplaced",
-    "defended",
-    "questioned",
-    "rebuilt",
-    "translated",
-    "carried",
-    "admired",
-    "ignored",
-    "compared",
-    "collected",
-    "sketched",
-    "inherited",
-    "explained",
-    "postponed",
-    "rearranged",
-    "studied",
-    "doubted",
-    "catalogued",
-]
-_WHAT = [
-    "the harvest figures",
-    "a map of the estuary",
-    "the broken clock",
-    "an unsigned letter",
-    "the north wing",
-    "a crate of lemons",
-    "the theory of tides",
-    "the longest bridge",
-    "several essays on patience",
-    "the choice of colours",
-    "an argument about trade",
-    "the village accounts",
-    "a method for drying herbs",
-    "the plan for a theatre",
-    "three rules of grammar",
-    "the habits of starlings",
-    "a proposal for a park",
-    "the price of timber",
-    "the history of the mill",
-    "a difficult sonata",
-    "the shape of the valley",
-    "an experiment with light",
-    "the meaning of the verse",
-    "the route across the moor",
-]
+_SLOTS = {
+    "{who}": [
+        "the surveyor",
+        "a retired pilot",
+        "the younger sister",
+        "our neighbour",
+        "the council",
+        "a visiting scholar",
+        "the cook",
+        "the night watch",
+        "a glass blower",
+        "the editor",
+        "two students",
+        "the old ferryman",
+        "a botanist",
+        "the choir",
+        "the inspector",
+        "an apprentice",
+        "the landlord",
+        "a travelling troupe",
+        "the archivist",
+        "the second committee",
+        "a patient teacher",
+        "the miller",
+        "a quiet engineer",
+        "the shopkeepers",
+    ],
+    "{did}": [
+        "described",
+        "refused",
+        "repaired",
+        "remembered",
+        "painted",
+        "measured",
+        "borrowed",
+        "praised",
+        "misplaced",
+        "defended",
+        "questioned",
+        "rebuilt",
+        "translated",
+        "carried",
+        "admired",
+        "ignored",
+        "compared",
+        "collected",
+        "sketched",
+        "inherited",
+        "explained",
+        "postponed",
+        "rearranged",
+        "studied",
+        "doubted",
+        "catalogued",
+    ],
+    "{what}": [
+        "the harvest figures",
+        "a map of the estuary",
+        "the broken clock",
+        "an unsigned letter",
+        "the north wing",
+        "a crate of lemons",
+        "the theory of tides",
+        "the longest bridge",
+        "several essays on patience",
+        "the choice of colours",
+        "an argument about trade",
+        "the village accounts",
+        "a method for drying herbs",
+        "the plan for a theatre",
+        "three rules of grammar",
+        "the habits of starlings",
+        "a proposal for a park",
+        "the price of timber",
+        "the history of the mill",
+        "a difficult sonata",
+        "the shape of the valley",
+        "an experiment with light",
+        "the meaning of the verse",
+        "the route across the moor",
+    ],
+}
 _WHEN = [
     "before the thaw",
     "in {year}",
@@ -151,7 +154,18 @@ def noise(chance: Random) -> Iterator[str]:
 def prose(chance: Random) -> Iterator[str]:
     """Sentences of an essay about nothing; figures stand in some, so that digits betray nothing."""
     while True:
-        yield _sentence(chance)
+        if chance.random() < 0.15:
+            form = chance.choice(_ALONE)
+        else:
+            form = "{who} {did} {what} " + chance.choice(_WHEN)
+            if chance.random() < 0.6:
+                form += ", " + chance.choice(_THEN)
+            form += "."
+        form = fill_slots(form, _SLOTS, chance)
+        form = form.replace("{year}", str(chance.randint(1700, 2020)))
+        form = form.replace("{few}", str(chance.randint(2, 9)))
+        form = form.replace("{many}", f"{chance.randint(1, 40) * 10:,}")
+        yield capital(form)
 
 
 def sentences_of(essay: str) -> Iterator[str]:
@@ -170,20 +184,3 @@ def fill(sentences: Iterator[str], tokens: int) -> list[str]:
             filled.append(sentence)
             remaining -= cost
     return filled
-
-
-def _sentence(chance: Random) -> str:
-    if chance.random() < 0.15:
-        form = chance.choice(_ALONE)
-    else:
-        form = "{who} {did} {what} " + chance.choice(_WHEN)
-        if chance.random() < 0.6:
-            form += ", " + chance.choice(_THEN)
-        form += "."
-    for slot, words in (("{who}", _WHO), ("{did}", _DID), ("{what}", _WHAT)):
-        while slot in form:
-            form = form.replace(slot, chance.choice(words), 1)
-    form = form.replace("{year}", str(chance.randint(1700, 2020)))
-    form = form.replace("{few}", str(chance.randint(2, 9)))
-    form = form.replace("{many}", f"{chance.randint(1, 40) * 10:,}")
-    return form[0].upper() + form[1:]

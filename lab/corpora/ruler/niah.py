@@ -85,7 +85,9 @@ def needles_reading(
     pairs = [(key, next(values)) for key in queried for _ in range(settings.values)]
     distractors = islice(zip(keys, values, strict=False), settings.keys - settings.queries)
     needles = [_needle(chance, label, *pair) for pair in (*pairs, *distractors)]
-    question = _question(chance, label, queried, len(pairs))
+    named = queried[0] if len(queried) == 1 else f"{', '.join(queried[:-1])} and {queried[-1]}"
+    form = chance.choice(_ONE if len(pairs) == 1 else _MANY)
+    question = form.format(label=label, keys=named, count=len(pairs))
     room = length - REPLY - count_tokens(question) - sum(count_each(needles))
     if settings.haystack == "needle":
         more = zip(keys, values, strict=False)
@@ -99,6 +101,9 @@ def needles_reading(
         filler, place = at_token(filler, token)
         places = [place] * len(needles)
     text, spots = interleave(filler, needles, places, lines=settings.haystack != "essay")
+    # What the published evaluation of CPRS tells its compressor: the templates of the needles.
+    forms = " or ".join(f'"{template.replace("{label}", label)}"' for template in TEMPLATES)
+    hint = f"{UNHINTED} It stands in sentences of the form {forms}"
     return Reading(
         id=name,
         family="longdoc",
@@ -107,21 +112,9 @@ def needles_reading(
         metric="all",
         sources=(Source(id=DOCUMENT, text=text),),
         evidence=spots[: len(pairs)],
-        meta={"task": task, "unhinted": UNHINTED, "hinted": _hint(label)},
+        meta={"task": task, "unhinted": UNHINTED, "hinted": hint},
     )
-
-
-def _question(chance: Random, label: str, queried: list[str], count: int) -> str:
-    keys = queried[0] if len(queried) == 1 else ", ".join(queried[:-1]) + f" and {queried[-1]}"
-    form = chance.choice(_ONE if count == 1 else _MANY)
-    return form.format(label=label, keys=keys, count=count)
 
 
 def _needle(chance: Random, label: str, key: str, value: str) -> str:
     return chance.choice(TEMPLATES).format(label=label, key=key, value=value)
-
-
-def _hint(label: str) -> str:
-    """What the published evaluation of CPRS tells its compressor: the templates of the needles."""
-    forms = " or ".join(f'"{template.replace("{label}", label)}"' for template in TEMPLATES)
-    return f"{UNHINTED} It stands in sentences of the form {forms}"

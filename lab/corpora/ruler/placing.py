@@ -34,7 +34,11 @@ def interleave(
         items = [(index, needles[index]) for index in waiting.get(position, [])]
         items += [(-1, sentences[position])] if position < len(sentences) else []
         for name, text in items:
-            joint = "" if not parts else _joint(len(parts), lines)
+            joint = "\n" if lines else " "
+            if not parts:
+                joint = ""
+            elif not lines and len(parts) % PARAGRAPH == 0:
+                joint = "\n\n"
             begins[name] = length + len(joint)
             parts.append(joint + text)
             length += len(joint) + len(text)
@@ -84,9 +88,3 @@ def _split(sentence: str, tokens: int) -> tuple[str, str]:
             )
         used += cost
     return sentence, ""
-
-
-def _joint(parts: int, lines: bool) -> str:
-    if lines:
-        return "\n"
-    return "\n\n" if parts % PARAGRAPH == 0 else " "

@@ -7,11 +7,11 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from harness.vision.eyes.axis import find_axis, number_of
 from harness.vision.eyes.chart import chart_of
-from harness.vision.eyes.ocr import Line, Pixels, upright
+from harness.vision.eyes.ocr import Line, Pixels, read_cut, read_lines, upright
 from harness.vision.eyes.receipt import read_receipt
 from harness.vision.eyes.shapes import count_shapes, find_shapes, find_solids
 from lab.corpora.folio import folio_tasks
@@ -33,6 +33,15 @@ def _line(text: str, x: float, y: float, width: float = 0.0) -> Line:
 )  # fmt: skip
 def test_numbers(text: str, value: float | None) -> None:
     assert number_of(text) == value
+
+
+def test_lines_are_found_after_a_cut_was_recognised() -> None:
+    """The engine keeps what it was last told: a second table in one process was not read."""
+    image = Image.new("RGB", (300, 80), "white")
+    ImageDraw.Draw(image).text((20, 20), "Total 42", fill="black", font=ImageFont.load_default(28))
+    pixels = _pixels(image)
+    read_cut(pixels)
+    assert [line.text.replace(" ", "") for line in read_lines(pixels)] == ["Total42"]
 
 
 def test_a_scale_is_found_among_other_numbers() -> None:

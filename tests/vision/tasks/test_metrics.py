@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.vision.corpora import recorded_verdicts
 from harness.vision.metrics import (
     anls,
     consensus,
@@ -28,6 +27,7 @@ from harness.vision.metrics import (
 )
 from harness.vision.questions import visual_task
 from harness.vision.tasks import JUDGES, metric_of
+from tests.vision.tasks.recorded_verdicts import recorded_verdicts
 
 words = st.text(alphabet="abc 1.", max_size=8)
 
