@@ -105,7 +105,7 @@ class Store:
                     f"no part with the ID {id_!r} in {str(self.folder)!r}: expected the "
                     f"{ID_LENGTH} hexadecimal digits of a marker, '[… expand ID]'"
                 )
-            text = "\n\n".join(_read(database, *part) for part in parts)
+            text = "\n\n".join(_stored_text(database, *part) for part in parts)
         return EXPANDABLE.sub(self._inner, text)
 
     def _inner(self, marker: re.Match[str]) -> str:
@@ -140,7 +140,7 @@ def _even(blocks: Iterable[str]) -> Iterable[str]:
         yield waiting
 
 
-def _read(database: sqlite3.Connection, digest: str, start: int, end: int) -> str:
+def _stored_text(database: sqlite3.Connection, digest: str, start: int, end: int) -> str:
     first, last = start // BLOCK, max(start, end - 1) // BLOCK
     rows = database.execute(
         "SELECT data FROM blocks WHERE digest = ? AND number BETWEEN ? AND ? ORDER BY number",

@@ -130,23 +130,6 @@ def plan_addition(segments: Sequence[Segment], documents: Iterable[Document]) ->
     return Plan(new, dropped, sum(map(len, dropped.values())), unchanged)
 
 
-def plan_deletion(segments: Sequence[Segment], ids: Iterable[str]) -> Plan:
-    """Find the documents to take out.
-
-    Raises:
-        BadInput: if one is not there.
-    """
-    dropped: dict[str, set[int]] = {}
-    for doc in ids:
-        holder = next((segment for segment in segments if doc in segment.live), None)
-        if holder is None:
-            raise BadInput(
-                f"no document {doc!r} in the index: `harness index info --ids` lists all"
-            )
-        dropped.setdefault(holder.info.name, set()).add(holder.live[doc])
-    return Plan(dropped=dropped)
-
-
 def with_language(document: Document) -> Document:
     """The document with its language in the metadata, where it can be told."""
     if "language" in document.metadata:

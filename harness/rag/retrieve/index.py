@@ -23,7 +23,7 @@ from harness.rag.retrieve import change
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.encoder import Encoder, open_encoder
-from harness.rag.retrieve.lexical import LexicalIndex
+from harness.rag.retrieve.lexical import term_scores
 from harness.rag.retrieve.manifest import (
     MANIFEST,
     SEGMENTS,
@@ -165,7 +165,15 @@ class LocalIndex(Index):
         """
         with only_writer(self.folder):
             self._catch_up()
-            return self._apply(change.plan_deletion(self.segments, ids), self.manifest, None)
+            dropped: dict[str, set[int]] = {}
+            for doc in ids:
+                holder = next((segment for segment in self.segments if doc in segment.live), None)
+                if holder is None:
+                    raise BadInput(
+                        f"no document {doc!r} in the index: `harness index info --ids` lists all"
+                    )
+                dropped.setdefault(holder.info.name, set()).add(holder.live[doc])
+            return self._apply(change.Plan(dropped=dropped), self.manifest, None)
 
     def reindex(
         self,
@@ -224,8 +232,8 @@ class LocalIndex(Index):
         def lexical(depth: int) -> Ranking[Candidate]:
             """BM25 of a chunk plus that of its parent: words around a chunk speak for it."""
             tokens = terms(query)
-            chunks = _term_scores([segment.chunk_terms for segment in segments], tokens)
-            parents = _term_scores([segment.parent_terms for segment in segments], tokens)
+            chunks = term_scores([segment.chunk_terms for segment in segments], tokens)
+            parents = term_scores([segment.parent_terms for segment in segments], tokens)
             matching: list[Scored] = []
             for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
                 scores = chunks[number]
@@ -314,21 +322,6 @@ def _candidates(
 def _best(candidates: list[Scored], depth: int) -> list[Scored]:
     """By score; ties in the order of adding."""
     return sorted(candidates, key=lambda scored: (-scored[1], scored[0]))[:depth]
-
-
-def _term_scores(
-    indexes: Sequence[LexicalIndex], tokens: Sequence[str]
-) -> list[NDArray[np.float32]]:
-    """Scores of every segment, with document frequencies of all of them."""
-    queries = [index.expand(tokens) for index in indexes]
-    frequency = {
-        token: sum(index.frequency(token) for index in indexes)
-        for token in set[str]().union(*queries)
-    }
-    total = sum(index.chunks for index in indexes)
-    return [
-        index.scores(query, total, frequency) for index, query in zip(indexes, queries, strict=True)
-    ]
 
 
 def create_index(

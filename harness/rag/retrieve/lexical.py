@@ -134,6 +134,21 @@ class LexicalIndex:
         return scores
 
 
+def term_scores(
+    indexes: Sequence[LexicalIndex], tokens: Sequence[str]
+) -> list[NDArray[np.float32]]:
+    """Scores of every index, with document frequencies of all of them, so that they compare."""
+    queries = [index.expand(tokens) for index in indexes]
+    frequency = {
+        token: sum(index.frequency(token) for index in indexes)
+        for token in set[str]().union(*queries)
+    }
+    total = sum(index.chunks for index in indexes)
+    return [
+        index.scores(query, total, frequency) for index, query in zip(indexes, queries, strict=True)
+    ]
+
+
 def _idf(total: int, frequency: int) -> float:
     """Lucene's inverse document frequency: ln(1 + (N - n + 0.5) / (n + 0.5))."""
     return log1p((total - frequency + 0.5) / (frequency + 0.5))

@@ -58,7 +58,20 @@ def write_segment(
     shutil.rmtree(half, ignore_errors=True)
     try:
         half.mkdir(parents=True)
-        _write_documents(half, entries)
+        # Texts and rows one after another, and tables of where each begins.
+        places: list[tuple[int, int, int, int, int]] = []
+        chunks: list[tuple[int, ...]] = []
+        with (half / "texts.bin").open("wb") as texts, (half / "rows.jsonl").open("wb") as rows:
+            for number, (document, fingerprint, cut) in enumerate(entries):
+                start = texts.tell(), rows.tell()
+                row = {**document.to_row(), "digest": fingerprint}
+                line = json.dumps(row, ensure_ascii=False) + "\n"
+                texts.write(document.text.encode("utf-8", "surrogatepass"))
+                rows.write(line.encode("utf-8", "surrogatepass"))
+                places.append((start[0], texts.tell(), start[1], rows.tell(), len(chunks)))
+                chunks.extend((number, *chunk) for chunk in cut)
+        np.save(half / "places.npy", np.array(places, dtype=np.int64).reshape(-1, 5))
+        np.save(half / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
         np.save(half / "vectors.npy", np.ascontiguousarray(vectors, dtype=np.float32))
         kind = dense_kind(len(vectors))
         DenseIndex.build(vectors, kind).save(half / "dense.faiss")
@@ -85,24 +98,6 @@ def write_segment(
         languages=dict(languages),
         files=files,
     )
-
-
-def _write_documents(folder: Path, entries: Sequence[Entry]) -> None:
-    """Texts and rows one after another, and tables of where each begins."""
-    places: list[tuple[int, int, int, int, int]] = []
-    chunks: list[tuple[int, ...]] = []
-    text_start = row_start = 0
-    with (folder / "texts.bin").open("wb") as texts, (folder / "rows.jsonl").open("wb") as rows:
-        for number, (document, fingerprint, cut) in enumerate(entries):
-            row = {**document.to_row(), "digest": fingerprint}
-            line = json.dumps(row, ensure_ascii=False) + "\n"
-            text_end = text_start + texts.write(document.text.encode("utf-8", "surrogatepass"))
-            row_end = row_start + rows.write(line.encode("utf-8", "surrogatepass"))
-            places.append((text_start, text_end, row_start, row_end, len(chunks)))
-            text_start, row_start = text_end, row_end
-            chunks.extend((number, *chunk) for chunk in cut)
-    np.save(folder / "places.npy", np.array(places, dtype=np.int64).reshape(-1, 5))
-    np.save(folder / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
 
 
 def _write_terms(folder: Path, entries: Sequence[Entry]) -> None:

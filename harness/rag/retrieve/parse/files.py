@@ -8,7 +8,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -262,14 +262,7 @@ def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | No
 
 def _parse_markdown(source: str, text: str) -> Document:
     """Markdown as it stands, with its headings (ATX and underlined, outside of code)."""
-    headings = tuple(_headings(text))
-    title = next((heading.title for heading in headings if heading.level == 1), None)
-    return Document(
-        source, text, source, headings=headings, metadata={"title": title} if title else {}
-    )
-
-
-def _headings(text: str) -> Iterator[Heading]:
+    headings: list[Heading] = []
     fence, start, previous = "", 0, ""
     for line in text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
@@ -277,13 +270,17 @@ def _headings(text: str) -> Iterator[Heading]:
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence:
-            if title := _ATX.match(bare):
-                yield Heading(start, len(title[1]), title[2].strip())
+            if heading := _ATX.match(bare):
+                headings.append(Heading(start, len(heading[1]), heading[2].strip()))
             elif (underline := _UNDERLINE.match(bare)) and not _NO_SETEXT.match(previous):
                 level = 1 if underline[1][0] == "=" else 2
-                yield Heading(start - len(previous), level, previous.strip())
+                headings.append(Heading(start - len(previous), level, previous.strip()))
         start += len(line)
         previous = line if not fence else ""
+    title = next((heading.title for heading in headings if heading.level == 1), None)
+    return Document(
+        source, text, source, headings=tuple(headings), metadata={"title": title} if title else {}
+    )
 
 
 def _parse_csv(source: str, text: str) -> Document:

@@ -47,8 +47,10 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
             page = pdf[number - 1]
             text = _text_layer(page)
             if not text.strip():
-                text = _recognise(page) if ocr else ""
                 blank.append(number)
+                if ocr:  # text lines of an image of the page, top to bottom
+                    recognised = _ocr_engine()(page.render(scale=_DPI / 72).to_numpy())
+                    text = "\n".join(recognised.txts or ())
             out.page(number)
             out.block(text)
         facts = pdf.get_metadata_dict(skip_empty=True)
@@ -87,12 +89,6 @@ def _text_layer(page: Any) -> str:
     finally:
         layer.close()
     return _BLANK.sub("", _HYPHEN.sub("", text).replace("\r\n", "\n").replace("\0", ""))
-
-
-def _recognise(page: Any) -> str:
-    """Text lines of an image of a page, top to bottom."""
-    result = _ocr_engine()(page.render(scale=_DPI / 72).to_numpy())
-    return "\n".join(result.txts or ())
 
 
 @cache
