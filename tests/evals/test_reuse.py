@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import harness
 from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task
 from harness.core.rundir import RunReader
-from harness.evals import Step, records, regrade_folder
+from harness.evals import Step, plan, records, regrade_folder
 from harness.evals.plan import read_parts, sample_parts
 from harness.evals.regrade import regradable
 from tests.models.http_server import Served, completion, serve
@@ -222,3 +223,43 @@ def test_a_table_answered_in_a_workbook_is_judged_by_its_folder() -> None:
     assert sample_parts(table, Path()) != sample_parts(
         table.model_copy(update={"check": "em"}), Path()
     )
+
+
+def test_other_code_of_ours_runs_again_unless_it_is_accepted(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = {"code": plan.code_digest(*plan.ROOMS), "tasks": plan.code_digest("tasks")}
+    assert digests["code"] != digests["tasks"]
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served)
+        (parts,) = read_parts(lab.folder / "first")
+        assert (parts.shared["code"], parts.scorer) == (digests["code"], digests["tasks"])
+        # As a later version of the library would have it: other code makes the attempts.
+        monkeypatch.setattr(
+            plan, "code_digest", lambda *rooms: digests["tasks"] if rooms == ("tasks",) else "other"
+        )
+        found = lab.run("again", served, earlier=lab.folder / "first")
+        assert {(step.action, step.why) for step in found} == {("RERUN", "other code")}
+        accepted = lab.actions("accepted", served, accept=("code",))
+    assert accepted == "t0:REUSE t1:REUSE t2:REUSE t3:REUSE"
+
+
+def test_code_is_known_by_the_contents_of_all_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "harness"
+    for name in ("agents/a.py", "agents/inner/b.py", "tasks/c.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("x = 1\n")
+    monkeypatch.setattr(harness, "__file__", str(package / "__init__.py"))
+
+    def current() -> str:
+        plan.code_digest.cache_clear()
+        return plan.code_digest("agents", "absent")
+
+    before = current()
+    (package / "tasks/c.py").write_text("x = 2\n")
+    assert current() == before
+    (package / "agents/inner/b.py").write_text("x = 2\n")
+    assert current() != before
+    plan.code_digest.cache_clear()

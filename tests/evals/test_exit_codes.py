@@ -1,0 +1,56 @@
+"""What `harness eval` ends with where no attempt says anything of the agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import cli
+from harness.core import BadInput, HarnessError, Unreachable
+from harness.evals import records
+from tests.models.http_server import completion, serve
+
+NOWHERE = "http://127.0.0.1:9/v1"
+
+
+def suite(folder: Path) -> Path:
+    path = folder / "tasks.jsonl"
+    rows = [{"id": f"t{n}", "prompt": f"task {n}", "answer": "4"} for n in range(2)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_model_that_no_attempt_reaches_is_exit_code_4(tmp_path: Path) -> None:
+    command = ["eval", str(suite(tmp_path)), "--out", str(tmp_path / "run"), "--sandbox", "none",
+               "--model", "openai/x", "--base-url", NOWHERE, "--json"]  # fmt: skip
+    ended = CliRunner().invoke(cli, command)
+    assert isinstance(ended.exception, Unreachable)
+    assert ended.exception.exit_code == 4
+    # What was tried is kept, so that a resumed run tries it again.
+    assert [item.outcome for item in records(tmp_path / "run")] == ["invalid"] * 2
+
+
+@pytest.mark.parametrize(
+    ("reached", "fault", "code"), [(False, Unreachable, 4), (True, BadInput, 2)]
+)
+def test_a_matrix_whose_every_attempt_is_invalid_does_not_exit_0(
+    reached: bool, fault: type[HarnessError], code: int, tmp_path: Path
+) -> None:
+    suite(tmp_path)
+    with serve(lambda _body: completion("4"), delay_s=30) as served:
+        url, limit = (served.url, "{seconds: 0.3}") if reached else (NOWHERE, "{}")
+        (tmp_path / "matrix.yaml").write_text(
+            "name: lost\nsuites: [tasks.jsonl]\nsandbox: none\n"
+            f'models: {{x: {{spec: openai/x, base_url: "{url}"}}}}\n'
+            f"contexts: {{short: {{limits: {limit}}}, cold: {{limits: {limit}, max_turns: 2}}}}\n"
+        )
+        command = ["eval", "matrix", str(tmp_path / "matrix.yaml"), "--json"]
+        ended = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "m")])
+    assert isinstance(ended.exception, fault), ended.output
+    assert ended.exception.exit_code == code
+    assert "every attempt was invalid" in str(ended.exception)
+    reports = [cell["report"] for cell in json.loads(ended.stdout)["cells"]]
+    assert [(report["score"], report["invalid"]) for report in reports] == [(None, 2)] * 2
