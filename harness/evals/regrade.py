@@ -22,7 +22,7 @@ from harness.evals.report import (
     open_run,
     read_report,
 )
-from harness.evals.suite import LoadedSuite, load_suite
+from harness.evals.suite import load_suite
 from harness.tasks import COMPARISONS, Family, family, leaves_workbook
 
 if TYPE_CHECKING:
@@ -186,7 +186,9 @@ def regrade_folder(
         BadInput: if `run` is no eval run or names no suite, `out` holds a run, or the suite now
             asks different questions.
     """
-    reader, rows = RunReader(run), read_parts(run)
+    reader, rows = open_run(run), read_parts(run)
+    if (out / "run.json").exists():
+        raise BadInput(f"{str(out)!r} holds a run: name another folder with --out")
     named = reference or (rows[-1].suite if rows else "")
     if not named:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
@@ -195,33 +197,20 @@ def regrade_folder(
     judging = spec.family_of() if executor is None or executor.shares_disk else None
     suite = load_suite(named, reader.lock.get("split"))
     if executor is not None:
-        return regrade(run, out, suite, executor.judge(suite, spec), on_progress)
-    assert judging is not None
-    return regrade(run, out, suite, local_judge(suite.base, judging), on_progress)
-
-
-def regrade(
-    run: Path,
-    out: Path,
-    suite: LoadedSuite,
-    judge: Judge,
-    on_progress: Callable[[Tally], None] | None = None,
-) -> RegradeReport:
-    """As :func:`regrade_folder`, for a suite that is loaded and a judge that is ready."""
-    reader = open_run(run)
-    if (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: name another folder with --out")
+        judge = executor.judge(suite, spec)
+    else:
+        assert judging is not None
+        judge = local_judge(suite.base, judging)
     items, tasks = finished_items(reader), {task.id: task for task in suite.tasks}
-    rows = read_parts(run)
     _check_same_questions(items, tasks, suite.base, rows)
     tools = (rows[-1].tools if rows else None) or suite.suite.tools
-    kept: dict[str, str] = {}
+    unchanged: dict[str, str] = {}
     for item in items:
         if item.outcome == "invalid" and item.answer is None:
-            kept[item.id] = "invalid"
+            unchanged[item.id] = "invalid"
         elif not regradable(tasks[item.task_id], reader.lock["agent"], tools):
-            kept[item.id] = NO_WORKDIR
-    pending = [item for item in items if item.id not in kept]
+            unchanged[item.id] = NO_WORKDIR
+    pending = [item for item in items if item.id not in unchanged]
     judged, tally = {item.id: item for item in items}, Tally(len(pending))
     for number, score in judge([(tasks[item.task_id], item.answer) for item in pending]):
         item = judged_again(pending[number], score)
@@ -232,7 +221,7 @@ def regrade(
     lock = {name: value for name, value in reader.lock.items() if name != "schema_version"}
     with RunWriter(out, {**lock, "tasks": suite.digest, "regraded": run.name}) as writer:
         copy_records(reader, judged, writer)
-    if NO_WORKDIR not in kept.values() and len(rows) == 1:
+    if NO_WORKDIR not in unchanged.values() and len(rows) == 1:
         # Of several starts, which attempt belongs to which is not kept in the new order.
         samples: dict[str, Any] = {
             name: sample_parts(tasks[name], suite.base) for name in rows[0].samples if name in tasks
@@ -250,7 +239,7 @@ def regrade(
     )  # fmt: skip
     return RegradeReport(
         before=read_report(run), after=read_report(out), changed=changed,
-        graded=len(pending), kept=kept,
+        graded=len(pending), kept=unchanged,
     )  # fmt: skip
 
 

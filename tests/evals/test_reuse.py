@@ -230,14 +230,16 @@ def test_other_code_of_ours_runs_again_unless_it_is_accepted(
 ) -> None:
     digests = {"code": plan.code_digest(*plan.ROOMS), "tasks": plan.code_digest("tasks")}
     assert digests["code"] != digests["tasks"]
+
+    def later(*rooms: str) -> str:
+        return digests["tasks"] if rooms == ("tasks",) else "other"
+
     with serve(lambda _body: completion("4")) as served:
         lab.run("first", served)
         (parts,) = read_parts(lab.folder / "first")
         assert (parts.shared["code"], parts.scorer) == (digests["code"], digests["tasks"])
         # As a later version of the library would have it: other code makes the attempts.
-        monkeypatch.setattr(
-            plan, "code_digest", lambda *rooms: digests["tasks"] if rooms == ("tasks",) else "other"
-        )
+        monkeypatch.setattr(plan, "code_digest", later)
         found = lab.run("again", served, earlier=lab.folder / "first")
         assert {(step.action, step.why) for step in found} == {("RERUN", "other code")}
         accepted = lab.actions("accepted", served, accept=("code",))
