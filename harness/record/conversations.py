@@ -174,11 +174,28 @@ def trajectory_of(
         "exchanges": [spoken.exchange.number for spoken in conversation.spoken],
         **notes.facts(),
     }
-    exchanges = (spoken.exchange for spoken in conversation.spoken)
-    errors: list[JsonValue] = [_failed(exchange) for exchange in exchanges if not exchange.good]
+    errors: list[JsonValue] = []
+    for exchange in (spoken.exchange for spoken in conversation.spoken):
+        if not exchange.good:
+            status = f"HTTP {exchange.status}" if exchange.status else "no response"
+            reason = exchange.facts.get("error") or exchange.outcome or "the recorder was stopped"
+            errors.append(f"exchange {exchange.number}: {status}, {reason}")
     if errors:
         facts["errors"] = errors
     steps = builder.steps()
+    final = FinalMetrics(total_steps=len(steps))
+    # Sums of what is known: a server that streams may give no usage.
+    used = [usage for spoken in conversation.spoken if (usage := spoken.usage) is not None]
+    if used:
+        total = sum(used, Usage())
+        final = FinalMetrics(
+            total_prompt_tokens=total.prompt_tokens,
+            total_completion_tokens=total.completion_tokens,
+            total_cached_tokens=total.cached_tokens,
+            total_cost_usd=total.cost_usd,
+            total_steps=len(steps),
+            extra=None if len(used) == len(conversation.spoken) else {"usage_unknown": True},
+        )
     return Trajectory(
         session_id=session,
         trajectory_id=trajectory_id,
@@ -189,28 +206,6 @@ def trajectory_of(
             tool_definitions=tuple(tools) or None,
         ),
         steps=steps,
-        final_metrics=_sum(conversation, len(steps)),
+        final_metrics=final,
         extra={"harness": facts},
     )
-
-
-def _sum(conversation: Conversation, steps: int) -> FinalMetrics:
-    """Sums of what is known: a server that streams may give no usage."""
-    used = [usage for spoken in conversation.spoken if (usage := spoken.usage) is not None]
-    if not used:
-        return FinalMetrics(total_steps=steps)
-    total = sum(used, Usage())
-    return FinalMetrics(
-        total_prompt_tokens=total.prompt_tokens,
-        total_completion_tokens=total.completion_tokens,
-        total_cached_tokens=total.cached_tokens,
-        total_cost_usd=total.cost_usd,
-        total_steps=steps,
-        extra=None if len(used) == len(conversation.spoken) else {"usage_unknown": True},
-    )
-
-
-def _failed(exchange: Exchange) -> str:
-    status = f"HTTP {exchange.status}" if exchange.status else "no response"
-    ended = exchange.outcome or "the recorder was stopped"
-    return f"exchange {exchange.number}: {status}, {exchange.facts.get('error') or ended}"

@@ -86,8 +86,16 @@ class Upstream:
         if self.backend is not None:
             transport = ChatTransport(self.backend)
         elif self.translate:
-            # A transport of one's own switches off the proxies that the environment names.
-            direct = httpx.AsyncHTTPTransport(limits=limits, proxy=_proxy(self.openai))
+            # A transport of one's own switches off the proxies that the environment names
+            # (`HTTPS_PROXY`, `NO_PROXY` and the like): they are looked up here.
+            url, proxies = httpx.URL(self.openai), getproxies()
+            host = url.host if url.port is None else f"{url.host}:{url.port}"
+            proxy = proxies.get(url.scheme) or proxies.get("all")
+            if proxy and (on_loopback(self.openai) or proxy_bypass(host)):
+                proxy = None
+            if proxy and "://" not in proxy:
+                proxy = f"http://{proxy}"
+            direct = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy or None)
             transport = ChatTransport(None, direct)
         remote = self.openai if on_loopback(self.anthropic) else self.anthropic
         return async_http_client(remote, _SECONDS, limits=limits, transport=transport)
@@ -129,17 +137,6 @@ def find_upstream(
     endpoint = resolve(spec, None)
     urls, chat_only = _both(endpoint.urls[0]), translate or endpoint.backend is not None
     return Upstream(*urls, spec, endpoint.key, endpoint.backend, translate=chat_only)
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for a URL (`HTTPS_PROXY`, `NO_PROXY` and the like)."""
-    parts = httpx.URL(url)
-    host = parts.host if parts.port is None else f"{parts.host}:{parts.port}"
-    named = getproxies()
-    proxy = named.get(parts.scheme) or named.get("all")
-    if not proxy or proxy_bypass(host):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _both(url: str) -> tuple[str, str]:

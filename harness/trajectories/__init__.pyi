@@ -1,12 +1,12 @@
+from .formats.chat_rows import from_openai as from_openai
+from .formats.chat_rows import from_sharegpt as from_sharegpt
+from .formats.chat_rows import to_openai as to_openai
+from .formats.chat_rows import to_sharegpt as to_sharegpt
 from .formats.inspect import header_of as header_of
 from .formats.inspect import read_inspect as read_inspect
 from .formats.inspect_export import write_inspect as write_inspect
-from .formats.openai import from_openai as from_openai
-from .formats.openai import to_openai as to_openai
 from .formats.recorded import parse_code as parse_code
 from .formats.recorded import read_recorded as read_recorded
-from .formats.sharegpt import from_sharegpt as from_sharegpt
-from .formats.sharegpt import to_sharegpt as to_sharegpt
 from .formats.table import FORMATS as FORMATS
 from .formats.table import Format as Format
 from .formats.table import detect_format as detect_format
@@ -24,8 +24,6 @@ from .formats.trace2skill_files import OfficialRun as OfficialRun
 from .formats.trace2skill_files import OfficialScores as OfficialScores
 from .formats.trace2skill_files import dump_jsonl as dump_jsonl
 from .formats.trace2skill_files import dump_markdown as dump_markdown
-from .formats.trace2skill_files import mean_hard as mean_hard
-from .formats.trace2skill_files import mean_soft as mean_soft
 from .formats.trace2skill_files import parse_jsonl as parse_jsonl
 from .formats.trace2skill_files import parse_markdown as parse_markdown
 from .formats.trace2skill_files import parse_with_sidecar as parse_with_sidecar

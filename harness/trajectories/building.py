@@ -15,9 +15,10 @@ from harness.trajectories.messages import Turn, arguments_of
 from harness.trajectories.text import isoformat_or_none
 
 Source = Literal["system", "user", "agent"]
-SOURCES: dict[str, Source] = {"system": "system", "user": "user", "assistant": "agent"}
+Speaker = Literal["system", "user", "assistant"]
+SOURCES: dict[Speaker, Source] = {"system": "system", "user": "user", "assistant": "agent"}
 """Roles of messages as ATIF names them."""
-ROLES = {source: role for role, source in SOURCES.items()}
+ROLES: dict[Source, Speaker] = {source: role for role, source in SOURCES.items()}
 Extra = dict[str, JsonValue]
 
 
@@ -29,12 +30,6 @@ def extra_of(facts: Extra) -> Extra | None:
 def facts_of(extra: Extra | None) -> Extra:
     """Our own facts in the `extra` of a step or result."""
     return mapping((extra or {}).get("harness"))
-
-
-def with_result(step: Step, result: ObservationResult) -> Step:
-    """A step with one more result behind it."""
-    before = step.observation.results if step.observation else ()
-    return step.model_copy(update={"observation": Observation(results=(*before, result))})
 
 
 def metrics_of(usage: dict[str, Any], read: int = 0, written: int = 0) -> Metrics:

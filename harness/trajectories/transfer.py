@@ -14,9 +14,8 @@ from pydantic import JsonValue
 from harness.core import BadInput, Trajectory, Value, write_atomic
 from harness.core.redaction import Redactor
 from harness.core.rundir import RunReader
+from harness.trajectories.formats.chat_rows import to_openai, to_sharegpt
 from harness.trajectories.formats.inspect_export import write_inspect
-from harness.trajectories.formats.openai import to_openai
-from harness.trajectories.formats.sharegpt import to_sharegpt
 from harness.trajectories.formats.table import detect_format, open_trajectories
 from harness.trajectories.formats.trace2skill import (
     SIDECAR_SUFFIX,
@@ -99,39 +98,30 @@ def import_trajectories(
     name = detect_format(path) if source_format == "auto" else source_format
     for _ in open_trajectories(path, name):
         pass  # a bad record is found before the first is written
-    imported = redacted = secrets = present = renamed = 0
+    counts = dict.fromkeys(("imported", "redacted", "secrets", "present", "renamed"), 0)
     passed_over: Counter[str] = Counter()
     with TrajectoryStore(out) as store:
         for trajectory in open_trajectories(path, name):
             reasons = mapping(trajectory.harness.get("passed_over"))
             passed_over.update({key: n for key, n in reasons.items() if isinstance(n, int)})
-            clean, count = redact_trajectory(trajectory) if redact else (trajectory, 0)
+            clean, secrets = redact_trajectory(trajectory) if redact else (trajectory, 0)
             document = dump(clean)
-            base = clean.trajectory_id or f"{path.stem}-{imported + 1}"
+            base = clean.trajectory_id or f"{path.stem}-{counts['imported'] + 1}"
             free, number = base, 1
             document["trajectory_id"] = base
             while free in store and dump(store.get(free)) != document:
                 number += 1
                 free = document["trajectory_id"] = f"{base}#{number}"
             if free in store:
-                present += 1
+                counts["present"] += 1
                 continue
-            renamed += bool(clean.trajectory_id) and free != base
             same = free == clean.trajectory_id
             store.append(clean if same else Trajectory.model_validate(document))
-            imported += 1
-            redacted += bool(count)
-            secrets += count
-    return ImportReport(
-        source_format=name,
-        imported=imported,
-        redacted=redacted,
-        secrets=secrets,
-        present=present,
-        renamed=renamed,
-        passed_over=dict(passed_over),
-        store=str(out),
-    )
+            counts["imported"] += 1
+            counts["renamed"] += bool(clean.trajectory_id) and not same
+            counts["redacted"] += bool(secrets)
+            counts["secrets"] += secrets
+    return ImportReport(source_format=name, passed_over=dict(passed_over), store=str(out), **counts)
 
 
 def redact_trajectory(trajectory: Trajectory) -> tuple[Trajectory, int]:
@@ -168,29 +158,34 @@ def export_trajectories(
     """
     if target not in EXPORTS:
         raise BadInput(f"expected a format out of {', '.join(EXPORTS)}, got {target!r}")
-    redacted = 0
+    exported = redacted = sidecars = 0
 
     def counted() -> Iterator[Trajectory]:
-        nonlocal redacted
+        nonlocal exported, redacted
         for trajectory in open_trajectories(path):
+            exported += 1
             redacted += "redactions" in trajectory.harness
             yield trajectory
 
-    sidecars, files = 0, 1
     if target == "trace2skill":
-        exported, sidecars = _write_logs(counted(), out, log_format)
-        files = exported + sidecars
+        sidecars = _write_logs(counted(), out, log_format)
     elif target == "atif":
-        exported = files = _write_atif(counted(), out)
+        names: set[str] = set()
+        for trajectory in counted():
+            name = _distinct(f"{_plain(trajectory.trajectory_id)}.json", names)
+            _write_json(out / name, dump(trajectory), indent=2)
     elif target == "inspect":
         task, seconds = "trajectories", dict[str, float]()
         if (path / "run.json").is_file():  # an eval run
             run = RunReader(path)
             task = str(run.lock.get("suite") or task)
             seconds = {row["id"]: row["usage"]["seconds"] for row in run.items()}
-        exported = write_inspect(counted(), out / "trajectories.eval", task, seconds)
+        write_inspect(counted(), out / "trajectories.eval", task, seconds)
     else:
-        exported = _write_rows(counted(), out / f"{target}.jsonl", _ROWS[target])
+        rows = map(_ROWS[target], counted())
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        write_atomic(out / f"{target}.jsonl", lines)
+    files = exported + sidecars if target in ("trace2skill", "atif") else 1
     return ExportReport(
         format=target,
         exported=exported,
@@ -201,9 +196,8 @@ def export_trajectories(
     )
 
 
-def _write_logs(
-    trajectories: Iterable[Trajectory], out: Path, log_format: LogFormat | None
-) -> tuple[int, int]:
+def _write_logs(trajectories: Iterable[Trajectory], out: Path, log_format: LogFormat | None) -> int:
+    """Write official logs; the number of side-cars beside them."""
     names: set[str] = set()
     sidecars = 0
     for trajectory in trajectories:
@@ -214,7 +208,7 @@ def _write_logs(
         if beside is not None:
             _write_json(file.with_name(file.name + SIDECAR_SUFFIX), beside, indent=1)
             sidecars += 1
-    return len(names), sidecars
+    return sidecars
 
 
 def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
@@ -229,35 +223,8 @@ def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
     return f"{agent}_agent_{_plain(trajectory.trajectory_id)}{label}.{form}"
 
 
-def _write_atif(trajectories: Iterable[Trajectory], out: Path) -> int:
-    names: set[str] = set()
-    for trajectory in trajectories:
-        name = _distinct(f"{_plain(trajectory.trajectory_id)}.json", names)
-        _write_json(out / name, dump(trajectory), indent=2)
-    return len(names)
-
-
 def _write_json(file: Path, document: Any, indent: int) -> None:
     write_atomic(file, json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
-
-
-def _write_rows(
-    trajectories: Iterable[Trajectory],
-    file: Path,
-    convert: Callable[[Trajectory], dict[str, JsonValue]],
-) -> int:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.part")
-    count = 0
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as handle:
-            for trajectory in trajectories:
-                handle.write(json.dumps(convert(trajectory), ensure_ascii=False) + "\n")
-                count += 1
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
 
 
 def _plain(name: str) -> str:

@@ -110,6 +110,26 @@ def test_responses_that_the_server_keeps_are_one_conversation(tmp_path: Path) ->
     assert said(second) == ["other", "You said other"]
 
 
+def test_a_streamed_call_without_arguments_has_none(tmp_path: Path) -> None:
+    def script(provider: Provider, seen: Seen) -> Answer:
+        answer = speaking(lambda _: Said("", [("stop", {})]))(provider, seen)
+        assert isinstance(answer.value, list)
+        for event in answer.value:
+            if event.get("type") == "content_block_delta":
+                event["delta"]["partial_json"] = ""
+        return Answer(answer.value)
+
+    async def work(opened: Open) -> None:
+        body = {"model": "m", "max_tokens": 9, "stream": True, "messages": [user("go")]}
+        await opened.post("/v1/messages", body)
+
+    with provide(script) as provider:
+        ask(tmp_path / "r", provider.url, work)
+    [found] = trajectories(tmp_path / "r")
+    calls = found.steps[-1].tool_calls or ()
+    assert [(call.function_name, call.arguments) for call in calls] == [("stop", {})]
+
+
 @given(st.lists(st.text(max_size=20), max_size=6), st.data())
 def test_events_are_the_same_in_any_pieces(texts: list[str], data: st.DataObject) -> None:
     events = [event_bytes({"type": "t", "text": text}) for text in texts]

@@ -14,11 +14,10 @@ from harness.trajectories import (
     LogResult,
     Message,
     OfficialLog,
+    OfficialScores,
     dump_jsonl,
     dump_markdown,
     from_log,
-    mean_hard,
-    mean_soft,
     open_trajectories,
     parse_jsonl,
     parse_markdown,
@@ -129,9 +128,9 @@ def test_scores_of_the_fixture_run(shared: Path) -> None:
     run = read_run(outputs / "results.json")
     assert (run.total_instances, run.successful_instances, run.seed) == (4, 3, 41)
     with pytest.raises(BadInput, match="at least one"):
-        mean_soft([])
+        _ = OfficialScores(instances=()).soft
     with pytest.raises(BadInput, match="at least one"):
-        mean_hard([])
+        _ = OfficialScores(instances=()).hard
 
 
 @settings(deadline=None)  # a busy machine is slow now and then

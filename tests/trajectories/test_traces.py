@@ -184,6 +184,16 @@ def test_a_result_that_no_later_call_was_given_comes_from_the_tool(tmp_path: Pat
     assert found.steps[-1].observation.results[0].content == OUTPUT
 
 
+@pytest.mark.parametrize("text", ['{"answer": 5}', '["a", "b"]', '[{"type": 1}]'])
+def test_an_answer_in_json_is_text(text: str, tmp_path: Path) -> None:
+    rows = langfuse(snake=False)[:1]
+    rows[0]["output"] = {"role": "assistant", "content": text}
+    path = tmp_path / "observations.json"
+    path.write_text(json.dumps(rows))
+    (found,) = open_trajectories(path)
+    assert content_text(found.steps[-1].message) == text
+
+
 def test_what_was_said_twice_stands_twice(tmp_path: Path) -> None:
     rows = langfuse(snake=False)
     rows[2]["input"] = [*_openai(), {"role": "assistant", "content": "so"}, _openai()[-1]]

@@ -10,7 +10,7 @@ import click
 from harness.cli import emit, intent, json_option, shared_option
 
 if TYPE_CHECKING:
-    from harness.record import Report
+    pass
 
 _PATH = click.Path(path_type=Path, file_okay=False)
 
@@ -90,27 +90,14 @@ def record(
     report = run(plan, command)
     if as_json:
         emit(report, as_json, "")
-    click.echo(_summary(report), err=True)
-    context.exit(_exit_code(report))
-
-
-def _summary(report: Report) -> str:
-    lines = [
-        f"{report.requests} requests, {report.replayed} answered from the record, "
-        f"{len(report.trajectories)} trajectories: {report.folder}"
-    ]
+    counts = f"{report.requests} requests, {report.replayed} answered from the record"
+    click.echo(f"{counts}, {len(report.trajectories)} trajectories: {report.folder}", err=True)
     if report.dropped_bytes:
-        lines.append(f"{report.dropped_bytes} bytes of a torn record were dropped")
+        click.echo(f"{report.dropped_bytes} bytes of a torn record were dropped", err=True)
     if report.limit:
-        lines.append(report.limit)
-    lines += [f"not in the recording: {difference}" for difference in report.missing]
-    return "\n".join(lines)
-
-
-def _exit_code(report: Report) -> int:
-    """The command's; of one that ended well in spite of a refused request, the refusal's."""
-    if report.command_exit:
-        return report.command_exit
-    if report.missing:
-        return 5
-    return 3 if report.limit else 0
+        click.echo(report.limit, err=True)
+    for difference in report.missing:
+        click.echo(f"not in the recording: {difference}", err=True)
+    # A command that ended well in spite of a refused request exits as the refusal does.
+    refused = 5 if report.missing else 3 if report.limit else 0
+    context.exit(report.command_exit or refused)

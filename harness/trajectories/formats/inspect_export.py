@@ -17,13 +17,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 from harness.core import Trajectory
-from harness.core.trajectory import Metrics
+from harness.trajectories.building import ROLES
 from harness.trajectories.text import content_text
 
 _GRADES = {"pass": "C", "fail": "I"}
-_ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
-_USAGE = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_cache_read")
 
 
 def write_inspect(
@@ -174,8 +172,12 @@ def _time(timestamp: str) -> datetime:
 def _usage(prompt: int | None, completion: int | None, cached: int | None) -> dict[str, int]:
     """Tokens; inspect counts what came from a prompt cache apart."""
     prompt, completion, cached = prompt or 0, completion or 0, cached or 0
-    counts = (max(0, prompt - cached), completion, prompt + completion, cached)
-    return dict(zip(_USAGE, counts, strict=True))
+    return {
+        "input_tokens": max(0, prompt - cached),
+        "output_tokens": completion,
+        "total_tokens": prompt + completion,
+        "input_tokens_cache_read": cached,
+    }
 
 
 def _choices(replies: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -197,7 +199,7 @@ def _messages(
         text = content_text(step.message)
         message: dict[str, Any] = {
             "id": f"step-{step.step_id}",
-            "role": _ROLES[step.source],
+            "role": ROLES[step.source],
             "content": text,
         }
         if step.reasoning_content:
@@ -216,16 +218,14 @@ def _messages(
             message["tool_calls"] = calls
         about = {"timestamp": step.timestamp or _EPOCH, "working_start": 0.0}
         if step.source == "agent":
-            metrics = step.metrics or Metrics()
-            usage = _usage(metrics.prompt_tokens, metrics.completion_tokens, metrics.cached_tokens)
-            name = step.model_name or model
+            name, metrics = step.model_name or model, step.metrics
             output: dict[str, Any] = {"model": name, "choices": _choices([message])}
-            output |= {"usage": usage} if step.metrics else {}
+            if metrics:
+                counts = (metrics.prompt_tokens, metrics.completion_tokens, metrics.cached_tokens)
+                output["usage"] = _usage(*counts)
             event = {"event": "model", **about, "model": name, "input": messages[start:]}
-            event |= {"tools": [], "tool_choice": "auto", "config": {}}
-            events.append(
-                {**event, "output": {**output, "usage": usage} if step.metrics else output}
-            )
+            event |= {"tools": [], "tool_choice": "auto", "config": {}, "output": output}
+            events.append(event)
         messages.append(message)
         results: dict[str, str] = {}
         names = {call["id"]: call["function"] for call in calls}

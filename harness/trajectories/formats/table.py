@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
@@ -18,12 +18,11 @@ from pydantic import ValidationError
 from harness.core import BadInput, Trajectory, first_fault, read_json, read_rows
 from harness.core.plugins import load, plugins
 from harness.core.segments import read_segment
+from harness.trajectories.formats.chat_rows import from_openai, from_sharegpt
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.formats.codex import is_codex, read_codex
 from harness.trajectories.formats.inspect import is_inspect, read_inspect
-from harness.trajectories.formats.openai import from_openai
 from harness.trajectories.formats.recorded import is_recorded, read_recorded
-from harness.trajectories.formats.sharegpt import from_sharegpt
 from harness.trajectories.formats.trace2skill import is_log, log_files, read_trace2skill
 from harness.trajectories.formats.trace_exports import (
     is_langfuse,
@@ -98,7 +97,7 @@ def detect_format(path: Path) -> str:
     if not path.exists():
         raise BadInput(f"expected trajectories, found nothing at {str(path)!r}")
     try:
-        name = _detect_folder(path) if path.is_dir() else _detect_file(path)
+        name = _detect(path)
     except (RecursionError, ValueError) as error:  # JSON nested too deeply, or no UTF-8
         raise BadInput(f"{str(path)!r}: cannot be read: {error}") from error
     if name is None:
@@ -126,27 +125,20 @@ def _listed() -> str:
     return "\n".join(f"  {name}: {row.description}" for name, row in formats().items())
 
 
-def _detect_folder(path: Path) -> str | None:
-    if (path / "trajectories.seg").is_file() or (path / "run.json").is_file():
+def _detect(path: Path) -> str | None:
+    names = ("trajectories.seg", "run.json")
+    if path.name == names[0] or any((path / name).is_file() for name in names):
         return "store"
-    if log_files(path):
+    if log_files(path) or (path.suffix in (".md", ".jsonl") and path.is_file() and is_log(path)):
         return "trace2skill"
+    if not path.is_dir():
+        return "inspect" if path.suffix == ".eval" else _of_file(path, False)
     if next(_atif_files(path), None):
         return "atif"
     if next(path.rglob("*.eval"), None):
         return "inspect"
     files = [*sorted(path.rglob("*.jsonl")), *sorted(path.rglob("*.json"))]
     return next(filter(None, (_of_file(file, True) for file in files)), None)
-
-
-def _detect_file(path: Path) -> str | None:
-    if path.name == "trajectories.seg":
-        return "store"
-    if path.suffix in (".md", ".jsonl") and is_log(path):
-        return "trace2skill"
-    if path.suffix == ".eval":
-        return "inspect"
-    return _of_file(path, False)
 
 
 def _of_file(path: Path, in_folder: bool) -> str | None:
@@ -204,18 +196,15 @@ def _document(row: Any, where: str) -> Trajectory:
         raise BadInput(f"{where}: not ATIF v1.8: {first_fault(error)}") from error
 
 
-def _rows(
-    convert: Callable[[dict[str, Any], str, str], Trajectory],
-) -> Callable[[Path], Iterator[Trajectory]]:
-    def read(path: Path) -> Iterator[Trajectory]:
-        for number, row in read_rows(path):
-            where = f"{path}:{number}"
-            try:
-                yield convert(row, where, f"{path.stem}-{number}")
-            except ValidationError as error:
-                raise BadInput(f"{where}: {first_fault(error, 'row')}") from error
-
-    return read
+def _read_rows(
+    convert: Callable[[dict[str, Any], str, str], Trajectory], path: Path
+) -> Iterator[Trajectory]:
+    for number, row in read_rows(path):
+        where = f"{path}:{number}"
+        try:
+            yield convert(row, where, f"{path.stem}-{number}")
+        except ValidationError as error:
+            raise BadInput(f"{where}: {first_fault(error, 'row')}") from error
 
 
 FORMATS = {
@@ -237,13 +226,13 @@ FORMATS = {
     ),
     "openai": Format(
         "JSONL with 'messages' in every row",
-        _rows(from_openai),
+        partial(_read_rows, from_openai),
         lambda row: "messages" in row,
         in_folders=False,
     ),
     "sharegpt": Format(
         "JSONL with 'conversations' in every row",
-        _rows(from_sharegpt),
+        partial(_read_rows, from_sharegpt),
         lambda row: "conversations" in row,
         in_folders=False,
     ),

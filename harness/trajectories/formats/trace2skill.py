@@ -26,13 +26,12 @@ from harness.core import (
     Trajectory,
     read_json,
 )
-from harness.trajectories.building import Extra, Source, extra_of, facts_of
+from harness.trajectories.building import ROLES, SOURCES, Extra, extra_of, facts_of
 from harness.trajectories.formats.trace2skill_files import (
     LogResult,
     Message,
     OfficialLog,
     OfficialScores,
-    Role,
     dump_jsonl,
     dump_markdown,
     parse_jsonl,
@@ -45,12 +44,6 @@ from harness.trajectories.text import content_text, isoformat_or_none
 LogFormat = Literal["md", "jsonl"]
 SIDECAR_SUFFIX = ".sidecar.json"
 EVALUATION = "eval_official_results.json"
-_ROLES: dict[Source, Role] = {
-    "system": "system",
-    "user": "user",
-    "agent": "assistant",
-}
-_SOURCES: dict[Role, Source] = {role: source for source, role in _ROLES.items()}
 _JSONL_OBSERVATION = "Observation: "
 _ACTION = re.compile(r"^Action:\s*", re.MULTILINE)
 _NAME = re.compile(
@@ -164,7 +157,7 @@ def from_log(
             observation = _observation(message, last, log_format)
             steps[-1] = last.model_copy(update={"observation": observation})
             continue
-        number, source = len(steps) + 1, _SOURCES[message.role]
+        number, source = len(steps) + 1, SOURCES[message.role]
         time = isoformat_or_none(message.timestamp)
         # A time that is not ISO 8601 has no place in an ATIF step.
         odd: Extra = {} if message.timestamp is None or time else {"timestamp": message.timestamp}
@@ -252,7 +245,7 @@ def to_log(trajectory: Trajectory, log_format: LogFormat | None = None) -> Offic
                 written = f"Action:\n{json.dumps(action, ensure_ascii=False)}"
                 text = f"{text}\n\n{written}" if text else written
         time = _text_or_none(facts_of(step.extra).get("timestamp")) or step.timestamp
-        messages.append(Message(role=_ROLES[step.source], content=text, timestamp=time))
+        messages.append(Message(role=ROLES[step.source], content=text, timestamp=time))
         for result in step.observation.results if step.observation else ():
             facts, text = facts_of(result.extra), content_text(result.content or "")
             if facts.get("verbatim") is not True:

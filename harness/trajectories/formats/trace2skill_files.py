@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ConfigDict, JsonValue, ValidationError
 
 from harness.core import BadInput, Value, digest, first_fault, parse_row, read_json
+from harness.trajectories.building import Speaker
 
-Role = Literal["system", "user", "assistant"]
 ValueT = TypeVar("ValueT", bound=Value)
 _PREAMBLE = re.compile(r"# Chat History: (.*)\n\n\*\*Timestamp\*\*: (.*)\n\n---\n\n")
 _HEADER = re.compile(r"## \[([1-9]\d*)\] (SYSTEM|USER|ASSISTANT)")
@@ -35,7 +34,7 @@ _END = "\n\n---\n\n"
 class Message(Value):
     """One message; `timestamp` in JSONL logs only."""
 
-    role: Role
+    role: Speaker
     content: str
     timestamp: str | None = None
 
@@ -124,17 +123,17 @@ def parse_markdown(text: str, where: str = "log") -> OfficialLog:
     return log
 
 
-def _headers(text: str, start: int, end: int) -> list[tuple[int, int, Role]]:
+def _headers(text: str, start: int, end: int) -> list[tuple[int, int, Speaker]]:
     """(offset of the header, offset of its content, role) of every message."""
     lines = text[start:end].split("\n")
     offsets = list(accumulate((len(line) + 1 for line in lines), initial=start))
-    headers: list[tuple[int, int, Role]] = []
+    headers: list[tuple[int, int, Speaker]] = []
     number = 0
     while number < len(lines):
         line, quote = lines[number], 0
         header = _HEADER.fullmatch(line)
         if header and int(header[1]) == len(headers) + 1 and _after_rule(lines, number):
-            role: Role = header[2].lower()  # pyright: ignore[reportAssignmentType]  # one of three by the pattern
+            role: Speaker = header[2].lower()  # pyright: ignore[reportAssignmentType]  # one of three by the pattern
             headers.append((offsets[number], offsets[number + 1] + 1, role))
             opening = lines[number + 2 : number + 4]
             if role == "user" and opening[:1] == ["Observation:"] and _FENCE.fullmatch(opening[-1]):
@@ -245,19 +244,19 @@ class InstanceScore(_Open):
 
 
 class OfficialScores(Value):
-    """Scores of a run: means over its instances."""
+    """Scores of a run; their means raise BadInput where there is no instance."""
 
     instances: tuple[InstanceScore, ...]
 
     @property
     def soft(self) -> float:
-        """Mean soft score."""
-        return mean_soft(self.instances)
+        """Mean share of passed test cases (SpreadsheetBench "soft restriction")."""
+        return _mean([instance.soft_score for instance in self.instances])
 
     @property
     def hard(self) -> float:
-        """Mean hard score."""
-        return mean_hard(self.instances)
+        """Share of instances whose every test case passed ("hard restriction")."""
+        return _mean([instance.hard_score for instance in self.instances])
 
 
 class RunInstance(_Open):
@@ -279,24 +278,6 @@ class OfficialRun(_Open):
     total_instances: int
     successful_instances: int
     results: tuple[RunInstance, ...]
-
-
-def mean_soft(instances: Sequence[InstanceScore]) -> float:
-    """Mean share of passed test cases (SpreadsheetBench "soft restriction").
-
-    Raises:
-        BadInput: if there is no instance.
-    """
-    return _mean([instance.soft_score for instance in instances])
-
-
-def mean_hard(instances: Sequence[InstanceScore]) -> float:
-    """Share of instances whose every test case passed ("hard restriction").
-
-    Raises:
-        BadInput: if there is no instance.
-    """
-    return _mean([instance.hard_score for instance in instances])
 
 
 def _mean(values: list[float]) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,11 @@ def turns_of(raw: Any, role: Role) -> list[Turn]:
             speaker = message.get("role") or message.get("type")
             message = {**inner, "role": _CLASSES.get(name) or inner.get("type") or speaker}
         blocks = listing(unpacked(message.get("content")))  # they may be JSON text
-        if blocks and message.get("role") != "tool" and all(mapping(b).get("type") for b in blocks):
+        if (
+            blocks
+            and message.get("role") != "tool"
+            and all(string(mapping(b).get("type")) for b in blocks)
+        ):
             message = {**message, "content": blocks}
         return message_turns(message, role)
     for key in _HOLDERS:
@@ -195,29 +199,23 @@ def _plain(raw: Any) -> Any:
     return next((value[key] for key in keys if key in value), None)
 
 
-def _reader(
-    source: str,
-    is_row: Callable[[Row], bool],
-    take: Callable[[Traces, Row], None],
-    *lists: str,
-) -> Callable[[Path], Iterator[Trajectory]]:
-    """A reader of exports whose rows are spans, alone or in one of these lists."""
-
-    def read(path: Path) -> Iterator[Trajectory]:
-        traces: Traces = defaultdict(Trace)
-        for row in objects(path, *lists):
-            if is_row(row):
-                take(traces, row)
-        yield from trajectories(traces, source, path.name)
-
-    return read
-
-
 def is_langfuse(row: Row) -> bool:
     """Whether a row is an observation, or a trace or an answer that holds some."""
     held = row.get("observations", row.get("data"))
     rows = listing(held)[:3] if isinstance(held, list) else [row]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return any(_is_observation(mapping(item)) for item in rows)
+
+
+def read_langfuse(path: Path) -> Iterator[Trajectory]:
+    """Every conversation of an export: the traces of one session, else one trace.
+
+    Raises:
+        BadInput: if a file is no JSON.
+    """
+    traces: Traces = defaultdict(Trace)
+    for row in filter(_is_observation, objects(path, "observations", "data")):
+        _take_observation(traces, row)
+    yield from trajectories(traces, "langfuse", path.name)
 
 
 def _is_observation(row: Row) -> bool:
@@ -257,6 +255,18 @@ def is_langsmith(row: Row) -> bool:
     return isinstance(row.get("run_type"), str) and ("trace_id" in row or "dotted_order" in row)
 
 
+def read_langsmith(path: Path) -> Iterator[Trajectory]:
+    """Every conversation of an export: the runs of one thread, else of one trace.
+
+    Raises:
+        BadInput: if a file is no JSON.
+    """
+    traces: Traces = defaultdict(Trace)
+    for row in filter(is_langsmith, objects(path, "runs")):
+        _take_run(traces, row)
+    yield from trajectories(traces, "langsmith", path.name)
+
+
 def _take_run(traces: Traces, row: Row) -> None:
     metadata = mapping(mapping(unpacked(row.get("extra"))).get("metadata"))
     names = [*(string(metadata.get(key)) for key in _THREADS), string(row.get("trace_id"))]
@@ -277,7 +287,3 @@ def _take_run(traces: Traces, row: Row) -> None:
                 metrics=_metrics(row.get("prompt_tokens"), row.get("completion_tokens")),
             )
         )
-
-
-read_langfuse = _reader("langfuse", _is_observation, _take_observation, "observations", "data")
-read_langsmith = _reader("langsmith", is_langsmith, _take_run, "runs")
