@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from harness.rag.check.numbers import Period, read, words
 from harness.rag.check.types import STATEMENT_TYPES, Claim, ClaimType
@@ -79,38 +78,40 @@ MOST_KEYWORDS = 8
 """Keywords of a question."""
 
 
-class Checkable(NamedTuple):
-    """A span of an answer that documents could confirm or deny, and its sentence."""
-
-    start: int
-    end: int
-    kind: ClaimType
-    sentence: str
-
-
-def checkable(answer: str) -> list[Checkable]:
+def checkable(answer: str) -> list[Claim]:
     """Numbers, dates and names of `answer`, and the sentences that state something; in order.
 
     A bare value has nothing else to be wrong about: its sentence is no statement of its own.
     """
-    spans: list[Checkable] = []
+    claims: list[Claim] = []
     for start, end in statements(answer):
         sentence = answer[start:end]
         values = read(sentence)
         letters = list(sentence)
         for value in values:
             letters[value.start : value.end] = " " * (value.end - value.start)
+        spans: list[tuple[int, int, ClaimType]] = []
         if words("".join(letters)):
-            spans.append(Checkable(start, end, _kind_of_sentence(sentence), sentence))
+            spans.append((0, len(sentence), _kind_of_sentence(sentence)))
         number = "cell" if _CELL.search(sentence) else "number"
         number = "derived" if _DERIVED.search(sentence) else number
         for value in values:
-            kind: ClaimType = "date" if isinstance(value, Period) else number
-            spans.append(Checkable(start + value.start, start + value.end, kind, sentence))
-        for name_start, name_end in names(sentence):
-            if not any(name_start < value.end and value.start < name_end for value in values):
-                spans.append(Checkable(start + name_start, start + name_end, "entity", sentence))
-    return sorted(spans, key=lambda span: (span.start, -span.end))
+            kind = "date" if isinstance(value, Period) else number
+            spans.append((value.start, value.end, kind))
+        for first, last in names(sentence):
+            if not any(first < value.end and value.start < last for value in values):
+                spans.append((first, last, "entity"))
+        claims += [
+            Claim(
+                text=sentence[first:last],
+                type=kind,
+                start=start + first,
+                end=start + last,
+                sentence=sentence,
+            )
+            for first, last, kind in spans
+        ]
+    return sorted(claims, key=lambda claim: (claim.start, -claim.end))
 
 
 def statements(answer: str) -> list[tuple[int, int]]:
@@ -146,7 +147,7 @@ def coverage(answer: str, claims: Sequence[Claim]) -> float:
     covered = 0
     for span in spans:
         length = span.end - span.start
-        longest = len(answer) if span.kind in STATEMENT_TYPES else 3 * length + 10
+        longest = len(answer) if span.type in STATEMENT_TYPES else 3 * length + 10
         covered += any(
             2 * (min(span.end, claim.end) - max(span.start, claim.start)) >= length
             and claim.end - claim.start <= longest
@@ -168,17 +169,10 @@ def extract(answer: str, question: str = "") -> list[Claim]:
         question: what the user asked.
     """
     claims: list[Claim] = []
-    for start, end, kind, sentence in checkable(answer):
-        claim = Claim(
-            text=answer[start:end],
-            type=kind,
-            start=start,
-            end=end,
-            sentence=sentence,
-            asked=question,
-        )
-        neutral, value = question_for(claim)
-        claims.append(claim.model_copy(update={"question": neutral, "value": value}))
+    for span in checkable(answer):
+        neutral, value = question_for(span)
+        update = {"asked": question, "question": neutral, "value": value}
+        claims.append(span.model_copy(update=update))
     return claims
 
 

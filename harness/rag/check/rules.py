@@ -83,9 +83,8 @@ class RulesVerifier:
             lines += [_Line(source, each.start, each.end, each.words) for each in source.sentences]
             for _, row in groupby(source.cells, key=lambda cell: (cell.table, cell.place[0])):
                 cells = list(row)
-                start = source.document.text.rfind("\n", 0, cells[0].start) + 1
                 labels = frozenset[str]().union(*(cell.label_words for cell in cells))
-                lines.append(_Line(source, start, cells[-1].end, labels))
+                lines.append(_Line(source, *source.line(cells[-1]), labels))
         findings: list[Finding] = []
         for claim in claims:
             finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
@@ -102,11 +101,6 @@ class _Line(NamedTuple):
     end: int
     words: frozenset[str]
 
-    def finding(self, verdict: Verdict, reason: str, confidence: float) -> Finding:
-        """A verdict that rests on the line."""
-        evidence = (self.source.quote(self.start, self.end),)
-        return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=confidence)
-
 
 def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     """A name is supported where it stands, best in a line about the same."""
@@ -121,7 +115,9 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         reason = f"no document names {claim.text!r}"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
-    return line.finding(Verdict.SUPPORTED, f"{claim.text!r} is named", 0.5 + 0.45 * score)
+    span = (line.start, line.end)
+    reason = f"{claim.text!r} is named"
+    return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.5 + 0.45 * score)
 
 
 def _look_up_sentence(claim: Claim, lines: list[_Line]) -> Finding:
@@ -132,13 +128,14 @@ def _look_up_sentence(claim: Claim, lines: list[_Line]) -> Finding:
     if line is None or score < _SHARED:
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
+    span = (line.start, line.end)
     text = line.source.document.text[line.start : line.end]
     opposed = bool(NEGATION.search(text)) != bool(NEGATION.search(claim.sentence))
     if opposed and score >= _COPIED:
         reason = "the closest sentence says it with the opposite negation"
-        return line.finding(Verdict.CONTRADICTED, reason, score - 0.2)
+        return line.source.finding(Verdict.CONTRADICTED, [span], reason, score - 0.2)
     reason = f"a sentence shares {score:.0%} of the words"
-    return line.finding(Verdict.SUPPORTED, reason, 0.3 + 0.6 * score)
+    return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.3 + 0.6 * score)
 
 
 @dataclass(frozen=True)
@@ -206,7 +203,7 @@ def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
     for score, cell in aligned:
         if score >= _NEAR * aligned[0][0] and _states(cell, value):
             label = f"{cell.plain.text} in row {cell.label}"
-            return _by_cells(Verdict.SUPPORTED, [cell], label, 0.97, source)
+            return source.finding(Verdict.SUPPORTED, [source.line(cell)], label, 0.97)
     derived = _derive(statement, value, source)
     if derived or not aligned:
         return derived
@@ -225,7 +222,7 @@ def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
     if not rivals:
         return None
     reason = f"claimed {value.text}, but row {rivals[0].label} states {rivals[0].plain.text}"
-    return _by_cells(Verdict.CONTRADICTED, rivals[:1], reason, 0.9, source)
+    return source.finding(Verdict.CONTRADICTED, [source.line(rivals[0])], reason, 0.9)
 
 
 def _fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
@@ -272,8 +269,8 @@ def _derive(statement: _Statement, value: Quantity, source: Source) -> Finding |
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
-            cited = [cell for cell in spoken if cell in cells]
-            return _by_cells(Verdict.DERIVED, cited, f"{operation}: {formula}", 0.85, source)
+            cited = [source.line(cell) for cell in spoken if cell in cells]
+            return source.finding(Verdict.DERIVED, cited, f"{operation}: {formula}", 0.85)
     return None
 
 
@@ -321,7 +318,7 @@ def _judge_period(statement: _Statement, source: Source) -> Finding | None:
         same = any(agreement(statement.value, each) is Agreement.SAME for each in cell.periods)
         if same and coverage(cell.row_words, statement.words) >= _ROW:
             reason = f"column or row {cell.column or cell.row!r}"
-            return _by_cells(Verdict.SUPPORTED, [cell], reason, 0.8, source)
+            return source.finding(Verdict.SUPPORTED, [source.line(cell)], reason, 0.8)
     return None
 
 
@@ -333,9 +330,9 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
         comparable = _comparable(statement, sentence)
         same = next((value for value, fit in comparable if fit is Agreement.SAME), None)
         if same is not None:
-            line = _Line(source, sentence.start, sentence.end, sentence.words)
+            span = (sentence.start, sentence.end)
             reason = f"{same.text!r} in a sentence about the same"
-            return line.finding(Verdict.SUPPORTED, reason, 0.6 + 0.35 * score)
+            return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * score)
     if not ranked or ranked[0][0] < _PROSE:
         return None
     score, sentence = ranked[0]
@@ -343,11 +340,11 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
     rivals = [value for value in comparable if type(value) is type(statement.value)]
     if len(rivals) != 1:  # of several values, none is the one that is meant
         return None
-    line = _Line(source, sentence.start, sentence.end, sentence.words)
+    span = (sentence.start, sentence.end)
     reason = (
         f"claimed {statement.value.text!r}, but the sentence about the same says {rivals[0].text!r}"
     )
-    return line.finding(Verdict.CONTRADICTED, reason, 0.5 + 0.4 * score)
+    return source.finding(Verdict.CONTRADICTED, [span], reason, 0.5 + 0.4 * score)
 
 
 def _comparable(statement: _Statement, sentence: Sentence) -> list[tuple[Mention, Agreement]]:
@@ -359,13 +356,3 @@ def _comparable(statement: _Statement, sentence: Sentence) -> list[tuple[Mention
             return []
     pairs = [(mention, agreement(statement.value, mention)) for mention in mentions]
     return [pair for pair in pairs if pair[1] is not Agreement.INCOMPARABLE]
-
-
-def _by_cells(
-    verdict: Verdict, cells: Sequence[Cell], reason: str, confidence: float, source: Source
-) -> Finding:
-    """A finding whose quotes are the lines of the table up to each cell, labels included."""
-    text = source.document.text
-    quotes = (source.quote(text.rfind("\n", 0, cell.start) + 1, cell.end) for cell in cells)
-    evidence = tuple(dict.fromkeys(quotes))
-    return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=confidence)

@@ -18,7 +18,7 @@ from harness.rag.check.numbers.digits import normalise
 from harness.rag.check.numbers.reading import read
 from harness.rag.check.numbers.units import CODES, SYMBOLS
 from harness.rag.check.numbers.values import Mention, Period, Quantity
-from harness.rag.check.types import Evidence
+from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document, sentence_spans
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
@@ -138,10 +138,20 @@ class Source(NamedTuple):
     cells: Sequence[Cell]
     sentences: Sequence[Sentence]
 
-    def quote(self, start: int, end: int) -> Evidence:
-        """Evidence of characters `start` to `end`, verbatim by construction."""
-        text = self.document.text[start:end]
-        return Evidence(doc=self.document.id, start=start, end=end, quote=text)
+    def line(self, cell: Cell) -> tuple[int, int]:
+        """The line of a table up to a cell, labels included."""
+        return self.document.text.rfind("\n", 0, cell.start) + 1, cell.end
+
+    def finding(
+        self, verdict: Verdict, spans: Iterable[tuple[int, int]], reason: str, confidence: float
+    ) -> Finding:
+        """A verdict that rests on stretches of the document, quoted verbatim."""
+        text, doc = self.document.text, self.document.id
+        evidence = tuple(
+            Evidence(doc=doc, start=start, end=end, quote=text[start:end])
+            for start, end in dict.fromkeys(spans)
+        )
+        return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=confidence)
 
 
 def open_sources(documents: Sequence[Document]) -> list[Source]:
