@@ -123,7 +123,7 @@ def _table(report: MatrixReport) -> str:
 
 
 def _row(row: CellReport) -> tuple[str, ...]:
-    def interval(pair: tuple[float, float] | None, sign: str = "") -> str:
+    def percentages(pair: tuple[float, float] | None, sign: str = "") -> str:
         return "" if pair is None else f"{pair[0]:{sign}.1%} to {pair[1]:{sign}.1%}"
 
     names = (row.cell.suite, row.cell.model, row.cell.skill, row.cell.context)
@@ -133,8 +133,8 @@ def _row(row: CellReport) -> tuple[str, ...]:
         return (*names, why, "", str(report.invalid) if report else "", "", "", "", "")
     difference, spread, p = "base" if row.base else "", "", ""
     if paired is not None and paired.difference is not None:
-        difference, spread = f"{paired.difference:+.1%}", interval(paired.ci95, "+")
+        difference, spread = f"{paired.difference:+.1%}", percentages(paired.ci95, "+")
         p = "" if row.p_holm is None else f"{row.p_holm:.3g}"
     cost = "unknown" if row.cost is None else f"{row.cost:.4g}"
-    return (*names, f"{report.score:.1%}", interval(report.ci95), str(report.invalid), difference,
+    return (*names, f"{report.score:.1%}", percentages(report.ci95), str(report.invalid), difference,
             spread, p, f"{cost}{' *' if row.front else ''}")  # fmt: skip
