@@ -136,5 +136,6 @@ def _row(row: CellReport) -> tuple[str, ...]:
         difference, spread = f"{paired.difference:+.1%}", percentages(paired.ci95, "+")
         p = "" if row.p_holm is None else f"{row.p_holm:.3g}"
     cost = "unknown" if row.cost is None else f"{row.cost:.4g}"
-    return (*names, f"{report.score:.1%}", percentages(report.ci95), str(report.invalid), difference,
-            spread, p, f"{cost}{' *' if row.front else ''}")  # fmt: skip
+    score = f"{report.score:.1%}"
+    return (*names, score, percentages(report.ci95), str(report.invalid), difference, spread, p,
+            f"{cost}{' *' if row.front else ''}")  # fmt: skip
