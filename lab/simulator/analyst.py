@@ -73,8 +73,11 @@ def _record(profile: Profile, log: str, failed: bool) -> dict[str, Any]:
     shown: list[str] = []
     for mode in modes:
         # The line of the symptom, with the one before it: a symptom alone may be short.
-        line = re.search(rf"(?:.*\n)?.*(?:{mode.symptom}).*", log)
-        shown.append(line[0].strip()[-200:] if line else first)
+        symptom = re.search(mode.symptom, log)
+        assert symptom is not None, "it was recognised"
+        before = log.rfind("\n", 0, max(0, log.rfind("\n", 0, symptom.start())))
+        ending = log[symptom.end() :].partition("\n")[0]
+        shown.append((log[before + 1 : symptom.end()] + ending).strip()[-200:])
     lessons = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
     cause = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
     return {
