@@ -40,8 +40,7 @@ async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]
     plain = replace(context, tools=(), output_file="")  # one call can use no tool
     system, examples = split_examples(plain.system_prompt())
     messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
-    reply = await context.model.complete(messages, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages)
     message = {"role": "assistant", "content": reply.text}
     return {"messages": [message], "answer": reply.text.strip()}
 

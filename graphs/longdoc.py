@@ -63,16 +63,12 @@ Update = dict[str, Any]
 async def gather(state: State, runtime: Context) -> Update:
     """Let the context stage choose; nothing to do for paging."""
     context = runtime.context
-    if _pages(context):
+    names = {tool.name for tool in context.tools}
+    if "read" in names and "context" not in names:
         return {"context": "", "page": 0}
     text = await _chosen(state, context)
     context.tell({"type": "context", "text": text})
     return {"context": digest(text)}
-
-
-def _pages(context: ReactContext) -> bool:
-    names = {tool.name for tool in context.tools}
-    return "read" in names and "context" not in names
 
 
 async def _chosen(state: State, context: ReactContext) -> str:
@@ -103,8 +99,7 @@ async def page(state: State, runtime: Context) -> Update:
         pages=len(pages),
     )
     messages = [{"role": "user", "content": prompt}]
-    reply = await context.model.complete(messages, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages)
     note = reply.text.strip()
     empty = note.lower().strip(" .-") in ("", "nothing")
     notes = [] if empty else [f"{pages[read].citation} {note}"]
@@ -128,8 +123,7 @@ async def answer(state: State, runtime: Context) -> Update:
     )
     system = [{"role": "system", "content": context.skill}] if context.skill else []
     messages = [*system, {"role": "user", "content": prompt}, *state["messages"][1:]]
-    reply = await context.model.complete(messages, tools=native or None, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages, native or None)
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if not (native and reply.tool_calls):
         return {

@@ -30,9 +30,8 @@ from harness.agents import (
     on_wire,
     read_arguments,
     read_text_reply,
+    run_calls,
 )
-from harness.models import ModelCall
-from harness.tools import ToolArgumentError, truncate
 
 
 class Conversation(TypedDict):
@@ -68,13 +67,20 @@ async def think(state: State, runtime: Context) -> Update:
     if context.tools and context.protocol == "text":
         sampling = sampling.model_copy(update={"stop": (*(sampling.stop or ()), STOP)})
     native = [tool.schema() for tool in context.tools] if context.protocol == "native" else []
-    reply = await context.model.complete(messages, tools=native or None, sampling=sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages, native or None, sampling)
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.tool_calls:
         message["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
     try:
-        step = _read(reply.text, reply.tool_calls, context)
+        step: list[Action] | Final = Final(reply.text.strip())
+        if context.tools and context.protocol == "text":
+            action = read_text_reply(reply.text)
+            step = action if isinstance(action, Final) else [action]
+        elif context.tools and reply.tool_calls:
+            step = [
+                Action(call.id, call.name, read_arguments(call.name, call.arguments))
+                for call in reply.tool_calls
+            ]
     except FormatError as error:
         return {"messages": [message], "error": str(error)}
     read: Update = {
@@ -91,41 +97,14 @@ async def think(state: State, runtime: Context) -> Update:
     return {**read, "pending": [vars(action) for action in step]}
 
 
-def _read(text: str, calls: tuple[ModelCall, ...], context: ReactContext) -> list[Action] | Final:
-    if not context.tools:
-        return Final(text.strip())
-    if context.protocol == "text":
-        step = read_text_reply(text)
-        return step if isinstance(step, Final) else [step]
-    if not calls:
-        return Final(text.strip())
-    return [Action(call.id, call.name, read_arguments(call.name, call.arguments)) for call in calls]
-
-
 async def act(state: State, runtime: Context) -> Update:
     """Run the tools that the reply asked for, and put what they returned before the model."""
     context = runtime.context
-    observed: list[dict[str, str]] = []
-    for action in state.get("pending", []):
-        context.tell({"type": "tool", **action})
-        text = truncate(await _call(action, context))
-        context.tell({"type": "observation", "id": action["id"], "text": text})
-        observed.append({"role": "tool", "tool_call_id": action["id"], "content": text})
+    observed = await run_calls(context, state.get("pending", []), context.tools)
     if context.protocol == "text":
         text = "\n\n".join(fenced(message["content"]) for message in observed)
         observed = [{"role": "user", "content": text}]
     return {"messages": observed, "pending": []}
-
-
-async def _call(action: dict[str, Any], context: ReactContext) -> str:
-    tools = {tool.name: tool for tool in context.tools}
-    tool = tools.get(action["name"])
-    if tool is None:
-        return f"[Error: no tool {action['name']!r}; there are {', '.join(tools)}]"
-    try:
-        return await tool.call(action["arguments"], context.bench, action["id"])
-    except ToolArgumentError as error:
-        return f"[Error: {error}]"
 
 
 async def correct(state: State, runtime: Context) -> Update:

@@ -24,7 +24,7 @@ from harness.core import render
 from harness.rag.ask import cited_verdict
 from harness.rag.tasks.reading import bare_question
 from harness.rag.tools.documents import read_documents
-from harness.tools import Tool, ToolArgumentError, get_tools
+from harness.tools import ToolArgumentError, get_tools
 
 # Searches and readings of one attempt, where the turns of the suite allow more.
 MOST_LOOKS = 8
@@ -74,8 +74,7 @@ async def think(state: State, runtime: Context) -> Update:
         last=len(queries) >= _most_looks(context),
     )
     messages = [{"role": "system", "content": system}, *state["messages"]]
-    reply = await context.model.complete(messages, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages)
     line = LINE.search(reply.text)
     kind, argument = (line[1].lower(), line[2].strip()) if line else ("", "")
     if kind == "answer":
@@ -98,18 +97,15 @@ async def look(state: State, runtime: Context) -> Update:
     name, argument = state.get("pending", ["search", ""])
     arguments: dict[str, Any] = {ARGUMENT[name]: argument}
     context.tell({"type": "tool", "id": "text", "name": name, "arguments": arguments})
+    # The suite's tool of that name, or ours: the graph always needs both.
+    offered = {tool.name: tool for tool in context.tools}
     try:
-        passages = await _tool(name, context).call(arguments, context.bench)
+        tool = offered.get(name) or get_tools([name])[0]
+        passages = await tool.call(arguments, context.bench)
     except ToolArgumentError as error:
         passages = f"[Error: {error}]"
     context.tell({"type": "observation", "id": "text", "text": passages})
     return {"found": passages, "queries": [argument]}
-
-
-def _tool(name: str, context: ReactContext) -> Tool:
-    """The suite's tool of that name, or ours: the graph always needs both."""
-    offered = {tool.name: tool for tool in context.tools}
-    return offered.get(name) or get_tools([name])[0]
 
 
 async def note(state: State, runtime: Context) -> Update:
@@ -122,8 +118,7 @@ async def note(state: State, runtime: Context) -> Update:
         found=state.get("found", ""),
     )
     messages = [{"role": "user", "content": prompt}]
-    reply = await context.model.complete(messages, sampling=context.sampling)
-    context.tell({"type": "reply", "text": reply.text, "reply": reply})
+    reply = await context.ask(messages)
     return {"notes": [reply.text.strip() or "- nothing"], "pending": [], "found": ""}
 
 

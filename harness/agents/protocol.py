@@ -109,22 +109,25 @@ async def run_calls(
 
     Args:
         context: of the attempt; its `on_event` is called with every call and every result.
-        calls: `id`, `name` and `arguments` (JSON text) of each.
+        calls: `id`, `name` and `arguments` (JSON text, or what was read from it) of each.
         tools: that may be called now.
     """
     by_name = {tool.name: tool for tool in tools}
     messages: list[dict[str, Any]] = []
     for call in calls:
         try:
-            arguments = read_arguments(call["name"], call["arguments"])
+            arguments = call["arguments"]
+            if isinstance(arguments, str):
+                arguments = read_arguments(call["name"], arguments)
             context.tell({"type": "tool", **call, "arguments": arguments})
             tool = by_name.get(call["name"])
             if tool is None:
                 names = ", ".join(by_name)
                 raise ToolArgumentError(f"no tool {call['name']!r}; there are {names}")
-            text = truncate(await tool.call(arguments, context.bench, call["id"]))
+            text = await tool.call(arguments, context.bench, call["id"])
         except (ToolArgumentError, FormatError) as error:
             text = f"[Error: {error}]"
+        text = truncate(text)
         context.tell({"type": "observation", "id": call["id"], "text": text})
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
     return messages

@@ -11,7 +11,7 @@ from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, ToolProtocol
 from harness.core import BadInput, Unreachable, render
-from harness.models import Model, SampleLimitReached, Sampling
+from harness.models import Model, Reply, SampleLimitReached, Sampling
 from harness.tools import Bench, Tool, get_tools
 
 STEPS_PER_TURN = 4
@@ -63,6 +63,17 @@ class ReactContext:
             protocol=self.protocol,
             output_file=self.output_file,
         )
+
+    async def ask(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        """Call the model, and pass its reply on as an event."""
+        reply = await self.model.complete(messages, tools=tools, sampling=sampling or self.sampling)
+        self.tell({"type": "reply", "text": reply.text, "reply": reply})
+        return reply
 
     def tell(self, event: dict[str, Any]) -> None:
         """Pass an event on."""

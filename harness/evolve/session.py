@@ -23,7 +23,7 @@ from harness.evals import (
     load_suite,
     records,
 )
-from harness.evolve.analysts.single import Read, agentic_reader
+from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, evolve, ignore_event, seed_skill
@@ -295,7 +295,14 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     try:
         read = None
         if settings.analyst == "agentic" and settings.patches is None and analyst is not None:
-            read = _agentic_reader(runs, analyst, seed.text)
+            read = agentic_reader(
+                analyst,
+                seed.text,
+                suite=runs.taught,
+                sandbox=settings.sandbox,
+                folder=settings.out / "analysts",
+                max_turns=settings.analyst_turns,
+            )
         if settings.baselines and gated is None:
             raise BadInput("--baselines are run on the gate's tasks: give --suite, or --gate SUITE")
         if (plan := runs.transfer_plan) is not None:
@@ -375,25 +382,3 @@ def open_models(
         )
 
     return opened("analyst") if analysts else None, opened("merger") if merges else None
-
-
-def _agentic_reader(runs: SuiteRuns, model: Model, skill: str) -> Read:
-    """The agentic analyst.
-
-    Raises:
-        BadInput: without the tasks to prove fixes on, or without a sandbox.
-    """
-    settings = runs.settings
-    if runs.taught is None:
-        raise BadInput("--analyst agentic proves fixes on tasks: give --tasks SUITE or --suite")
-    if settings.sandbox == "none":
-        raise BadInput("--analyst agentic runs model-written code beside gold: it needs a sandbox")
-    return agentic_reader(
-        model,
-        skill,
-        tasks={task.id: task for task in runs.taught.tasks},
-        base=runs.taught.base,
-        sandbox=select(settings.sandbox),
-        folder=settings.out / "analysts",
-        max_turns=settings.analyst_turns,
-    )

@@ -10,9 +10,6 @@ from .learning import (
 )
 from .learning import recipients as recipients
 from .outcomes import infer_outcome as infer_outcome
-from .session_logs import (
-    CLIENTS as CLIENTS,
-)
 from .session_logs import Spans as Spans
 from .session_logs import (
     session_files as session_files,

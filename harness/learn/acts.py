@@ -169,7 +169,11 @@ def _called(
     if name in EDITS or (name in COMMANDS and command.lstrip().startswith("apply_patch")):
         output, code, _ = _unwrapped(text)
         if not (extra.get("is_error") or code or "verification failed" in output):
-            yield Act("edit", step.step_id, paths=_edited(call.arguments), keys=keys)
+            fields = ("file_path", "path", "notebook_path", "target_file")
+            named = [path for key in fields if isinstance(path := call.arguments.get(key), str)]
+            patch = command or string(call.arguments.get("patch"))
+            paths = named[:1] or [changed or moved for changed, moved in _PATCHED.findall(patch)]
+            yield Act("edit", step.step_id, paths=tuple(paths), keys=keys)
     elif name in COMMANDS and command:
         output, code, quoted = _unwrapped(text)
         if code is None and silent_zero and result is not None:
@@ -191,14 +195,6 @@ def _command(arguments: dict[str, JsonValue]) -> str:
         shell = len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
         return words[2] if shell and words[1].startswith("-") else shlex.join(words)
     return string(raw)
-
-
-def _edited(arguments: dict[str, JsonValue]) -> tuple[str, ...]:
-    for key in ("file_path", "path", "notebook_path", "target_file"):
-        if isinstance(path := arguments.get(key), str):
-            return (path,)
-    text = _command(arguments) or string(arguments.get("patch"))
-    return tuple(changed or moved for changed, moved in _PATCHED.findall(text))
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, str]:

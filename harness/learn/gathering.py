@@ -97,7 +97,15 @@ def read_sessions(
         if since is not None and file.stat().st_mtime < since.timestamp():
             continue
         for read in _of_file(file, settings, since, skipped):
-            key = _same(read)
+            run = read.trajectory
+            key = f"{read.file}\n{run.trajectory_id}"
+            if run.harness.get("source") == "claude-code":
+                # What a session shares with its copy in a log that goes on with it.
+                calls = [call.tool_call_id for step in run.steps for call in step.tool_calls or ()]
+                replies = [
+                    content_text(step.message) for step in run.steps if step.source == "agent"
+                ]
+                key = digest([run.steps[0].timestamp, read.task, (calls or replies)[0]])
             earlier = reads.get(key)
             if earlier is None and len(reads) >= settings.limit:
                 skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
@@ -111,16 +119,6 @@ def read_sessions(
                 skipped.append(Skipped(file=str(shorter.file), reason=reason))
         progress(Event(stage="read", done=number, total=len(files)))
     return list(reads.values())
-
-
-def _same(read: Read) -> str:
-    """What a session of Claude Code shares with its copy in a log that goes on with it."""
-    own = read.trajectory
-    if own.harness.get("source") != "claude-code":
-        return f"{read.file}\n{own.trajectory_id}"
-    calls = [call.tool_call_id for step in own.steps for call in step.tool_calls or ()]
-    replies = [content_text(step.message) for step in own.steps if step.source == "agent"]
-    return digest([own.steps[0].timestamp, read.task, (calls or replies)[0]])
 
 
 def _of_file(
@@ -212,36 +210,11 @@ def write_sessions(
 def _session(
     read: Read, held_out: set[str], redactor: Redactor, ids: set[str]
 ) -> tuple[Session, Trajectory]:
-    before = redactor.counts.copy()
-    clean = Trajectory.model_validate(redactor.clean(dump(_stamped(read, ids))))
-    prompt = prompts(clean)
-    why_not = ""
-    if read.outcome.verdict == "unknown":
-        why_not = "its outcome is unknown"
-    elif read.task in held_out:
-        why_not = "its task is held out for the gate"
-    row = Session(
-        id=clean.trajectory_id,
-        client=string(read.trajectory.harness.get("source")) or "atif",
-        file=str(read.file),
-        project=string(read.trajectory.harness.get("cwd")),
-        started=next((step.timestamp for step in clean.steps if step.timestamp), "") or "",
-        prompt=prompt[0][:PROMPT] if prompt else "",
-        task=read.task,
-        outcome=read.outcome,
-        tokens=0 if why_not else count_tokens(extract(clean)),
-        redactions=dict(redactor.counts - before),
-        teaches=not why_not,
-        why_not=why_not,
-    )
-    return row, clean
-
-
-def _stamped(read: Read, ids: set[str]) -> Trajectory:
-    """The session with its outcome, its task and an id of its own, and no helpers' sessions.
+    """The session's row, and the session redacted, with its outcome, its task and an id of its own.
 
     Analysts read the session itself; what its helpers did stands in the results of its calls.
     """
+    client = string(read.trajectory.harness.get("source")) or "atif"
     own = read.trajectory.trajectory_id or read.file.stem
     name, number = own, 1
     while name in ids:
@@ -249,7 +222,7 @@ def _stamped(read: Read, ids: set[str]) -> Trajectory:
         name = f"{own}#{number}"
     ids.add(name)
     facts: dict[str, JsonValue] = {
-        "source": string(read.trajectory.harness.get("source")) or "atif",
+        "source": client,
         "digest": digest_file(read.file),
         "task_id": read.task,
         "task": {"prompt": prompts(read.trajectory)[0]},
@@ -262,4 +235,27 @@ def _stamped(read: Read, ids: set[str]) -> Trajectory:
         for result in listing(mapping(step.get("observation")).get("results")):
             mapping(result).pop("subagent_trajectory_ref", None)
     document |= {"trajectory_id": name, "extra": {"harness": facts}}
-    return Trajectory.model_validate(document)
+    stamped = dump(Trajectory.model_validate(document))
+    before = redactor.counts.copy()
+    clean = Trajectory.model_validate(redactor.clean(stamped))
+    prompt = prompts(clean)
+    why_not = ""
+    if read.outcome.verdict == "unknown":
+        why_not = "its outcome is unknown"
+    elif read.task in held_out:
+        why_not = "its task is held out for the gate"
+    row = Session(
+        id=clean.trajectory_id,
+        client=client,
+        file=str(read.file),
+        project=string(read.trajectory.harness.get("cwd")),
+        started=next((step.timestamp for step in clean.steps if step.timestamp), "") or "",
+        prompt=prompt[0][:PROMPT] if prompt else "",
+        task=read.task,
+        outcome=read.outcome,
+        tokens=0 if why_not else count_tokens(extract(clean)),
+        redactions=dict(redactor.counts - before),
+        teaches=not why_not,
+        why_not=why_not,
+    )
+    return row, clean

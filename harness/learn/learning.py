@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
-from harness.core import BadInput, Value, digest, write_atomic
+from harness.core import BadInput, Task, Value, digest, write_atomic
 from harness.core.redaction import Redactor, redact
 from harness.core.segments import only_writer
 from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
-from harness.learn.rebuilding import Made, NotRebuilt, rebuild
+from harness.learn.rebuilding import NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
 from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles
 from harness.sandbox import Sandbox, SandboxUnavailable, select
@@ -42,7 +42,7 @@ def recipients(
     """
     roles = parse_roles(list(settings.models))
     where = {role: place(spec, settings.base_url, environment) for role, spec in roles.items()}
-    analysts, merges = settings.evolution(Path(gathered.folder), None).asking
+    analysts, merges = settings.asking
     lines: list[str] = []
     if analysts:
         lines.append(
@@ -123,17 +123,17 @@ def gather(
         home = Path(environment.get("HOME") or Path.home())
         redactor = Redactor(thorough=True, home=home)
         tasks, rebuilt = _tasks(settings, reads, redactor, progress)
-        gate: list[Made] = []  # the half of the tasks that the gate runs
+        gate: list[Task] = []  # the half of the tasks that the gate runs
         no_gate = ""
         if settings.gate == "none":
             no_gate = "no gate was asked for"
         elif len(rebuilt) < LEAST_TASKS:
             no_gate = f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
         else:
-            ordered = sorted(rebuilt, key=lambda made: digest([settings.seed, made.task.id]))
+            ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.id]))
             gate = ordered[: len(ordered) // 2]
             _write_suite(out / SUITE, "gate", "gate", gate)
-        held_out = {task.task.id for task in gate}
+        held_out = {task.id for task in gate}
         gathered = write_sessions(reads, held_out, out, redactor, settings.gathering)
         marked = tuple(
             row.model_copy(update={"held_out": row.task in held_out}) if row.task else row
@@ -171,53 +171,46 @@ def learn(
 
 def _tasks(
     settings: LearnSettings, reads: Sequence[Read], redactor: Redactor, progress: Progress
-) -> tuple[list[Rebuilt], list[Made]]:
+) -> tuple[list[Rebuilt], list[Task]]:
     """What became of every session's task, and the tasks that could be made again."""
     folder = settings.out / SUITE
     shutil.rmtree(folder, ignore_errors=True)
     rows: list[Rebuilt] = []
-    rebuilt: dict[str, Made] = {}
-    if not settings.rebuild:
-        return rows, []
+    rebuilt: dict[str, tuple[Task, str]] = {}
     sandbox: Sandbox | None = None
     if settings.sandbox != "none":
         with suppress(SandboxUnavailable):
             sandbox = select(settings.sandbox)
-    for number, read in enumerate(reads, start=1):
-        name = read.trajectory.trajectory_id or read.file.stem
+    for number, read in enumerate(reads if settings.rebuild else (), start=1):
+        row = Rebuilt(session=read.trajectory.trajectory_id or read.file.stem)
         try:
-            task = rebuilt.get(read.task) or rebuild(
+            task, command = rebuilt.get(read.task) or rebuild(
                 read.trajectory, read.task, folder, sandbox, redactor
             )
         except NotRebuilt as error:
-            rows.append(Rebuilt(session=name, why_not=str(error)))
+            row = row.model_copy(update={"why_not": str(error)})
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
             # What a log names may be anything: one that is odd must not end the others.
-            rows.append(Rebuilt(session=name, why_not=f"cannot be made again: {error!s:.200}"))
+            row = row.model_copy(update={"why_not": f"cannot be made again: {error!s:.200}"})
         else:
-            rebuilt[read.task] = task
-            rows.append(
-                Rebuilt(
-                    session=name,
-                    task=read.task,
-                    commit=task.commit,
-                    command=task.command,
-                    verified=task.verified,
-                )
-            )
+            rebuilt[read.task] = task, command
+            facts = {name: task.meta[name] for name in ("commit", "verified")}
+            row = row.model_copy(update={"task": read.task, "command": command, **facts})
+        rows.append(row)
         progress(Event(stage="tasks", done=number, total=len(reads)))
-    if rebuilt:
-        _write_suite(folder, "suite", "tasks", list(rebuilt.values()))
-    return rows, list(rebuilt.values())
+    tasks = [task for task, _ in rebuilt.values()]
+    if tasks:
+        _write_suite(folder, "suite", "tasks", tasks)
+    return rows, tasks
 
 
-def _write_suite(folder: Path, name: str, tasks: str, rebuilt: Sequence[Made]) -> None:
+def _write_suite(folder: Path, name: str, file: str, tasks: Sequence[Task]) -> None:
     """A suite that `harness eval` runs."""
-    rows = [task.task.model_dump_json(exclude_none=True) for task in rebuilt]
-    write_atomic(folder / f"{tasks}.jsonl", "\n".join(rows) + "\n")
+    rows = [task.model_dump_json(exclude_none=True) for task in tasks]
+    write_atomic(folder / f"{file}.jsonl", "\n".join(rows) + "\n")
     suite: dict[str, Any] = {
         "name": f"learned-{name}",
-        "tasks": f"{tasks}.jsonl",
+        "tasks": f"{file}.jsonl",
         "tools": TOOLS,
         "max_turns": 40,
     }

@@ -48,7 +48,12 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
     if undone := _undone(history, edits, spans):
         return undone
     signs = _Signs(history, (real or edits or [-1])[-1] + 1, spans)
-    tested = _tested(signs.tests) if real else None
+    # The tests' last verdict, unless another command failed and never passed, or it is unclear.
+    tested = signs.tests[-1][1] if real and signs.tests else None
+    if tested is not None and tested.verdict == "pass":
+        last = {run.command: claim for run, claim in signs.tests}  # of each command, its last run
+        if any(claim is None or claim.verdict != "pass" for claim in last.values()):
+            tested = None
     claims = (*signs.favour, *signs.against, *([tested] if tested else []))
     if len({claim.verdict for claim in claims}) > 1:
         return Outcome(verdict="unknown", reason="the signs contradict each other", claims=claims)
@@ -164,13 +169,3 @@ def _claim(
         return None
     file = str(spans.path)
     return Claim(sign=sign, verdict=verdict, quote=words, file=file, line=line, step=act.step)
-
-
-def _tested(runs: list[tuple[TestRun, Claim | None]]) -> Claim | None:
-    """The last verdict, unless another command failed and never passed, or the last is unclear."""
-    final = runs[-1][1] if runs else None
-    last = {run.command: claim for run, claim in runs}  # of each command, its last run
-    if final is None or final.verdict == "fail":
-        return final
-    passed = all(claim is not None and claim.verdict == "pass" for claim in last.values())
-    return final if passed else None

@@ -8,12 +8,8 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import JsonValue
 
 from harness.core import BadInput, Task, Trajectory, digest
 from harness.core.redaction import Redactor
@@ -115,22 +111,6 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
     raise NotRebuilt(f"no commit is older than the session ({started})")
 
 
-def commit_after(root: Path, base: str, files: Sequence[str]) -> str:
-    """The first commit behind `base` that changed one of the session's files, "" if none did."""
-    if not files:
-        return ""
-    range_ = f"{base}..HEAD"
-    commits = git(root, "rev-list", "--reverse", "--ancestry-path", range_, "--", *files)
-    return commits.partition("\n")[0]
-
-
-def changed_files(root: Path, base: str, later: str) -> list[str]:
-    """Files that differ between two commits and are in the later one."""
-    # With -z, names stand as they are; without it git quotes what is not ASCII.
-    text = git(root, "diff", "-z", "--no-renames", "--name-only", "--diff-filter=AM", base, later)
-    return [name for name in text.split("\0") if name]
-
-
 def check_out(root: Path, commit: str, into: Path) -> None:
     """Put the files of a commit into the folder `into`, without history: it holds the answer.
 
@@ -148,27 +128,11 @@ def check_out(root: Path, commit: str, into: Path) -> None:
         clone.rename(into)
 
 
-@dataclass(frozen=True)
-class Made:
-    """A task that was made again.
-
-    Attributes:
-        task: a row of the suite.
-        commit: that its files are of.
-        command: its test command as the log has it.
-        verified: whether the command passes on the commit that followed.
-    """
-
-    task: Task
-    commit: str
-    command: str
-    verified: bool
-
-
 def rebuild(
     trajectory: Trajectory, task_id: str, folder: Path, sandbox: Sandbox | None, redactor: Redactor
-) -> Made:
-    """Make a session's task again under the suite folder `folder`.
+) -> tuple[Task, str]:
+    """Make a session's task again under the suite folder `folder`: a row of the suite, with the
+    test command as the log has it.
 
     The test command must fail on the untouched repository: one that passes cannot tell whether
     anybody did the work. Tests that the following commit brought are put in place before it runs.
@@ -194,7 +158,10 @@ def rebuild(
         if path
     ]
     inside = [path.relative_to(top).as_posix() for path in edited if path.is_relative_to(top)]
-    later = commit_after(root, commit, list(dict.fromkeys(inside)))
+    later = ""  # the first commit after it that changed one of the session's files
+    if files := list(dict.fromkeys(inside)):
+        span = ("--reverse", "--ancestry-path", f"{commit}..HEAD")
+        later = git(root, "rev-list", *span, "--", *files).partition("\n")[0]
     tree = folder / "repositories" / f"{root.name}-{digest([str(root), commit])[:10]}"
     if not tree.is_dir():
         _take(root, commit, tree, redactor)
@@ -212,20 +179,24 @@ def rebuild(
     prompt = prompts(Trajectory.model_validate(clean))[0]
     if within.parts:
         prompt += f"\n\n(Work in the folder `{within.as_posix()}`.)"
-    files = {
-        path.relative_to(tree).as_posix(): path.relative_to(folder).as_posix()
-        for path in sorted(tree.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
-    meta: dict[str, JsonValue] = {
-        "commit": commit,
-        "repository": root.name,
-        "verified": verified,
-        "check_seconds": SECONDS,
-        "session": trajectory.trajectory_id,
-    }
-    task = Task(id=task_id, prompt=prompt, files=files, check=check, meta=meta)
-    return Made(task=task, commit=commit, command=command, verified=verified)
+    task = Task(
+        id=task_id,
+        prompt=prompt,
+        files={
+            path.relative_to(tree).as_posix(): path.relative_to(folder).as_posix()
+            for path in sorted(tree.rglob("*"))
+            if path.is_file() and not path.is_symlink()
+        },
+        check=check,
+        meta={
+            "commit": commit,
+            "repository": root.name,
+            "verified": verified,
+            "check_seconds": SECONDS,
+            "session": trajectory.trajectory_id,
+        },
+    )
+    return task, command
 
 
 def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
@@ -238,7 +209,14 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     for act in reversed(acts(trajectory)):
         if act.kind != "command" or (command := test_command(act.text)) is None:
             continue
-        inner = _went(act.text, command)
+        inner, remainder = Path(), act.text
+        while (match := _CD.match(remainder)) and not _UNTOLD.search(match[1].strip("\"'")):
+            inner, remainder = inner / match[1].strip("\"'"), remainder[match.end() :]
+        if _LATER_CD.search(
+            remainder.partition(command)[0]
+        ):  # only a shell of that time could tell
+            line = act.text[:80]
+            raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line!r}")
         if inner.is_absolute():
             if not inner.is_relative_to(cwd):
                 raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
@@ -247,57 +225,37 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     raise NotRebuilt("it ran no tests")
 
 
-def _went(line: str, command: str) -> Path:
-    """The folder that a command line goes into before it runs `command`.
-
-    Raises:
-        NotRebuilt: if only a shell of that time could tell.
-    """
-    inner, remainder = Path(), line
-    while match := _CD.match(remainder):
-        name = match[1].strip("\"'")
-        if _UNTOLD.search(name):
-            break
-        inner, remainder = inner / name, remainder[match.end() :]
-    if _LATER_CD.search(remainder.partition(command)[0]):
-        raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line[:80]!r}")
-    return inner
-
-
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
     """The files of the commit, without secrets: an agent will read them."""
     draft = tree.with_name(f".{tree.name}")  # in its place once no secret is left
     try:
         check_out(root, commit, draft)
-        _clean(draft, redactor)
+        files = [path for path in draft.rglob("*") if path.is_file() and not path.is_symlink()]
+        size = sum(path.stat().st_size for path in files)
+        if len(files) > MOST_FILES or size > MOST_BYTES:
+            raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
+        own = Redactor(thorough=True)  # paths in code must stay as they are
+        for path in files:
+            with suppress(UnicodeDecodeError):  # no text: no agent reads it
+                text = path.read_bytes().decode()
+                if (clean := own.text(text)) != text:
+                    path.write_bytes(clean.encode())
+        redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
         draft.rename(tree)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _clean(tree: Path, redactor: Redactor) -> None:
-    files = [path for path in tree.rglob("*") if path.is_file() and not path.is_symlink()]
-    size = sum(path.stat().st_size for path in files)
-    if len(files) > MOST_FILES or size > MOST_BYTES:
-        raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
-    own = Redactor(thorough=True)  # paths in code must stay as they are
-    for path in files:
-        try:
-            text = path.read_bytes().decode()
-        except UnicodeDecodeError:
-            continue  # no text: no agent reads it
-        if (clean := own.text(text)) != text:
-            path.write_bytes(clean.encode())
-    redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
-
-
 def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     """Tests that the following commit brought, put beside the suite; their folder, "" if none."""
-    names = [name for name in changed_files(root, commit, later) if _TEST_FILE.search(name)]
-    if not names:
-        return ""
+    # With -z, names stand as they are; without it git quotes what is not ASCII.
+    form = ("-z", "--no-renames", "--name-only", "--diff-filter=AM")
+    changed = git(root, "diff", *form, commit, later).split("\0")
+    names = [name for name in changed if _TEST_FILE.search(name)]
     checkout = into.parent / f".{into.name}"
     shutil.rmtree(into, ignore_errors=True)
+    if not names:
+        return ""
     try:
         check_out(root, later, checkout)
         for name in names:

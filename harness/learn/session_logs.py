@@ -16,7 +16,6 @@ from harness.learn.acts import plain
 from harness.learn.types import Client, Skipped
 from harness.trajectories.lenient import MAX_LINE, load
 
-CLIENTS = ("all", "claude", "codex")
 _AGO = re.compile(r"(\d+)\s*([dwh])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _LOGS = (".jsonl", ".json")
@@ -37,7 +36,6 @@ def session_files(
     Raises:
         BadInput: if a path does not exist, or no client has left a log.
     """
-    folders = client_folders(client, environment)
     logs: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -49,25 +47,20 @@ def session_files(
         else:
             logs += [f for f in path.rglob("*") if f.suffix in _LOGS and _is_log(f)]
     if not paths:
+        home = Path(environment.get("HOME") or Path.home())
+        folders: list[Path] = []
+        if client in ("all", "claude"):
+            named = environment.get("CLAUDE_CONFIG_DIR")
+            roots = [Path(named)] if named else [home / ".claude", home / ".config" / "claude"]
+            folders += [root / "projects" for root in roots]
+        if client in ("all", "codex"):
+            root = Path(environment.get("CODEX_HOME") or home / ".codex")
+            folders += [root / "sessions", root / "archived_sessions"]
         logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
         if not logs:
             searched = ", ".join(map(str, folders))
             raise BadInput(f"no sessions found in {searched}: give files or folders of logs")
     return sorted(dict.fromkeys(logs), key=lambda file: (-file.stat().st_mtime, str(file)))
-
-
-def client_folders(client: Client, environment: Mapping[str, str]) -> list[Path]:
-    """Where the clients keep their sessions."""
-    home = Path(environment.get("HOME") or Path.home())
-    folders: list[Path] = []
-    if client in ("all", "claude"):
-        named = environment.get("CLAUDE_CONFIG_DIR")
-        roots = [Path(named)] if named else [home / ".claude", home / ".config" / "claude"]
-        folders += [root / "projects" for root in roots]
-    if client in ("all", "codex"):
-        root = Path(environment.get("CODEX_HOME") or home / ".codex")
-        folders += [root / "sessions", root / "archived_sessions"]
-    return folders
 
 
 def _is_log(file: Path) -> bool:

@@ -89,3 +89,11 @@ def test_suite_and_trajectories_exclude_each_other(settings: EvolveSettings) -> 
     both = settings.model_copy(update={"trajectories": settings.out})
     with pytest.raises(BadInput, match="either --suite S or --trajectories"):
         run_evolution(both)
+
+
+def test_recorded_lessons_are_merged_by_the_model_whatever_the_analyst(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    recorded = settings.model_copy(update={"patches": tmp_path, "merge": "model"})
+    assert recorded.asking == (False, True)
+    assert recorded.model_copy(update={"patches": None}).asking == (False, False)

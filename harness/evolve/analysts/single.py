@@ -11,17 +11,18 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from harness.core import Patch, Task, Trajectory, digest, plugins, render
+from harness.core import BadInput, Patch, Trajectory, digest, plugins, render
+from harness.evals import LoadedSuite
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
 from harness.evolve.analysts.transcript import extract, transcript
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Reading
 from harness.models import Model
-from harness.sandbox import Sandbox
+from harness.sandbox import select
 from harness.trajectories import fence_untrusted
 
 Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
@@ -59,9 +60,8 @@ def agentic_reader(
     model: Model,
     skill: str,
     *,
-    tasks: Mapping[str, Task],
-    base: Path,
-    sandbox: Sandbox,
+    suite: LoadedSuite | None,
+    sandbox: str,
     folder: Path,
     max_turns: int,
 ) -> Read:
@@ -70,13 +70,21 @@ def agentic_reader(
     Args:
         model: answers every call.
         skill: text of the frozen skill.
-        tasks: task id -> task; a failure of any other task cannot be proven and is a loss.
-        base: folder that paths of the tasks start at.
-        sandbox: where the analysts' tools and fixes run.
+        suite: whose tasks fixes are proven on; a failure of any other task is a loss.
+        sandbox: name of the back end that the analysts' tools and fixes run in.
         folder: one work folder a trajectory is made here, afresh each time.
         max_turns: model calls of one analyst at most.
+
+    Raises:
+        BadInput: without a suite, or without a sandbox.
     """
     from harness.evolve.analysts.agentic import analyse_failure
+
+    if suite is None:
+        raise BadInput("--analyst agentic proves fixes on tasks: give --tasks SUITE or --suite")
+    if sandbox == "none":
+        raise BadInput("--analyst agentic runs model-written code beside gold: it needs a sandbox")
+    tasks, base, backend = {task.id: task for task in suite.tasks}, suite.base, select(sandbox)
 
     async def read(trajectory: Trajectory, kind: AnalystType) -> Reading:
         if kind == "success":
@@ -91,7 +99,7 @@ def agentic_reader(
         workdir = folder / f"{plain}-{digest(name)[:8]}"
         await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
         record, losses, usage = await analyse_failure(
-            trajectory, task, base, model=model, sandbox=sandbox, workdir=workdir, skill=skill,
+            trajectory, task, base, model=model, sandbox=backend, workdir=workdir, skill=skill,
             max_turns=max_turns,
         )  # fmt: skip
         return Reading(record=record, losses=tuple(losses), usage=usage)

@@ -121,7 +121,10 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
 
 
 def _compressed(texts: Mapping[str, str], room: int, query: str) -> dict[str, str]:
-    """Each text with what matters for the query, in about `room` characters together."""
+    """Each text with what matters for the query, in about `room` characters together.
+
+    A mark stands for every part that is left out.
+    """
     total = sum(map(len, texts.values()))
     if total <= room:
         return dict(texts)
@@ -136,16 +139,14 @@ def _compressed(texts: Mapping[str, str], room: int, query: str) -> dict[str, st
             name: [(0, half), (len(texts[name]) - half, len(texts[name]))]
             for name, half in halves.items()
         }
-    return {name: _marked(text, spans.get(name, ())) for name, text in texts.items()}
-
-
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The spans of a text, with a mark for every part between them."""
-    pieces: list[str] = []
-    place = 0
-    for start, end in [*spans, (len(text), len(text))]:
-        if start - place > 1:
-            pieces.append(f"[... {start - place} characters left out ...]")
-        pieces.append(text[start:end])
-        place = end
-    return "\n".join(piece for piece in pieces if piece)
+    marked: dict[str, str] = {}
+    for name, text in texts.items():
+        pieces: list[str] = []
+        place = 0
+        for start, end in [*spans.get(name, ()), (len(text), len(text))]:
+            if start - place > 1:
+                pieces.append(f"[... {start - place} characters left out ...]")
+            pieces.append(text[start:end])
+            place = end
+        marked[name] = "\n".join(filter(None, pieces))
+    return marked

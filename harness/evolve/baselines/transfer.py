@@ -21,7 +21,7 @@ from harness.evals import ItemRecord, LoadedSuite, compare_paired
 from harness.evolve.gate import both_valid
 from harness.evolve.report import Finished
 from harness.models import parse_spec
-from harness.stats import PairedComparison, detectable_lift, holm, required_tasks
+from harness.stats import detectable_lift, holm, required_tasks
 
 # Error that all comparisons share (two-sided).
 ALPHA = 0.05
@@ -237,9 +237,28 @@ def judged(
         usage = sum((item.usage for item in items), Usage())
         change = max(pair.discordance or 0.0, USEFUL_LIFT)
         detectable = detectable_lift(pair.tasks, change, alpha=plan.level)
-        verdict, why = _verdict(plan, pair, p, detectable)
+        # The gate's rule for a fixed number of tasks, at the level that the comparisons share.
+        verdict: Literal["accepted", "refused", "not gated"] = "refused"
+        points = ""
+        if pair.difference is not None:
+            points = f"{100 * pair.difference:+.1f} points (p = {p:.3g}, {pair.tasks} tasks)"
         if not suite.tasks:
-            why = "all tasks of this suite taught the skill"
+            verdict, why = "not gated", "all tasks of this suite taught the skill"
+        elif pair.difference is None:
+            verdict, why = "not gated", "no task is valid on both sides"
+        elif p < ALPHA and pair.difference > plan.margin:
+            verdict, why = "accepted", f"better by {points}"
+        elif p < ALPHA and pair.difference < 0:
+            why = f"worse: {points}"
+        elif p < ALPHA:
+            why = f"not above {100 * plan.margin:.1f} points: {points}"
+        elif detectable is None or detectable > USEFUL_LIFT:
+            discordance = max(pair.discordance or 0.0, plan.discordance)
+            more = required_tasks(USEFUL_LIFT, discordance, alpha=plan.level) - pair.tasks
+            verdict = "not gated"
+            why = f"too few tasks to tell: {points}; {max(1, more)} more would see ten"
+        else:
+            why = f"no significant gain: {points}"
         rows.append(
             TransferRow(
                 author=plan.author,
@@ -265,22 +284,3 @@ def judged(
             )
         )
     return rows
-
-
-def _verdict(
-    plan: TransferPlan, pair: PairedComparison, p: float, detectable: float | None
-) -> tuple[Literal["accepted", "refused", "not gated"], str]:
-    """The gate's rule for a fixed number of tasks, at the level that the comparisons share."""
-    if pair.difference is None:
-        return "not gated", "no task is valid on both sides"
-    points = f"{100 * pair.difference:+.1f} points (p = {p:.3g}, {pair.tasks} tasks)"
-    if p < ALPHA and pair.difference > plan.margin:
-        return "accepted", f"better by {points}"
-    if p < ALPHA:
-        finding = "worse" if pair.difference < 0 else f"not above {100 * plan.margin:.1f} points"
-        return "refused", f"{finding}: {points}"
-    if detectable is None or detectable > USEFUL_LIFT:
-        change = max(pair.discordance or 0.0, plan.discordance)
-        more = required_tasks(USEFUL_LIFT, change, alpha=plan.level) - pair.tasks
-        return "not gated", f"too few tasks to tell: {points}; {max(1, more)} more would see ten"
-    return "refused", f"no significant gain: {points}"

@@ -92,8 +92,26 @@ def read_semantic_patch(text: str) -> Patch:
     ends = [mark.start() for mark in marks[1:]] + [len(body)]
     edits: list[Edit] = []
     for mark, stop in zip(marks, ends, strict=True):
-        if (mark[1] or "").upper() != "END":
-            edits += _semantic_edits(body[mark.end() : stop])
+        if (mark[1] or "").upper() == "END":
+            continue
+        item = body[mark.end() : stop]
+        fields = _pieces(_FIELD, item)
+        names = [name.strip(" `*") for name in fields.get("target file", "").split(",")]
+        files = list(filter(None, names))
+        instruction = fields.get("change instruction", "")
+        if not files or not instruction:
+            expected = "expected an item with 'Target File' and 'Change Instruction'"
+            raise BadInput(f"{expected}, got {item.strip()[:80]!r}")
+        hint, (first, *linking) = fields.get("location hint", ""), files
+        creates = linking or _CREATES.search(fields.get("edit intent", ""))
+        op, section = ("append_to_section", hint)
+        if first != "SKILL.md" and creates:
+            op, section = ("create", "")
+        edits.append(Edit(file=first, op=op, target_section=section, content=instruction))
+        link = {"op": "append_to_section", "content": f"- See [{first}]({first})."}
+        edits += [
+            Edit.model_validate({"file": name, "target_section": hint, **link}) for name in linking
+        ]
     parts = _pieces(_PART, body[: marks[0].start()] if marks else body)
     changes = [line.strip().lstrip("-* ") for line in parts.get("changelog", "").split("\n")]
     return Patch(
@@ -111,25 +129,3 @@ def _pieces(pattern: re.Pattern[str], text: str) -> dict[str, str]:
     for mark, end in zip(marks, ends, strict=True):
         pieces.setdefault(mark[1].lower(), text[mark.end() : end].strip())
     return pieces
-
-
-def _semantic_edits(item: str) -> list[Edit]:
-    fields = _pieces(_FIELD, item)
-    names = [name.strip(" `*") for name in fields.get("target file", "").split(",")]
-    files = list(filter(None, names))
-    instruction = fields.get("change instruction", "")
-    if not files or not instruction:
-        expected = "expected an item with 'Target File' and 'Change Instruction'"
-        raise BadInput(f"{expected}, got {item.strip()[:80]!r}")
-    hint = fields.get("location hint", "")
-    first, *linking = files
-    creates = first != "SKILL.md" and (linking or _CREATES.search(fields.get("edit intent", "")))
-    op, section = ("create", "") if creates else ("append_to_section", hint)
-    link = f"- See [{first}]({first})."
-    return [
-        Edit(file=first, op=op, target_section=section, content=instruction),
-        *(
-            Edit(file=name, op="append_to_section", target_section=hint, content=link)
-            for name in linking
-        ),
-    ]

@@ -107,7 +107,15 @@ def merge_deterministic(
         )
         rules.append(((-edit.support, -len(members), wording.wording), edit))
     edits = [edit for _, edit in sorted(rules, key=lambda rule: rule[0])]
-    edits += _other_edits(patches, tasks)
+    # Edits that are no lessons (replacements, new files, ...): equal ones are one.
+    unlike: dict[str, Edit] = {}
+    for edit in (edit for patch in patches for edit in patch.edits if not of_edit(edit)):
+        key = edit.model_dump_json(exclude={"sources", "support"})
+        earlier = unlike[key].sources if key in unlike else ()
+        sources = tuple(sorted({*edit.sources, *earlier}))
+        update = {"sources": sources, "support": support(sources, tasks)}
+        unlike[key] = edit.model_copy(update=update)
+    edits += sorted(unlike.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))
     reasoning = (
         f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
         f"{by.name} into {len(edits)}; support is counted in distinct tasks."
@@ -160,15 +168,3 @@ def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[in
             )
         )
     return withheld, conflicts
-
-
-def _other_edits(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
-    """Edits that are no lessons (replacements, new files, ...): equal ones are one."""
-    merged: dict[str, Edit] = {}
-    for edit in (edit for patch in patches for edit in patch.edits if not of_edit(edit)):
-        key = edit.model_dump_json(exclude={"sources", "support"})
-        earlier = merged[key].sources if key in merged else ()
-        sources = tuple(sorted({*edit.sources, *earlier}))
-        update = {"sources": sources, "support": support(sources, tasks)}
-        merged[key] = edit.model_copy(update=update)
-    return sorted(merged.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))

@@ -85,7 +85,13 @@ def split(content: str, section: str = "") -> list[tuple[str, str, str, str]]:
                 title, words, place, code = lessons[-1]
                 lessons[-1] = (title, words, place, f"{code}\n\n{text}".strip())
         else:
-            title, words = _titled(text, local if local != heading else "")
+            title, words = local if local != heading else "", text
+            if bold := _BOLD.match(text):
+                label, words = bold[1].strip(" :"), bold[2].strip()
+                if label.casefold() in _SKIPPED:
+                    continue
+                if label.casefold() not in _LABELS:
+                    title, words = _NUMBERING.sub("", label), words or label
             if words:
                 lessons.append((title, words, heading or local, ""))
     return lessons
@@ -95,18 +101,6 @@ def heading_name(heading: str) -> str:
     """A heading without marks and numbering; "" if it is generic."""
     name = _NUMBERING.sub("", heading.strip().lstrip("#").strip()).strip("*: ")
     return "" if _GENERIC.match(name) else name
-
-
-def _titled(text: str, heading: str) -> tuple[str, str]:
-    bold = _BOLD.match(text)
-    if not bold:
-        return heading, text
-    label, words = bold[1].strip(" :"), bold[2].strip()
-    if label.casefold() in _SKIPPED:
-        return "", ""
-    if label.casefold() in _LABELS:
-        return heading, words
-    return _NUMBERING.sub("", label), words or label
 
 
 def _blocks(content: str) -> Iterator[tuple[str, str]]:
