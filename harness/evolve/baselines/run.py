@@ -93,15 +93,11 @@ class Ground:
         done: the evolution, its artifact store open.
         model: writes skills and edits; None where no baseline asks one.
         seed: of every random choice.
-        encoder: how the memory finds similar tasks: a name of `harness.encoders`.
-        nearest: earlier tasks that the memory gives a new one (ReasoningBank: 1).
     """
 
     done: Finished
     model: Model | None = None
     seed: int = 0
-    encoder: str = "lexical"
-    nearest: int = 1
 
     @property
     def start(self) -> Skill:
@@ -183,7 +179,7 @@ async def run_baselines(
             no task of the suite was attempted with the evolved skill.
         Unreachable, LimitReached: from a model; answered calls stay in its request cache.
     """
-    from harness.evolve.baselines.taught import open_encoder
+    from harness.evolve.baselines.taught import ENCODER, open_encoder
 
     for name in names:
         if name not in NAMES:
@@ -191,7 +187,7 @@ async def run_baselines(
         if name in ASKING:
             ground.needed(name)
         if name == "memory":
-            open_encoder(ground.encoder)
+            open_encoder(ENCODER)
     attempted = {item.task_id for item in evolved}
     tasks = tuple(task for task in suite.tasks if task.id in attempted)
     if not tasks:

@@ -15,6 +15,9 @@ from harness.evolve.evolution import SUPERSTEPS, ignore_event
 from harness.evolve.types import AnalystRecord, Draft, MergeStep, Patches
 from harness.skills import ApplyResult, apply_patch
 
+# How the memory finds similar tasks, and earlier tasks that it gives a new one (ReasoningBank: 1).
+ENCODER, NEAREST = "lexical", 1
+
 
 def open_encoder(name: str) -> Any:
     """The encoder of that name: `encode(texts)` gives vectors of shape (n, dimension).
@@ -34,13 +37,13 @@ def memory(ground: Ground) -> Baseline:
     Raises:
         BadInput: if the encoder is not installed.
     """
-    encoder = open_encoder(ground.encoder)
+    encoder = open_encoder(ENCODER)
     records = [record for record in ground.records if record.task_id in ground.prompts]
     missing = [record for record in ground.records if record.task_id not in ground.prompts]
     vectors = encoder.encode([ground.prompts[record.task_id] for record in records])
 
     def remembered(suite: LoadedSuite) -> LoadedSuite:
-        tasks = with_memories(suite.tasks, records, vectors, encoder, ground.nearest)
+        tasks = with_memories(suite.tasks, records, vectors, encoder, NEAREST)
         return suite.model_copy(update={"tasks": tasks})
 
     return Baseline(
@@ -51,7 +54,7 @@ def memory(ground: Ground) -> Baseline:
         losses=tuple(
             f"{record.trajectory_id}: no trajectory, so its task is unknown" for record in missing
         ),
-        note=f"top {ground.nearest} of {len(records)} records by {encoder.name}",
+        note=f"top {NEAREST} of {len(records)} records by {encoder.name}",
     )
 
 

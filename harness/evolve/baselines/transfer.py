@@ -135,10 +135,6 @@ class TransferPlan:
         error = shared if count > 1 else f"comparison, error {ALPHA:.0%}"
         return [*sentences, f"{count} {error}; at most {total:,} calls for transfer"]
 
-    def untaught(self, taught: Mapping[str, str]) -> TransferPlan:
-        """The plan without tasks of the same id and prompt as one that taught."""
-        return replace(self, suites=tuple(untaught(suite, taught) for suite in self.suites))
-
 
 def untaught(suite: LoadedSuite, taught: Mapping[str, str]) -> LoadedSuite:
     """The suite without tasks of the same id and prompt as one that taught; maybe without any."""
@@ -186,7 +182,7 @@ async def run_transfer(
     runs = [run for run in evolved.runs.runs if run.task_id in ids]
     trajectories = evolution.store.load(runs)
     prompts = {r.task_id: t.prompt for r, t in zip(runs, trajectories, strict=True)}
-    plan = plan.untaught(prompts)
+    plan = replace(plan, suites=tuple(untaught(suite, prompts) for suite in plan.suites))
     counts = [sum(len(suite.tasks) for suite in some.suites) for some in (planned, plan)]
     if counts[0] > counts[1]:
         dropped = counts[0] - counts[1]

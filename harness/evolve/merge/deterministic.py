@@ -42,15 +42,6 @@ def batches(items: Sequence[ItemT], size: int) -> list[list[ItemT]]:
     return dealt
 
 
-def levels(count: int, size: int) -> list[int]:
-    """Number of patches after each merge level: 323 at 5 gives [65, 13, 3, 1]."""
-    sizes: list[int] = []
-    while count > 1:
-        count = len(batches(range(count), size))
-        sizes.append(count)
-    return sizes
-
-
 def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
     """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
     return len({tasks.get(source, source) for source in sources})
