@@ -225,9 +225,9 @@ def table(paper: Paper) -> str:
         spread = "" if row["spread"] is None else f" ± {row['spread']:g}"
         ours = "-" if row["ours"] is None else f"{row['ours']:g}"
         apart = "-" if row["deviation"] is None else f"{row['deviation']:+g}"
-        what = f"{row['data']}, {row['metric']}: {row['setting']}"
+        measure = f"{row['data']}, {row['metric']}: {row['setting']}"
         why = row["why"] or "in the same setting"
-        lines.append(f"| {what} | {row['published']:g}{spread} | {ours} | {apart} | {why} |")
+        lines.append(f"| {measure} | {row['published']:g}{spread} | {ours} | {apart} | {why} |")
     return "\n".join(lines)
 
 

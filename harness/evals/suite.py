@@ -17,6 +17,7 @@ every stratum in each part: report it, too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
@@ -157,7 +158,11 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
     else:
         tasks = tuple(read_models(file, Task))
     if not published:
-        _check_ids(tasks, file)
+        if not tasks:
+            raise BadInput(f"{str(file)!r} has no tasks")
+        name, times = Counter(task.id for task in tasks).most_common(1)[0]
+        if times > 1:
+            raise BadInput(f"{str(file)!r}: task id {name!r} stands there twice")
     if suite.split_by is not None:
         if chosen is not None:
             raise BadInput(f"suite {suite.name!r}: 'split_by' divides one task file, not splits")
@@ -221,16 +226,6 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Sp
     if chosen not in suite.tasks:
         raise BadInput(f"suite {suite.name!r} has no split {chosen!r}, only {list(suite.tasks)}")
     return root / suite.tasks[chosen], chosen
-
-
-def _check_ids(tasks: tuple[Task, ...], path: Path) -> None:
-    if not tasks:
-        raise BadInput(f"{str(path)!r} has no tasks")
-    seen: set[str] = set()
-    for task in tasks:
-        if task.id in seen:
-            raise BadInput(f"{str(path)!r}: task id {task.id!r} stands there twice")
-        seen.add(task.id)
 
 
 def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:

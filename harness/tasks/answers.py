@@ -37,11 +37,11 @@ def normalise(text: str) -> str:
 
 def token_f1(expected: str, got: str) -> float:
     """Harmonic mean of token precision and recall after :func:`normalise` (SQuAD, section 6)."""
-    left, right = normalise(expected).split(), normalise(got).split()
-    if not left or not right:
-        return float(left == right)
-    common = sum((Counter(left) & Counter(right)).values())
-    return 2 * common / (len(left) + len(right))
+    words, gold = normalise(got).split(), normalise(expected).split()
+    if not words or not gold:
+        return float(words == gold)
+    common = sum((Counter(words) & Counter(gold)).values())
+    return 2 * common / (len(words) + len(gold))
 
 
 def read_number(text: str) -> float | None:

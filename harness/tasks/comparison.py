@@ -5,7 +5,7 @@ When two values count as equal is what SpreadsheetBench's official scorer says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, time
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Value
 from harness.tasks.ranges import CellRange, cell_name, parse_answer_position
-from harness.tasks.workbooks import SheetValues, UnreadableWorkbook, Workbook, open_workbook
+from harness.tasks.workbooks import UnreadableWorkbook, Workbook, open_workbook
 
 KEPT_DIFFERENCES = 20
 _EXCEL_EPOCH = datetime(1899, 12, 30)
@@ -89,7 +89,33 @@ def compare_workbooks(
             got = {sheet: book.read(sheet, areas) for sheet, areas in by_sheet.items()}
     except UnreadableWorkbook as error:
         return Comparison(equal=False, message=f"output workbook: {error}")
-    return _verdict(by_sheet, expected, got, note)
+    differences: list[Difference] = []
+    different = compared = 0
+    for sheet, areas in by_sheet.items():
+        gold, answer = expected[sheet], got[sheet]
+        last_row = max(gold.last_row, answer.last_row)
+        last_column = max(gold.last_column, answer.last_column)
+        compared += sum(area.size(last_row, last_column) for area in areas)
+        for key in sorted(gold.cells.keys() | answer.cells.keys()):
+            old, new = gold.cells.get(key), answer.cells.get(key)
+            if cells_equal(old, new):
+                continue
+            different += 1
+            if len(differences) < KEPT_DIFFERENCES:
+                cell = f"'{sheet}'!{cell_name(*key)}"
+                differences.append(Difference(cell=cell, expected=shown(old), got=shown(new)))
+    message = note
+    if different:
+        message = f"{different} of {compared} cells differ, first {differences[0].cell}"
+    elif not compared:
+        message = "the answer position holds no cell, so any output passes"
+    return Comparison(
+        equal=not different,
+        differences=tuple(differences),
+        different_cells=different,
+        compared_cells=compared,
+        message=message,
+    )
 
 
 def group_by_sheet(ranges: Sequence[CellRange], golden: Workbook) -> dict[str, list[CellRange]]:
@@ -122,41 +148,6 @@ def _sheet(name: str | None, names: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _verdict(
-    by_sheet: Mapping[str, Sequence[CellRange]],
-    expected: Mapping[str, SheetValues],
-    got: Mapping[str, SheetValues],
-    note: str,
-) -> Comparison:
-    differences: list[Difference] = []
-    different = compared = 0
-    for sheet, areas in by_sheet.items():
-        left, right = expected[sheet], got[sheet]
-        last_row = max(left.last_row, right.last_row)
-        last_column = max(left.last_column, right.last_column)
-        compared += sum(area.size(last_row, last_column) for area in areas)
-        for key in sorted(left.cells.keys() | right.cells.keys()):
-            old, new = left.cells.get(key), right.cells.get(key)
-            if cells_equal(old, new):
-                continue
-            different += 1
-            if len(differences) < KEPT_DIFFERENCES:
-                cell = f"'{sheet}'!{cell_name(*key)}"
-                differences.append(Difference(cell=cell, expected=shown(old), got=shown(new)))
-    message = note
-    if different:
-        message = f"{different} of {compared} cells differ, first {differences[0].cell}"
-    elif not compared:
-        message = "the answer position holds no cell, so any output passes"
-    return Comparison(
-        equal=not different,
-        differences=tuple(differences),
-        different_cells=different,
-        compared_cells=compared,
-        message=message,
-    )
-
-
 def comparable(value: object) -> object:
     """What a cell value is compared as.
 
@@ -181,8 +172,8 @@ def comparable(value: object) -> object:
 
 def cells_equal(expected: object, got: object) -> bool:
     """Whether two cell values are equal: same type and value after :func:`comparable`."""
-    left, right = comparable(expected), comparable(got)
-    return type(left) is type(right) and left == right
+    gold, answer = comparable(expected), comparable(got)
+    return type(gold) is type(answer) and gold == answer
 
 
 def shown(value: object) -> JsonValue:

@@ -234,11 +234,11 @@ def _golds(task: Task, base: Path) -> list[_Gold]:
 
 
 @contextmanager
-def _readable(what: str, path: Path) -> Generator[None]:
+def _readable(role: str, path: Path) -> Generator[None]:
     try:
         yield
     except UnreadableWorkbook as error:
-        raise BadInput(f"{what} {str(path)!r}: {error}") from error
+        raise BadInput(f"{role} {str(path)!r}: {error}") from error
 
 
 @contextmanager
