@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from harness.checkpoints import config_at
@@ -33,19 +33,9 @@ WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s ORDER BY task
 """
 
 
-class Saved(NamedTuple):
-    """A checkpoint of another saver.
-
-    Attributes:
-        writes: task, its path (its place in the step, as LangGraph writes it), channel, value.
-    """
-
-    ns: str
-    id: str
-    parent: str | None
-    checkpoint: Any
-    metadata: Any
-    writes: list[tuple[str, str, str, Any]]
+Saved = tuple[str, str, str | None, Any, Any, list[tuple[str, str, str, Any]]]
+"""A checkpoint of another saver: namespace, id, its parent's, the checkpoint, its metadata, and
+its writes: task, its path (its place in the step, as LangGraph writes it), channel, value."""
 
 
 def thread_ids(uri: str) -> list[str]:
@@ -77,19 +67,17 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
     if target in store.threads():
         raise BadInput(f"the store has a thread {target!r} already; name another target")
     with _opened(uri) as source:
-        empty = True
-        for saved in source.checkpoints(thread, store.serde):
-            empty = False
-            versions = dict(saved.checkpoint["channel_versions"])
-            parent = config_at(target, saved.ns, saved.parent)
-            store.put(parent, saved.checkpoint, saved.metadata, versions)
+        names = source.thread_ids()
+        if thread not in names:
+            raise BadInput(f"no thread {thread!r} there; it has {names[:10]}")
+        for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, store.serde):
+            versions = dict(checkpoint["channel_versions"])
+            store.put(config_at(target, ns, parent), checkpoint, metadata, versions)
             tasks: dict[tuple[str, str], list[tuple[str, Any]]] = {}
-            for task, path, channel, value in saved.writes:
+            for task, path, channel, value in rows:
                 tasks.setdefault((task, path), []).append((channel, value))
             for (task, path), writes in tasks.items():
-                store.put_writes(config_at(target, saved.ns, saved.id), writes, task, path)
-        if empty:
-            raise BadInput(f"no thread {thread!r} there; it has {source.thread_ids()[:10]}")
+                store.put_writes(config_at(target, ns, name), writes, task, path)
     return target
 
 
@@ -134,7 +122,7 @@ class _Sqlite:
                 for *head, value_kind, value in self._db.execute(query, (thread, ns, name))
             ]
             checkpoint = serde.loads_typed((kind, data))
-            yield Saved(ns, name, parent, checkpoint, json.loads(metadata or b"{}"), writes)
+            yield ns, name, parent, checkpoint, json.loads(metadata or b"{}"), writes
 
 
 @contextmanager
@@ -182,11 +170,9 @@ class Postgres:
     def checkpoints(self, thread: str, serde: SerializerProtocol) -> Iterator[Saved]:
         """A thread's checkpoints in all namespaces, oldest first."""
         saver = self._saver(self._connection, serde=serde)
-        listed: list[Any] = list(saver.list({"configurable": {"thread_id": thread}}))
-        for saved in reversed(listed):
-            place = saved.config["configurable"]
+        for saved in reversed([*saver.list({"configurable": {"thread_id": thread}})]):
+            place, before = saved.config["configurable"], saved.parent_config
             ns, name = place["checkpoint_ns"], place["checkpoint_id"]
-            before = saved.parent_config
             parent = None if before is None else before["configurable"]["checkpoint_id"]
             rows = self._connection.execute(_POSTGRES_WRITES, (thread, ns, name)).fetchall()
             writes = [
@@ -198,4 +184,4 @@ class Postgres:
                 )
                 for row in rows
             ]
-            yield Saved(ns, name, parent, saved.checkpoint, saved.metadata, writes)
+            yield ns, name, parent, saved.checkpoint, saved.metadata, writes

@@ -271,8 +271,8 @@ class Terminal:
         for branch in listed(self._debugger.store):
             mark = "*" if current is not None and branch.thread == current.thread else " "
             origin = "" if branch.parent is None else f"  {branch.kind} of {branch.parent}"
-            left = "" if branch.left_at is None else f", left the recording at {branch.left_at}"
-            lines.append(safe(f"{mark} {branch.name}{origin}{left}"))
+            live = "" if branch.left_at is None else f", left the recording at {branch.left_at}"
+            lines.append(safe(f"{mark} {branch.name}{origin}{live}"))
         return "\n".join(lines)
 
     def _compare(self, words: str) -> str:

@@ -123,7 +123,21 @@ class Expression:
                 f"expected an expression over the state, found {text!r}: {error}"
             ) from error
         for node in ast.walk(self._tree):
-            _check(node, text)
+            if not isinstance(node, _ALLOWED):
+                raise BadInput(
+                    f"{text!r} holds a {type(node).__name__}, which conditions and watches do not "
+                    "have; see harness.debug.engine.expressions for what they have"
+                )
+            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            if name.startswith("_"):
+                raise BadInput(
+                    f"{text!r} asks for {name!r}: names that begin with an underscore are refused"
+                )
+            if isinstance(node, ast.Call):
+                called = node.func.id if isinstance(node.func, ast.Name) else ""
+                if called not in _FUNCTIONS or node.keywords:
+                    names = ", ".join(_FUNCTIONS)
+                    raise BadInput(f"{text!r} calls something else than one of {names}")
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """The value with `names` in scope.
@@ -137,23 +151,6 @@ class Expression:
             raise
         except Exception as error:
             raise BadInput(f"{self.text!r} failed: {type(error).__name__}: {error}") from error
-
-
-def _check(node: ast.AST, text: str) -> None:
-    if not isinstance(node, _ALLOWED):
-        raise BadInput(
-            f"{text!r} holds a {type(node).__name__}, which conditions and watches do not have; "
-            "see harness.debug.engine.expressions for what they have"
-        )
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    if name.startswith("_"):
-        raise BadInput(
-            f"{text!r} asks for {name!r}: names that begin with an underscore are refused"
-        )
-    if isinstance(node, ast.Call) and (
-        not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords
-    ):
-        raise BadInput(f"{text!r} calls something else than one of {', '.join(_FUNCTIONS)}")
 
 
 def _value(node: Any, names: Mapping[str, Any]) -> Any:

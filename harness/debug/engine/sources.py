@@ -11,7 +11,7 @@ import functools
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.core import BadInput, digest, write_atomic
 from harness.debug.engine.graphs import is_graph, subgraph
@@ -88,15 +88,13 @@ def _function(graph: Any, node: str) -> Any:
     *outer, name = node.split("/")
     inner = subgraph(graph, tuple(outer))
     bound = None if inner is None else getattr(inner.nodes.get(name), "bound", None)
-    function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+    function: Any = getattr(bound, "func", None) or getattr(bound, "afunc", None)
     if is_graph(bound) or function is None:
         raise BadInput(f"expected a node that is a function, found {node!r}")
     while isinstance(function, functools.partial):
-        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # any callable
-    function = inspect.unwrap(function)  # pyright: ignore[reportUnknownArgumentType]  # any callable
-    if inspect.isfunction(function) or inspect.ismethod(function):
-        return function
-    return type(function).__call__
+        function = cast("Any", function).func
+    function = inspect.unwrap(function)
+    return function if inspect.isroutine(function) else type(function).__call__
 
 
 def _parsed(text: str, file: Path) -> ast.Module:
@@ -111,15 +109,15 @@ def _definition(tree: ast.Module, function: Any) -> ast.FunctionDef | ast.AsyncF
     """The definition of a function by its qualified name; of several, that nearest to its line."""
     line: int = function.__code__.co_firstlineno
     matches: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
-
-    def walk(body: ast.AST, prefix: str) -> None:
+    bodies: list[tuple[ast.AST, str]] = [(tree, "")]
+    for body, prefix in bodies:
         for child in ast.iter_child_nodes(body):
+            inner = prefix
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 if prefix + child.name == function.__qualname__:
                     matches.append(child)
-                walk(child, f"{prefix}{child.name}.<locals>.")
-            else:
-                walk(child, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
-
-    walk(tree, "")
+                inner = f"{prefix}{child.name}.<locals>."
+            elif isinstance(child, ast.ClassDef):
+                inner = f"{prefix}{child.name}."
+            bodies.append((child, inner))
     return min(matches, key=lambda match: abs(match.lineno - line), default=None)

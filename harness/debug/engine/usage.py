@@ -86,15 +86,15 @@ def _usage(item: Any) -> Usage | None:
     if isinstance(item, Mapping):
         body = cast("Mapping[str, Any]", item)
         own = body if "prompt_tokens" in body else None
-        counts = _mapping(body.get("usage") or body.get("metrics") or own)
-        details = _mapping(counts.get("prompt_tokens_details"))
+        counts = mapping(body.get("usage") or body.get("metrics") or own)
+        details = mapping(counts.get("prompt_tokens_details"))
         cached = counts.get("cached_tokens", details.get("cached_tokens"))
         tokens = (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)
         model, cost = body.get("model") or body.get("model_name"), counts.get("cost_usd")
     else:
-        counts = _mapping(getattr(item, "usage_metadata", None))
-        about = _mapping(getattr(item, "response_metadata", None))
-        cached = _mapping(counts.get("input_token_details")).get("cache_read")
+        counts = mapping(getattr(item, "usage_metadata", None))
+        about = mapping(getattr(item, "response_metadata", None))
+        cached = mapping(counts.get("input_token_details")).get("cache_read")
         tokens = (counts.get("input_tokens"), counts.get("output_tokens"), cached)
         model, cost = about.get("model_name") or about.get("model"), None
     prompt, completion, cached = (count if isinstance(count, int) else 0 for count in tokens)
@@ -131,5 +131,6 @@ def _key(item: Any) -> Hashable:
     return getattr(item, "id", None) or digest(repr(item).encode())
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping as it is; an empty one for any other value."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

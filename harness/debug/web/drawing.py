@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 GAP_X, GAP_Y = 28.0, 46.0
@@ -57,16 +59,22 @@ def drawing(graph: Any) -> dict[str, Any]:
         edges.setdefault((str(edge.source), str(edge.target)), edge)
     widths = {name: max(_LEAST, len(labels[name]) * _LETTER + _PADDING) for name in names}
     layout = placed(widths, list(edges))
-    nodes: list[dict[str, Any]] = []
-    for name in names:
-        x, y, width = layout.boxes[name]
-        box = {"x": x - width / 2, "y": y - HEIGHT / 2, "width": width, "height": HEIGHT}
-        kind, where = ENDS.get(name, "node"), name.replace(":", "/")
-        nodes.append({"id": name, "label": labels[name], "where": where, "kind": kind, **box})
     return {
         "width": layout.width,
         "height": layout.height,
-        "nodes": nodes,
+        "nodes": [
+            {
+                "id": name,
+                "label": labels[name],
+                "where": name.replace(":", "/"),
+                "kind": ENDS.get(name, "node"),
+                "x": x - width / 2,
+                "y": y - HEIGHT / 2,
+                "width": width,
+                "height": HEIGHT,
+            }
+            for name, (x, y, width) in layout.boxes.items()
+        ],
         "edges": [
             {
                 "source": source,
@@ -97,9 +105,15 @@ def _frames(names: list[str], layout: Placed) -> list[dict[str, Any]]:
         right = max(x + width / 2 for x, _, width in boxes) + room
         top = min(y for _, y, _ in boxes) - HEIGHT / 2 - room
         bottom = max(y for _, y, _ in boxes) + HEIGHT / 2 + room
-        frame = {"x": start, "y": top, "width": right - start, "height": bottom - top}
         frames.append(
-            {"label": group.rpartition(":")[2], "where": group.replace(":", "/"), **frame}
+            {
+                "label": group.rpartition(":")[2],
+                "where": group.replace(":", "/"),
+                "x": start,
+                "y": top,
+                "width": right - start,
+                "height": bottom - top,
+            }
         )
     return frames
 
@@ -162,34 +176,28 @@ def _going_back(names: Sequence[str], edges: Sequence[Edge]) -> set[Edge]:
     back: set[Edge] = set()
     finished: set[str] = set()
     for root in names:
-        walk = [(root, iter(after[root]))] if root not in finished else []
-        walked = {root}
+        walk = {} if root in finished else {root: iter(after[root])}
         while walk:
-            name, targets = walk[-1]
+            name, targets = next(reversed(walk.items()))
             target = next(targets, None)
             if target is None:
-                walk.pop()
-                walked.discard(name)
                 finished.add(name)
-            elif target in walked:
+                del walk[name]
+            elif target in walk:
                 back.add((name, target))
             elif target not in finished:
-                walked.add(target)
-                walk.append((target, iter(after[target])))
+                walk[target] = iter(after[target])
     return back
 
 
 def _layers(names: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
     """Longest way from a node without incoming edges; `edges` have no cycle."""
-    layer = dict.fromkeys(names, 0)
-    incoming = {name: sum(target == name for _, target in edges) for name in names}
-    free = [name for name in names if not incoming[name]]
-    for name in free:
-        for _, target in (edge for edge in edges if edge[0] == name):
-            layer[target] = max(layer[target], layer[name] + 1)
-            incoming[target] -= 1
-            if not incoming[target]:
-                free.append(target)
+    before: dict[str, list[str]] = {name: [] for name in names}
+    for source, target in edges:
+        before[target].append(source)
+    layer: dict[str, int] = {}
+    for name in TopologicalSorter(before).static_order():
+        layer[name] = max((layer[source] + 1 for source in before[name]), default=0)
     return layer
 
 
@@ -204,11 +212,11 @@ def _order(rows: list[list[str]], links: Sequence[Edge], *, down: bool) -> None:
 
     for row in rows if down else rows[::-1]:
         position = {name: number for line in rows for number, name in enumerate(line)}
-        mean = {name: _mean([position[n] for n in near[name]] or [position[name]]) for name in row}
+        mean = {name: fmean([position[n] for n in near[name]] or [position[name]]) for name in row}
         members: defaultdict[str, list[float]] = defaultdict(list)
         for name in row:
             members[group(name)].append(mean[name])
-        centre = {name: _mean(means) for name, means in members.items()}
+        centre = {name: fmean(means) for name, means in members.items()}
         row.sort(key=lambda name: (centre[group(name)], group(name), mean[name]))
 
 
@@ -230,7 +238,7 @@ def _columns(
     for _ in range(_SWEEPS):
         for row in rows:
             # Wishes are moved apart as little as possible on the whole: pushed right, then centred.
-            wishes = [_mean([x[n] for n in near[name]] or [x[name]]) for name in row]
+            wishes = [fmean([x[n] for n in near[name]] or [x[name]]) for name in row]
             centres: list[float] = []
             for number, (name, wish) in enumerate(zip(row, wishes, strict=True)):
                 least = wish
@@ -239,9 +247,5 @@ def _columns(
                 centres.append(max(wish, least))
             pushed = (sum(centres) - sum(wishes)) / len(row)
             x.update(zip(row, (centre - pushed for centre in centres), strict=True))
-    start = min((centre - half[name] for name, centre in x.items()), default=0.0)
-    return {name: centre - start + GAP_X for name, centre in x.items()}
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)
+    leftmost = min((centre - half[name] for name, centre in x.items()), default=0.0)
+    return {name: centre - leftmost + GAP_X for name, centre in x.items()}

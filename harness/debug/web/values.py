@@ -10,6 +10,7 @@ import base64
 import binascii
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput
+from harness.debug.engine.usage import mapping
 
 DEPTH, ITEMS, TEXT = 12, 500, 20_000
 """Levels, entries of one container, and characters of one text that are shown."""
@@ -36,12 +38,12 @@ Cell = tuple[str, int, Any]
 def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
     """One value with a `kind`: text, number, map, list, message, object, image, cells, other, …"""
     if value is None or isinstance(value, (bool, int, float)):
-        return {"kind": "number", "value": _number(value)}
-    cells = _cells(value)
-    if cells is not None:
+        # What JSON has not, and whole numbers that a browser would round, are shown as text.
+        odd = not math.isfinite(value) if isinstance(value, float) else abs(value or 0) > 2**53
+        return {"kind": "number", "value": repr(value) if odd else value}
+    if cells := _cells(value):
         return _grid(cells)
-    image = _image(value)
-    if image is not None:
+    if image := _image(value):
         return image
     if isinstance(value, str):
         return {"kind": "text", "value": value[:TEXT], "size": len(value)}
@@ -49,8 +51,7 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
         return {"kind": "bytes", "size": len(value)}
     if depth <= 0:
         return {"kind": "other", "value": f"{type(value).__name__} …"}
-    message = _message(value)
-    if message is not None:
+    if message := _message(value):
         return {**message, "content": tree(message["content"], depth - 1)}
     if isinstance(value, (Sequence, Set)):
         items = list(cast("Sequence[Any]", value))
@@ -114,24 +115,11 @@ def sheets(name: str, folders: Sequence[Path]) -> list[dict[str, Any]]:
     return tables
 
 
-def _number(value: float | None) -> Any:
-    """Numbers that JSON has not, and whole ones that a browser would round, as text."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return repr(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
-        return str(value)
-    return value
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
 def _message(value: Any) -> dict[str, Any] | None:
     """A chat message, of LangChain, in OpenAI's form, or a step of a trajectory (ATIF)."""
-    body = _mapping(value)
+    body = mapping(value)
     if "step_id" in body and "message" in body:
-        thought, metrics = body.get("reasoning_content"), _mapping(body.get("metrics"))
+        thought, metrics = body.get("reasoning_content"), mapping(body.get("metrics"))
         tokens = sum(metrics.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
         role = str(body.get("source"))
         content = {"reasoning": thought, "message": body["message"]} if thought else body["message"]
@@ -154,14 +142,14 @@ def _message(value: Any) -> dict[str, Any] | None:
         "calls": [_call(call) for call in cast("list[Any]", calls)]
         if isinstance(calls, list)
         else [],
-        "tokens": _mapping(usage).get("total_tokens"),
+        "tokens": mapping(usage).get("total_tokens"),
     }
 
 
 def _call(call: Any) -> dict[str, Any]:
     """A tool call in any of the three forms, its arguments read where they are JSON."""
-    body = _mapping(call)
-    inner = _mapping(body.get("function", body))
+    body = mapping(call)
+    inner = mapping(body.get("function", body))
     arguments = inner.get("arguments", inner.get("args"))
     if isinstance(arguments, str):
         with suppress(ValueError):
@@ -181,18 +169,15 @@ def _image(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str):
         match = _DATA.match(value) if value.startswith("data:image/") else None
         return None if match is None else _decoded(match[2])
-    part = _mapping(value)
+    part = mapping(value)
     if part.get("type") not in ("image_url", "image", "input_image"):
         return None
     inner = part.get("image_url") or part.get("source") or part
     if isinstance(inner, str):
         return _image(inner)
-    for name in ("data", "base64", "url"):
-        text = _mapping(inner).get(name)
-        image = (_image(text) or _decoded(text)) if isinstance(text, str) else None
-        if image is not None:
-            return image
-    return None
+    texts = [mapping(inner).get(name) for name in ("data", "base64", "url")]
+    images = (_image(text) or _decoded(text) for text in texts if isinstance(text, str))
+    return next(filter(None, images), None)
 
 
 def _decoded(text: str) -> dict[str, Any] | None:
@@ -222,7 +207,7 @@ def _cells(value: Any) -> list[Cell] | None:
     if isinstance(value, Mapping):
         pairs = list(cast("Mapping[Any, Any]", value).items())
     elif isinstance(value, list):
-        for item in map(_mapping, cast("list[Any]", value)):
+        for item in map(mapping, cast("list[Any]", value)):
             names = ("cell", "address", "coordinate")
             address = next((item[name] for name in names if name in item), None)
             if address is None or "value" not in item:

@@ -115,7 +115,7 @@ class Browsing:
             trajectory = self.library.taught(query["evolution"], name)
             return {"record": None, "transcript": transcript(trajectory, step)}
         run = self.library.run(needed(query, "run"))
-        record = run.item(name)
+        record = run.items().get(name)
         if record is None and not run.has(name):
             raise BadInput(f"run {query['run']!r} has no item {name!r}")
         return {

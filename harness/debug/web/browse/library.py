@@ -55,14 +55,11 @@ class EvalRun:
     def items(self) -> dict[str, ItemRecord]:
         """The last record of every attempt by its id, in the order of first finishing."""
         with self._mutex:
-            self._read_items()
-            return dict(self._items)
-
-    def item(self, name: str) -> ItemRecord | None:
-        """The last record of one attempt."""
-        with self._mutex:
-            self._read_items()
-            return self._items.get(name)
+            rows = [row for _, row in self._appended("items.seg")]
+            if rows:  # others may be reading the one before
+                new = {row["id"]: ItemRecord.model_validate(row) for row in rows}
+                self._items = {**self._items, **new}
+            return self._items
 
     def report(self) -> EvalReport:
         """The report so far."""
@@ -78,13 +75,19 @@ class EvalRun:
 
     def texts(self) -> dict[str, str]:
         """What was asked in every attempt that left a trajectory, cut at :data:`TASK`."""
-        self._index()
-        return dict(self._texts)
+        with self._mutex:
+            texts: dict[str, str] = {}
+            for offset, row in self._appended("trajectories.seg"):
+                name = str(row.get("trajectory_id", ""))
+                self._offsets[name] = offset
+                texts[name] = redact(_task_text(row))[:TASK]
+            if texts:
+                self._texts = {**self._texts, **texts}
+            return self._texts
 
     def has(self, item: str) -> bool:
         """Whether the attempt left a trajectory."""
-        self._index()
-        return item in self._offsets
+        return item in self.texts()
 
     def trajectory(self, item: str) -> Trajectory:
         """What an attempt did.
@@ -96,17 +99,6 @@ class EvalRun:
             raise BadInput(f"no trajectory of {item!r} in {str(self.path)!r}")
         row = read_at(self.path / "trajectories.seg", self._offsets[item])
         return Trajectory.model_validate(row)
-
-    def _read_items(self) -> None:
-        for _, row in self._appended("items.seg"):
-            self._items[row["id"]] = ItemRecord.model_validate(row)
-
-    def _index(self) -> None:
-        with self._mutex:
-            for offset, row in self._appended("trajectories.seg"):
-                name = str(row.get("trajectory_id", ""))
-                self._offsets[name] = offset
-                self._texts[name] = redact(_task_text(row))[:TASK]
 
     def _appended(self, name: str) -> Iterator[tuple[int, Any]]:
         """Records since the last look, from the last one known: behind it a torn one may lie."""
