@@ -89,8 +89,8 @@ def _differences(sent: RecordedRequest, recorded: RecordedRequest) -> tuple[tupl
 
 def _shared(first: Sequence[Any], second: Sequence[Any]) -> int:
     """How many members two sequences share from their start."""
-    for index, (left, right) in enumerate(zip(first, second, strict=False)):
-        if left != right:
+    for index, (member, counterpart) in enumerate(zip(first, second, strict=False)):
+        if member != counterpart:
             return index
     return min(len(first), len(second))
 

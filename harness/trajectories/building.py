@@ -18,7 +18,7 @@ Source = Literal["system", "user", "agent"]
 Speaker = Literal["system", "user", "assistant"]
 SOURCES: dict[Speaker, Source] = {"system": "system", "user": "user", "assistant": "agent"}
 """Roles of messages as ATIF names them."""
-ROLES: dict[Source, Speaker] = {source: role for role, source in SOURCES.items()}
+ROLES: dict[Source, Speaker] = {"system": "system", "user": "user", "agent": "assistant"}
 Extra = dict[str, JsonValue]
 
 
