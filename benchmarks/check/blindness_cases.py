@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.check.numbers import statements
 from benchmarks.endpoints import chat_app
+from benchmarks.reports import read_jsonl
 from harness.rag.retrieve import Document
 
 if TYPE_CHECKING:
@@ -92,16 +93,14 @@ def generated(count: int, seed: int, facts: int = STATED) -> Iterator[Case]:
 def _values(draw: random.Random) -> list[str]:
     values: list[str] = []
     people = draw.sample(PEOPLE, len(PEOPLE))
-    for _, kind in FACTS:
-        while True:
-            choices = {
-                "year": str(draw.randint(1800, 1999)),
-                "number": str(draw.randint(12, 980)),
-                "person": people[len(values) % len(people)],
-            }[kind]
-            if choices not in values:
-                values.append(choices)
-                break
+    while len(values) < len(FACTS):
+        value = {
+            "year": str(draw.randint(1800, 1999)),
+            "number": str(draw.randint(12, 980)),
+            "person": people[len(values) % len(people)],
+        }[FACTS[len(values)][1]]
+        if value not in values:
+            values.append(value)
     return values
 
 
@@ -125,8 +124,7 @@ def tatqa(path: Path, count: int, seed: int, longest: int = 4000) -> Iterator[Ca
     out, and contexts above `longest` characters.
     """
     draw = random.Random(seed)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row: dict[str, Any] = json.loads(line)
+    for row in read_jsonl(path):
         uid = str(row["table"]["uid"])
         statements_of_row = list(statements(row))
         if int(hashlib.sha256(uid.encode()).hexdigest(), 16) % 10 < 3 or not statements_of_row:

@@ -137,25 +137,16 @@ def main() -> None:
             )
             for kilobytes in SIZES_KB
         }
-        disk = _bytes(Path(folder))
-    report(
-        {"count": options.count, "at a time": options.slots, "sizes": sizes, **disk}, options.out
-    )
-
-
-def _bytes(folder: Path) -> dict[str, Any]:
-    def kilobytes(name: str) -> float:
-        return round((folder / name).stat().st_size / 1024)
-
-    return {
-        "KB on disk": {
+        files = {"calls.sqlite": "calls-{}.sqlite", "trajectories": "run-{}/trajectories.seg"}
+        disk = {
             f"{size} KB": {
-                "calls.sqlite": kilobytes(f"calls-{size}.sqlite"),
-                "trajectories": kilobytes(f"run-{size}/trajectories.seg"),
+                name: round(Path(folder, place.format(size)).stat().st_size / 1024)
+                for name, place in files.items()
             }
             for size in SIZES_KB
         }
-    }
+    result = {"count": options.count, "at a time": options.slots, "sizes": sizes}
+    report({**result, "KB on disk": disk}, options.out)
 
 
 if __name__ == "__main__":

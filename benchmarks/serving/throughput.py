@@ -147,34 +147,31 @@ def main() -> None:
     rounds: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
-            for arm in ("harness eval", "vllm bench serve"):
-                rounds.append(one_round(arm, Path(folder) / "bodies.json", options))
-                _report(rounds, options)
-
-
-def _report(rounds: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    """After every round, so that what was measured is kept."""
-    seconds = {
-        arm: [figures["duration"] for figures in rounds if figures["arm"] == arm]
-        for arm in ("harness eval", "vllm bench serve")
-    }
-    if not all(seconds.values()):
-        return
-    middle = {arm: statistics.median(values) for arm, values in seconds.items()}
-    pairs = zip(*seconds.values(), strict=False)
-    report(
-        {
-            "device": options.device, "rollouts": options.rollouts,
-            "tokens an answer": options.tokens, "concurrency": options.concurrency,
-            "rollouts a second": {
-                arm: round(options.rollouts / value, 3) for arm, value in middle.items()
-            },
-            "harness of vllm": round(middle["vllm bench serve"] / middle["harness eval"], 3),
-            "by round": [round(bench / ours, 3) for ours, bench in pairs],
-            "rounds": rounds,
-        },
-        options.out,
-    )  # fmt: skip
+            arms = ("harness eval", "vllm bench serve")
+            rounds += [one_round(arm, Path(folder) / "bodies.json", options) for arm in arms]
+            seconds = {  # after every round, so that what was measured is kept
+                arm: [figures["duration"] for figures in rounds if figures["arm"] == arm]
+                for arm in arms
+            }
+            middle = {arm: statistics.median(values) for arm, values in seconds.items()}
+            report(
+                {
+                    "device": options.device, "rollouts": options.rollouts,
+                    "tokens an answer": options.tokens, "concurrency": options.concurrency,
+                    "rollouts a second": {
+                        arm: round(options.rollouts / value, 3) for arm, value in middle.items()
+                    },
+                    "harness of vllm": round(
+                        middle["vllm bench serve"] / middle["harness eval"], 3
+                    ),
+                    "by round": [
+                        round(bench / ours, 3)
+                        for ours, bench in zip(*seconds.values(), strict=True)
+                    ],
+                    "rounds": rounds,
+                },
+                options.out,
+            )  # fmt: skip
 
 
 if __name__ == "__main__":

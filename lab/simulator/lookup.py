@@ -119,13 +119,13 @@ def _numeric_column(table: Table, words: set[str]) -> int | None:
         index
         for index in range(len(table.header))
         if all(_number(row[index]) is not None for row in table.rows)
-        and not _is_counter([row[index] for row in table.rows])
+        and not counts_rows([row[index] for row in table.rows])
     ]
     named = [index for index in numeric if content_words(table.header[index]) & words]
     return (named or numeric[-1:] or [None])[0]
 
 
-def _is_counter(cells: list[str]) -> bool:
+def counts_rows(cells: list[str]) -> bool:
     """Whether a column only numbers its rows."""
     if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,20 +91,15 @@ def attempt(agent: Profile, skill: str, task: Task) -> Attempt:
     return Attempt(task, text, log, text == task.answer)
 
 
-def pass_rate(agent: Profile, skill: str, tasks: Sequence[Task]) -> float:
-    """Share of tasks that the agent passes with a skill; not counted, for measuring only."""
-    return sum(attempt(agent, skill, task).passed for task in tasks) / len(tasks)
-
-
 def planted(agent: Profile, tasks: Sequence[Task]) -> dict[str, int]:
     """Failure mode -> number of tasks in which it shows without a skill."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     names = {mode.slip: mode.name for mode in agent.orders}
     for task in tasks:
         read = read_task(task.prompt)
         assert read is not None
         for slip in agent.slips(task.prompt.strip(), "", APPLIES[read[0]]):
-            counts[names[slip]] = counts.get(names[slip], 0) + 1
+            counts[names[slip]] += 1
     return counts
 
 
