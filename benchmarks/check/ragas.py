@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from benchmarks.check.blindness_cases import Case, generated
+from benchmarks.check.blindness_cases import generated
 from benchmarks.check.ragas_simulator import app
 from benchmarks.reports import add_run, option, read_options
 from harness.engines import served_app
@@ -41,14 +41,6 @@ class Said(NamedTuple):
 
     faithful: bool | None
     calls: int
-
-
-def rows_of(cases: Sequence[Case]) -> list[Row]:
-    """The answers as rows of a batch."""
-    return [
-        Row(id=case.document.id, answer=case.answer, contexts=(case.document.text,), question=ASKED)
-        for case in cases
-    ]
 
 
 def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[Said]:
@@ -115,7 +107,10 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     """All three over the same answers."""
     cases = list(generated(options.documents, options.seed, 1))
     truth = [all(statement.true for statement in case.stated) for case in cases]
-    rows = rows_of(cases)
+    rows = [
+        Row(id=case.document.id, answer=case.answer, contexts=(case.document.text,), question=ASKED)
+        for case in cases
+    ]
     async with AsyncExitStack() as stack:
         url, model = options.base_url, options.model
         if options.simulated is not None:

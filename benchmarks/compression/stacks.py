@@ -68,7 +68,12 @@ def stacks(shared: Path, half: str = "B") -> list[Stack]:
         _stacked("QED, HotpotQA", [*examples["qed"], *_hotpot(shared)], half),
     ]
     if half == "B":
-        papers.append(_stacked("COVID-QA", _papers(shared), None))
+        covid: dict[str, _Paper] = {}
+        for case in covidqa(shared / "data/compression/dev"):
+            sentences = tuple(unit.text for unit in case.units)
+            paper = covid.setdefault(case.cluster, _Paper("", sentences, []))
+            paper.asked.append((case.query.query, frozenset[int]().union(*case.gold)))
+        papers.append(_stacked("COVID-QA", list(covid.values()), None))
     return papers
 
 
@@ -125,13 +130,4 @@ def _hotpot(shared: Path) -> list[_Paper]:
                 sentences, _Paper(str(title), sentences, [], str(row["question"]))
             )
             paper.asked += [(str(row["question"]), gold)] if gold else []
-    return list(papers.values())
-
-
-def _papers(shared: Path) -> list[_Paper]:
-    papers: dict[str, _Paper] = {}
-    for case in covidqa(shared / "data/compression/dev"):
-        sentences = tuple(unit.text for unit in case.units)
-        paper = papers.setdefault(case.cluster, _Paper("", sentences, []))
-        paper.asked.append((case.query.query, frozenset[int]().union(*case.gold)))
     return list(papers.values())

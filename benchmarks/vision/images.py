@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -88,8 +89,7 @@ def measure(files: dict[str, list[Path]], repeats: int) -> list[Row]:
                 ours[kind].append(cpu_ms(lambda path=path: pack_file(path, LIMITS)))
                 plain[kind].append(cpu_ms(lambda path=path: as_others_do(path)))
     rows = [row(kind, len(paths), ours[kind], plain[kind]) for kind, paths in files.items()]
-    everything = [seconds for times in ours.values() for seconds in times]
-    reference = [seconds for times in plain.values() for seconds in times]
+    everything, reference = (list(chain(*times.values())) for times in (ours, plain))
     return [*rows, row("all", sum(map(len, files.values())), everything, reference)]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from random import Random
+from string import ascii_uppercase
 
 from harness.corpora import Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.filler import fill, noise, prose
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT, interleave, scattered
+from lab.corpora.ruler.words import letters
 
 CHAINS = 1
 HOPS = 4
@@ -46,10 +48,8 @@ def chain_reading(
     """
     style = chance.choice(STYLES)
     size = hops + 1
-    drawn: dict[str, None] = {}  # five capitals each, as in the public generator
-    while len(drawn) < chains * size:
-        drawn["".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=5))] = None
-    names = list(drawn)
+    # Five capitals each, as in the public generator.
+    names = letters(chance, chains * size, ascii_uppercase, 5)
     values = chance.sample(range(10_000, 100_000), chains)
     groups = [names[start : start + size] for start in range(0, len(names), size)]
     lines = [_lines(style, *pair) for pair in zip(groups, values, strict=True)]

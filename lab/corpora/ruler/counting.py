@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
+from string import ascii_lowercase
 
 from harness.corpora import Reading, Source, count_each, count_tokens
 from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT
-from lab.corpora.ruler.words import coded, invented
+from lab.corpora.ruler.words import invented, letters
 
 COMMON, COMMON_TIMES, RARE_TIMES = 10, 30, 3
 """Words that are asked for, how often each of them stands there, and each other word."""
@@ -47,7 +48,7 @@ def frequent_words(length: int, chance: Random, name: str) -> Reading:
     """A text of coded words, whose counts fall with the square of their rank; dots come first."""
     question = chance.choice(_FREQUENT_QUESTIONS).format(count=FREQUENT)
     room = length - REPLY - count_tokens(question)
-    words = coded(chance, max(FREQUENT, length // 50))
+    words = letters(chance, max(FREQUENT, length // 50), ascii_lowercase, 6)
     ranks = [_PAD, *words]
     costs = count_each(ranks)
     shares = [rank**-ALPHA / _ZETA for rank in range(1, len(ranks) + 1)]

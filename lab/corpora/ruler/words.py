@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from random import Random
 from typing import Literal
 
@@ -215,31 +217,34 @@ _MAKE: dict[Kind, Callable[[Random], str]] = {
 }
 
 
-def distinct(chance: Random, kind: Kind) -> Iterator[str]:
-    """Different keys or values of a kind, without end."""
+def different(make: Callable[[], str]) -> Iterator[str]:
+    """Different values, without end."""
     seen: set[str] = set()
     while True:
-        value = _MAKE[kind](chance)
+        value = make()
         if value not in seen:
             seen.add(value)
             yield value
 
 
+def distinct(chance: Random, kind: Kind) -> Iterator[str]:
+    """Different keys or values of a kind, without end."""
+    return different(partial(_MAKE[kind], chance))
+
+
 def invented(chance: Random, count: int) -> list[str]:
     """So many different invented words of two or three syllables."""
-    words: dict[str, None] = {}
-    while len(words) < count:
-        words["".join(_syllable(chance) for _ in range(chance.choice((2, 2, 3))))] = None
-    return list(words)
+
+    def word() -> str:
+        syllables = range(chance.choice((2, 2, 3)))
+        return "".join(
+            chance.choice(_ONSETS) + chance.choice(_NUCLEI) + chance.choice(_CODAS)
+            for _ in syllables
+        )
+
+    return list(islice(different(word), count))
 
 
-def coded(chance: Random, count: int, length: int = 6) -> list[str]:
-    """So many different strings of random letters (frequent words extraction)."""
-    words: dict[str, None] = {}
-    while len(words) < count:
-        words["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=length))] = None
-    return list(words)
-
-
-def _syllable(chance: Random) -> str:
-    return chance.choice(_ONSETS) + chance.choice(_NUCLEI) + chance.choice(_CODAS)
+def letters(chance: Random, count: int, alphabet: str, length: int) -> list[str]:
+    """So many different strings of random letters."""
+    return list(islice(different(lambda: "".join(chance.choices(alphabet, k=length))), count))
