@@ -66,8 +66,8 @@ class RayExecutor(Executor):
     @property
     def options(self) -> dict[str, Any]:
         """What a worker asks for, in Ray's words."""
-        known = ("CPU", "GPU", "memory")
-        own = {name: amount for name, amount in self.resources.items() if name not in known}
+        standard = ("CPU", "GPU", "memory")
+        own = {name: amount for name, amount in self.resources.items() if name not in standard}
         return {
             "num_cpus": self.resources.get("CPU", 1.0),
             "num_gpus": self.resources.get("GPU", 0.0),

@@ -52,7 +52,18 @@ class Fleet:
             Unreachable: if there is no worker and none comes.
         """
         for _ in range(DEATHS):
-            worker = await self._free()
+            async with self._changed:
+                try:
+                    async with asyncio.timeout(ARRIVAL_S):
+                        await self._changed.wait_for(lambda: self._loads or self._broken)
+                except TimeoutError:
+                    raise Unreachable(
+                        f"no worker of the fleet was there for {ARRIVAL_S:.0f} s: are there the "
+                        "resources that they ask for, and can they reach the driver?"
+                    ) from None
+            if self._broken is not None:
+                raise self._broken
+            worker = min(self._loads, key=self._loads.__getitem__)
             self._loads[worker] += 1
             try:
                 return await worker.ask(method, value)
@@ -71,20 +82,6 @@ class Fleet:
         self._standing[method] = value
         for worker in self._loads:
             worker.tell(method, value)
-
-    async def _free(self) -> Channel:
-        async with self._changed:
-            try:
-                async with asyncio.timeout(ARRIVAL_S):
-                    await self._changed.wait_for(lambda: self._loads or self._broken)
-            except TimeoutError:
-                raise Unreachable(
-                    f"no worker of the fleet was there for {ARRIVAL_S:.0f} s: are there the "
-                    "resources that they ask for, and can they reach the driver?"
-                ) from None
-            if self._broken is not None:
-                raise self._broken
-            return min(self._loads, key=self._loads.__getitem__)
 
     async def admit(
         self, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

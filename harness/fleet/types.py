@@ -144,7 +144,15 @@ class LocalExecutor(Executor):
                 worker = await asyncio.shield(starting)
                 await worker.communicate(line)
             finally:
-                await _end(await starting)  # cancelling its start would leave it behind
+                worker = await starting  # cancelling its start would leave it behind
+                if worker.stdin is not None:
+                    worker.stdin.close()
+                try:
+                    await asyncio.wait_for(worker.wait(), GRACE_S)
+                except TimeoutError:
+                    with suppress(ProcessLookupError):
+                        worker.kill()
+                    await worker.wait()
             return f"exit code {worker.returncode}"
 
         await keep_running([run] * self.workers, arrivals)
@@ -176,18 +184,6 @@ async def keep_running(runs: Sequence[Callable[[], Awaitable[str]]], arrivals: A
                 keepers.create_task(keep(run))
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
-
-
-async def _end(worker: asyncio.subprocess.Process) -> None:
-    if worker.stdin is not None:
-        worker.stdin.close()
-    try:
-        async with asyncio.timeout(GRACE_S):
-            await worker.wait()
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            worker.kill()
-        await worker.wait()
 
 
 def local(workers: int, resources: dict[str, float]) -> LocalExecutor:

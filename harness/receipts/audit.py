@@ -34,6 +34,7 @@ from harness.evals import (
     SuiteSettings,
     Tally,
     agent_model_spec,
+    budget_of,
     gateway_of,
     load_suite,
     open_agent_model,
@@ -222,16 +223,17 @@ async def _run(
             show(out.name, replace(tally, total=plan.rollouts))
 
     rows: list[Row] = []
-    limit: LimitReached | None = None
+    limit, budget = None, budget_of(settings)
     with CallStore(out / "calls.sqlite") as calls:
-        async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
+        agent_model = open_agent_model(settings.evaluation(), calls, budget=budget)
+        async with aclosing(agent_model) as model:
             for look, end in enumerate(plan.looks):
                 part = replace(audit, rollouts=rollouts[len(rows) : end])
                 subsets = open_subsets(part, parsed, settings, model, out)
                 try:
                     await run_eval(
                         part, out, model=model, concurrency=settings.concurrency,
-                        on_progress=progress, remote=subsets,
+                        on_progress=progress, budget=budget, remote=subsets,
                     )  # fmt: skip
                 except LimitReached as error:
                     if not rows:
@@ -323,8 +325,8 @@ class Subsets:
         parsed: Cut,
         folder: Path,
     ) -> None:
-        whole = attempts(run)
-        self.limits, self.resize = whole.limits, whole.resize
+        first = attempts(run)
+        self.limits, self.resize = first.limits, first.resize
         self._run, self._attempts, self._parsed, self._folder = run, attempts, parsed, folder
         self._rollouts = {(rollout.task, rollout.epoch): rollout for rollout in run.rollouts}
 

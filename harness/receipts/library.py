@@ -76,9 +76,12 @@ def check_library(folders: Sequence[Path]) -> LibraryReport:
         raise BadInput(f"expected two skills or more in {', '.join(map(str, folders))!r}")
     words = [frozenset(content_words(skill.description)) - _EMPTY for skill in skills]
     collisions: list[Collision] = []
-    for (first, left), (second, right) in combinations(zip(skills, words, strict=True), 2):
-        shared = left & right
-        overlap = len(shared) / (min(len(left), len(right)) or 1)
+    for (first, words_first), (second, words_second) in combinations(
+        zip(skills, words, strict=True), 2
+    ):
+        shared = words_first & words_second
+        shorter = min(len(words_first), len(words_second))
+        overlap = len(shared) / shorter if shorter else 0.0
         if overlap >= COLLISION:
             pair = first.name, second.name
             collisions.append(

@@ -160,24 +160,23 @@ def _receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[st
         yield f"records: {error}"
         return
     path, page = beside(folder, RECEIPT), beside(folder, CARD)
-    if (raw := path.read_bytes()) != computed.text.encode():
-        yield f"receipt: {_first_difference(raw, computed.text)} (in {path.name})"
+    raw, expected = path.read_bytes(), dict(_leaves(json.loads(computed.text)))
+    if raw != computed.text.encode():
+        difference = "written in another way than it was"
+        try:
+            written = dict(_leaves(json.loads(raw)))
+        except ValueError:
+            written, difference = expected, "it is no JSON"
+        for place in expected | written:
+            if place not in written or place not in expected:
+                difference = f"{place} stands in one only"
+                break
+            if written[place] != expected[place]:
+                difference = f"{place} is {written[place]!r}, computed {expected[place]!r}"
+                break
+        yield f"receipt: {difference} (in {path.name})"
     if page.is_file() and page.read_bytes() != card(computed).encode():
         yield f"card: {page.name} does not show this receipt"
-
-
-def _first_difference(raw: bytes, computed: str) -> str:
-    try:
-        written = dict(_leaves(json.loads(raw)))
-    except ValueError:
-        return "it is no JSON"
-    expected = dict(_leaves(json.loads(computed)))
-    for place in expected | written:
-        if place not in written or place not in expected:
-            return f"{place} stands in one only"
-        if written[place] != expected[place]:
-            return f"{place} is {written[place]!r}, computed {expected[place]!r}"
-    return "written in another way than it was"
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput, HarnessError
 from harness.core.redaction import redact
+from harness.evals import Tally
+from harness.evals.control import read_status
 from harness.receipts import (
     AuditSettings,
     Receipt,
@@ -111,7 +113,14 @@ def test_what_is_planted_is_found(world: Path) -> None:
 
 def test_an_audit_stops_where_no_verdict_is_to_be_expected(world: Path, copy: Path) -> None:
     assert "futility" not in receipt(world)["plan"]
-    run_audit(settings(world, skill=copy, out=copy.parent / "stopped", futility=0.5))
+    run, totals, statuses = copy.parent / "stopped", set[int](), set[int]()
+
+    def show(name: str, tally: Tally) -> None:
+        totals.add(tally.total)
+        statuses.add(read_status(run).total)  # it can be steered, as any eval run
+
+    run_audit(settings(world, skill=copy, out=run, futility=0.5), show=show)
+    assert totals == {ROLLOUTS} and len(statuses) > 0
     found = receipt(copy.parent)
     assert found["plan"]["futility"] == 0.5
     assert found["rollouts"] < receipt(world)["rollouts"] == ROLLOUTS

@@ -21,7 +21,7 @@ from harness.cli import (
 from harness.core.errors import Refused, Unreachable
 
 if TYPE_CHECKING:
-    from harness.receipts.trigger import Share, SkillTrigger, TriggerReport
+    from harness.receipts.trigger import Share, TriggerReport
 
 _PERCENT = click.FloatRange(0, 100)
 
@@ -91,7 +91,15 @@ def report_text(report: TriggerReport) -> str:
         f"{dollars(report.cost_usd)}",
         f"{sum(report.queries.values())} queries, {drafted} of them drafted",
     ]
-    lines += [line for skill in report.skills for line in _skill_lines(skill)]
+    for skill in report.skills:
+        if not skill.valid:
+            lines.append(f"{skill.skill}: INVALID: {skill.why}")
+            continue
+        lines += [
+            f"{skill.skill}: recall {_shown(skill.recall)}, precision {_shown(skill.precision)}",
+            f"  loaded for queries of other skills {_shown(skill.on_siblings)}, of none "
+            f"{_shown(skill.on_none)}; control {skill.control.hits} of {skill.control.n}",
+        ]
     lines.append("expected, and what was loaded first:")
     lines += [
         f"  {row:24} {', '.join(f'{name} {count}' for name, count in cells.items())}"
@@ -99,16 +107,6 @@ def report_text(report: TriggerReport) -> str:
     ]
     lines += [f"invalid, {count} times: {reason}" for reason, count in report.reasons.items()]
     return "\n".join(lines)
-
-
-def _skill_lines(skill: SkillTrigger) -> list[str]:
-    if not skill.valid:
-        return [f"{skill.skill}: INVALID: {skill.why}"]
-    return [
-        f"{skill.skill}: recall {_shown(skill.recall)}, precision {_shown(skill.precision)}",
-        f"  loaded for queries of other skills {_shown(skill.on_siblings)}, of none "
-        f"{_shown(skill.on_none)}; control {skill.control.hits} of {skill.control.n}",
-    ]
 
 
 def _shown(share: Share) -> str:

@@ -211,7 +211,28 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
                 )
 
     asyncio.run(run())
-    return _report(RunReader(out), library, queries)
+    reader = RunReader(out)
+    lock, items = reader.lock, finished_items(reader)
+    attempts = attempts_of(items, queries)
+    lost = [item.reason for item in items if item.outcome == "invalid"]
+    skills = tuple(judge(name, attempts) for name in library.tested)
+    usage = sum((item.usage for item in items), Usage())
+    return TriggerReport(
+        run=out.name,
+        agent=lock["agent"],
+        model=lock["model"],
+        simulated=lock["simulated"],
+        library=library.names,
+        skills=skills,
+        confusion=confusion(attempts),
+        queries=dict(Counter(query.origin for query in queries)),
+        attempts=len(items),
+        invalid=len(lost),
+        reasons=dict(Counter(reason[:200] for reason in lost).most_common(5)),
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        valid=all(skill.valid for skill in skills),
+    )
 
 
 def _plan(
@@ -242,29 +263,4 @@ def _plan(
         limit=settings.limit,
         library=digest([*digests, settings.loaded]),
         skill=single if agent.spec.startswith("cmd:") else None,
-    )
-
-
-def _report(run: RunReader, library: Library, queries: Sequence[Query]) -> TriggerReport:
-    """The report of a run folder; what could not be asked is invalid in it."""
-    items = finished_items(run)
-    attempts = attempts_of(items, queries)
-    lost = [item.reason for item in items if item.outcome == "invalid"]
-    skills = tuple(judge(name, attempts) for name in library.tested)
-    usage = sum((item.usage for item in items), Usage())
-    return TriggerReport(
-        run=run.path.name,
-        agent=run.lock["agent"],
-        model=run.lock["model"],
-        simulated=run.lock["simulated"],
-        library=library.names,
-        skills=skills,
-        confusion=confusion(attempts),
-        queries=dict(Counter(query.origin for query in queries)),
-        attempts=len(items),
-        invalid=len(lost),
-        reasons=dict(Counter(reason[:200] for reason in lost).most_common(5)),
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
-        valid=all(skill.valid for skill in skills),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -50,11 +49,9 @@ def train(
     if installs:
         write(trained)
         click.echo("the classifier is in place", err=True)
-    emit(trained.report, as_json, _text(trained.report, out))
-
-
-def _text(report: dict[str, Any], out: Path) -> str:
+    report = trained.report
     lines = [f"{'area under the curve, tuning part':<36}"]
     lines += [f"  {name:<34}{value:.3f}" for name, value in report["auc_tuning"].items()]
     rows = ", ".join(f"{count} {name}" for name, count in report["rows"].items())
-    return "\n".join([*lines, f"rows: {rows}; chosen: {report['chosen']}; written to {out}"])
+    lines.append(f"rows: {rows}; chosen: {report['chosen']}; written to {out}")
+    emit(report, as_json, "\n".join(lines))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli import emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from harness.train.compressor import Report
 
 
 @click.command(short_help="Train the token critic.")
@@ -59,13 +55,10 @@ def train(
     if installs:
         install(out)
         click.echo("the weights are in place", err=True)
-    emit(report, as_json, _text(report, out))
-
-
-def _text(report: Report, out: Path) -> str:
     lines = [f"{'held-out groups':<16}{'budget':>8}{'critic':>8}{'BM25':>8}"]
     for source, budgets in report.critic.recall.items():
         for budget, recall in budgets.items():
             lexical = report.lexical.recall[source][budget]
             lines.append(f"{source:<16}{budget:>8}{recall:>8.3f}{lexical:>8.3f}")
-    return "\n".join([*lines, f"mean recall {report.critic.mean:.4f}; weights in {out}"])
+    lines.append(f"mean recall {report.critic.mean:.4f}; weights in {out}")
+    emit(report, as_json, "\n".join(lines))
