@@ -274,11 +274,12 @@ class ThreadDatabase:
         if strategy not in ("keep_latest", "delete"):
             raise BadInput(f"expected the strategy 'keep_latest' or 'delete', found {strategy!r}")
         query = "SELECT ns, checkpoint, head, parent, refs, metadata FROM checkpoints"
-        for thread in map(str, thread_ids):
-            if strategy == "delete":
-                self.delete_thread(thread)
-                continue
-            with self._transaction() as db:
+        with self._transaction() as db:
+            for thread in map(str, thread_ids):
+                if strategy == "delete":
+                    self._drop(db, "thread = ?", thread)
+                    db.execute("DELETE FROM threads WHERE thread = ?", (thread,))
+                    continue
                 lines: dict[str, dict[str, tuple[int, str | None, bytes, str]]] = {}
                 for ns, checkpoint, *row in db.execute(f"{query} WHERE thread = ?", (thread,)):
                     lines.setdefault(ns, {})[checkpoint] = tuple(row)

@@ -144,8 +144,10 @@ def _frontmatter(skill: Skill) -> Iterator[Problem]:
         elif isinstance(value, Mapping) != (key == "metadata"):
             expected = "a map of text" if key == "metadata" else "text"
             yield error(f"{key!r} must be {expected}", line)
-        elif len(value) > MAX_LENGTHS.get(key, len(value)):
-            yield error(f"{key} has {len(value)} characters (limit {MAX_LENGTHS[key]})", line)
+        else:
+            length = len(unicodedata.normalize("NFKC", value) if key == "name" else value)
+            if length > MAX_LENGTHS.get(key, length):
+                yield error(f"{key} has {length} characters (limit {MAX_LENGTHS[key]})", line)
     name, line = unicodedata.normalize("NFKC", skill.name), _line_of(skill, "name")
     if not name.strip():
         yield error("'name' is missing", line)
