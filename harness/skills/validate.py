@@ -144,7 +144,7 @@ def _frontmatter(skill: Skill) -> Iterator[Problem]:
         elif isinstance(value, Mapping) != (key == "metadata"):
             expected = "a map of text" if key == "metadata" else "text"
             yield error(f"{key!r} must be {expected}", line)
-        else:
+        elif isinstance(value, str):
             length = len(unicodedata.normalize("NFKC", value) if key == "name" else value)
             if length > MAX_LENGTHS.get(key, length):
                 yield error(f"{key} has {length} characters (limit {MAX_LENGTHS[key]})", line)
