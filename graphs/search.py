@@ -42,7 +42,7 @@ class State(Question, total=False):
     """What a checkpoint holds.
 
     Attributes:
-        notes: evidence with citations, one entry a look.
+        notes: evidence with citations, one entry per look.
         queries: what was looked for.
         pending: tool and its argument, chosen by the last step.
         found: what it returned.

@@ -1,8 +1,8 @@
 """Trace2Skill (arXiv 2603.25158, figure 2) as a state machine.
 
-    rollouts ─► fleet ═► analyst (n) ─┐    one Send a trajectory, in waves
+    rollouts ─► fleet ═► analyst (n) ─┐    one Send per trajectory, in waves
                   ▲───────────────────┘
-                  └─► collect ─► deal ═► merge (n) ─┐    one Send a batch, level by level
+                  └─► collect ─► deal ═► merge (n) ─┐    one Send per batch, level by level
                                    ▲────────────────┘
                                    └─► translate ─► select ─► apply ─► verify ─► gate_skill
 
@@ -127,7 +127,7 @@ def send_wave(state: State, runtime: Context) -> Update:
 
 
 def to_analysts(state: State) -> list[Send] | str:
-    """One analyst a trajectory; none sees another's trajectory, record or patch."""
+    """One analyst per trajectory; none sees another's trajectory, record or patch."""
     if len(state["readings"]) >= state["sent"]:
         return "collect"
     started = (state["sent"] - 1) // WAVE * WAVE
@@ -164,7 +164,7 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
 
 
 def collect(state: State, runtime: Context) -> Update:
-    """The end of stage 2: all records, and one patch a record."""
+    """The end of stage 2: all records, and one patch per record."""
     evolution, options = runtime.context, runtime.context.options
     runs = evolution.runs(state).runs
     if options.exemplar:
@@ -218,7 +218,7 @@ def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
 
 
 def to_mergers(state: State, runtime: Context) -> list[Send] | str:
-    """One merge a batch."""
+    """One merge per batch."""
     needed = {name: state[name] for name in ("runs", "collected", "levels", "stuck")}
     count = len(_batches(runtime.context, state))
     return [Send("merge", {"number": number, **needed}) for number in range(count)] or "translate"

@@ -24,22 +24,21 @@ if TYPE_CHECKING:
         run_evaluation,
     )
     from harness.evolve import EvolveResult, EvolveSettings
-    from harness.rag.api import Answer, AskSettings, Compressed, Report, ask, check, compress
+    from harness.rag.api import Answer as Answer
+    from harness.rag.api import AskSettings as AskSettings
+    from harness.rag.api import Compressed as Compressed
+    from harness.rag.api import Report as Report
+    from harness.rag.api import ask as ask
+    from harness.rag.api import check as check
+    from harness.rag.api import compress as compress
 
 __all__ = [
-    "Answer",
-    "AskSettings",
-    "Compressed",
     "EvalReport",
     "EvalSettings",
     "EvolveResult",
     "EvolveSettings",
-    "Report",
     "RunComparison",
-    "ask",
-    "check",
     "compare_runs",
-    "compress",
     "evaluate",
     "evolve",
     "plan_evaluation",
@@ -48,6 +47,8 @@ __all__ = [
 
 
 _EVOLVE = ("EvolveResult", "EvolveSettings")
+"""Names of `harness.evolve`; all others are of `harness.evals`, or of wings (not in `__all__`,
+since a wing may be deleted)."""
 
 
 def __getattr__(name: str) -> Any:
@@ -58,6 +59,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = "harness.evolve" if name in _EVOLVE else "harness.evals"
     return getattr(import_module(room), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *plugins("api")})
 
 
 def evaluate(suite: str, *, model: str | None = None, **settings: object) -> EvalReport:

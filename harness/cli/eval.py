@@ -65,7 +65,7 @@ def evaluate() -> None:
 @click.command("run", cls=SettingsCommand, settings="harness.evals.settings:EvalSettings")
 @click.argument("suite")
 @shared_option("--live", help="Print the events of every attempt as they happen.")
-@shared_option("--junit", help="Write JUnit XML, one case an attempt.")
+@shared_option("--junit", help="Write JUnit XML, one case per attempt.")
 @telemetry_options
 @dry_run_option
 @json_option

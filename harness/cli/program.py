@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from harness.core.errors import BadInput, HarnessError
 from harness.core.plugins import load, plugins
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
@@ -83,9 +84,13 @@ class LazyGroup(click.Group):
             rows = [(name, own.get_short_help_str(80)) for name, own in self.commands.items()]
             sections.setdefault("Commands", [])[:0] = rows
         for name in self.plugin_names():
-            command = self.get_command(ctx, name)
-            assert command is not None, "it was listed"
             usual = PLUGIN_HEADING if self.path == "" else next(iter(sections), "Commands")
+            try:
+                command = self.get_command(ctx, name)
+            except (BadInput, TypeError) as error:  # of another package: ours still work
+                sections.setdefault(usual, []).append((name, f"does not load: {error}"))
+                continue
+            assert command is not None, "it was listed"
             heading = getattr(command, "intent", usual)
             row = (name, command.short_help or command.get_short_help_str(80))
             sections.setdefault(heading, []).append(row)
@@ -166,7 +171,7 @@ def cli(context: click.Context, debug: bool) -> None:
 
 
 def main() -> None:
-    """Entry point: turns errors into one message and an exit code (DESIGN section 3)."""
+    """Entry point: turns errors into one message and an exit code."""
     debug = "--debug" in sys.argv[1:]
     try:
         code: object = cli.main(prog_name="harness", standalone_mode=False)
@@ -182,9 +187,6 @@ def main() -> None:
     except Exception as error:  # the last resort: one line instead of a traceback
         if debug:
             raise
-        # Imported here: the room of value types costs more than the whole of `--help`.
-        from harness.core.errors import HarnessError
-
         if isinstance(error, HarnessError):
             message, code = str(error), error.exit_code
         elif isinstance(error, OSError) and error.errno in DISK_ERRORS:

@@ -1,6 +1,6 @@
 """What wings and other packages add to the spine: entry points, read when they are needed.
 
-A package registers what it adds in its own metadata, one group a kind of addition:
+A package registers what it adds in its own metadata, one group per kind of addition:
 
 | group | name | value: `module:attribute` of |
 |---|---|---|
@@ -83,9 +83,12 @@ def require(module: str, need: str, install: str = "'agent-skill-harness[rag]'")
 
 
 def _present(module: str) -> bool:
-    """Whether a module's wing is in the tree: the metadata of an installation may name more."""
+    """Whether a module's wing is in the tree: the metadata of an installation may name more.
+
+    A folder alone is no wing: caches of its modules may have stayed behind.
+    """
     package, _, inner = module.partition(".")
     if package != "harness":
         return True
     wing = _HOUSE / inner.partition(".")[0]
-    return wing.is_dir() or wing.with_suffix(".py").is_file()
+    return (wing / "__init__.py").is_file() or wing.with_suffix(".py").is_file()

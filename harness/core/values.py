@@ -143,7 +143,7 @@ def invalid(reason: str, **detail: JsonValue) -> Score:
 
 
 class Task(Value):
-    """One row of a task file (DESIGN section 3).
+    """One row of a task file.
 
     Attributes:
         id: unique within its suite.

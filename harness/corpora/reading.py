@@ -152,7 +152,7 @@ def read_sources(path: Path) -> list[Source]:
 
 
 def write_tasks(tasks: Sequence[Task], out: Path, split: str, *, defaults: bool = False) -> None:
-    """Write `<split>.jsonl`, one task a line.
+    """Write `<split>.jsonl`, one task per line.
 
     Args:
         tasks: in the order of the file.

@@ -52,7 +52,7 @@ class ItemRecord(Value):
 
 
 class EvalReport(Value):
-    """The end of an eval run, as `harness eval --json` prints it (DESIGN section 5).
+    """The end of an eval run, as `harness eval --json` prints it.
 
     `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
     attempts at one task being one cluster; all None if no item was valid. `repeated` has pass@k,

@@ -1,4 +1,4 @@
-"""Trace2Skill: analysts over trajectories, one patch a record, one merge, one skill, one gate."""
+"""Trace2Skill: analysts over trajectories, one patch per record, one merge, one skill, one gate."""
 
 import lazy_loader
 

@@ -53,7 +53,7 @@ class Runs(Value):
     """All trajectories of an evolution, by id.
 
     Attributes:
-        runs: one entry a trajectory.
+        runs: one entry per trajectory.
         terms: words of the benchmark that no rule may hold, lower-cased and sorted: names of the
             fields that describe a task (those with an underscore), and labels with a hyphen or
             space that at least five tasks share (a task type).

@@ -287,7 +287,7 @@ class GateResult(Value):
 
 
 class EvolveResult(Value):
-    """The end of an evolution, as `harness evolve --json` prints it (DESIGN section 4).
+    """The end of an evolution, as `harness evolve --json` prints it.
 
     `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
     in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings,

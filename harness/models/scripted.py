@@ -1,6 +1,6 @@
 """Replies written in a file, as a model: for examples, demonstrations and tests.
 
-`scripted/<file>` reads a JSON list, or JSONL with one reply a line: a text, or an object.
+`scripted/<file>` reads a JSON list, or JSONL with one reply per line: a text, or an object.
 
 | field | meaning |
 |---|---|

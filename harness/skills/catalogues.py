@@ -71,7 +71,7 @@ def site_files(skill: Skill, out: Path) -> dict[str, Any]:
     """A skill as a web site offers it, and that skill listed in both indexes.
 
     `.well-known/skills/index.json` lists the files of every skill;
-    `.well-known/agent-skills/index.json` (discovery 0.2.0) names one artifact a skill, SKILL.md
+    `.well-known/agent-skills/index.json` (discovery 0.2.0) names one artifact per skill, SKILL.md
     alone or a zip of several files, with its SHA-256.
 
     Raises:

@@ -9,9 +9,9 @@ since the other one is missing half of the time; and a unit that only works in c
 its leave-one-out effect. :func:`effects_at_full` gives the effect at the
 whole skill from the same rollouts, as far as interactions were found.
 
-Model: a linear probability model with one intercept a task; the units are coded -1/2 and 1/2, so a
-coefficient is present minus absent. Standard errors are robust to what rollouts of one task have
-in common and to unequal variances: CR2 (Bell and McCaffrey 2002), with clusters - 1 degrees of
+Model: a linear probability model with one intercept per task; the units are coded -1/2 and 1/2, so
+that a coefficient is present minus absent. Standard errors are robust to what rollouts of one task
+have in common and to unequal variances: CR2 (Bell and McCaffrey 2002), with clusters - 1 degrees of
 freedom, fewer if little is left for the residuals. Invalid rollouts are left out; they are no
 fails.
 """

@@ -35,7 +35,7 @@ class VisualState(_Question, total=False):
         blind: whether the model is sent no images.
         description: what the image shows.
         checklist: what to look at.
-        seen: what was seen, one observation a line of the checklist.
+        seen: what was seen, one observation per line of the checklist.
         dialogue: tool calls and results of the line that is looked at.
         pending: tool calls to run.
         turns: model calls so far.

@@ -68,7 +68,7 @@ def _read_questions(
         form: name of the form, for messages.
         read: a record and the folder of its file to its question, None for a record without one;
             KeyError, TypeError, ValueError and IndexError of it mean another form.
-        path: a list, `{"data": list}`, `{id: record}`, or one record a line.
+        path: a list, `{"data": list}`, `{id: record}`, or one record per line.
 
     Raises:
         BadInput: if the file or a record has another form (the record is named).

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -29,6 +31,20 @@ def test_help_imports_no_room() -> None:
     assert not loaded & heavy
     # A face alone costs nothing: it loads its members when they are asked for.
     assert not {name for name in loaded for room in ROOMS if name.startswith(f"harness.{room}.")}
+
+
+def test_a_plugin_that_does_not_load_leaves_help_standing(tmp_path: Path) -> None:
+    metadata = tmp_path / "broken_wing-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-wing\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[harness.commands]\nmend = absent_wing:mend\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "--help"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path.cwd()}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Measure:" in done.stdout
+    assert "does not load" in done.stdout
 
 
 def commands(command: click.Command, name: str) -> list[tuple[str, click.Command]]:

@@ -40,8 +40,8 @@ for path in sorted(pathlib.Path("harness").rglob("*.py")):
 
 def wings() -> list[str]:
     """Every folder of the package that is not a room of the spine."""
-    folders = (path for path in (REPOSITORY / "harness").iterdir() if path.is_dir())
-    return sorted(f.name for f in folders if f.name not in SPINE and not f.name.startswith("_"))
+    rooms = (path.parent.name for path in (REPOSITORY / "harness").glob("*/__init__.py"))
+    return sorted(name for name in rooms if name not in SPINE)
 
 
 def amputate(deleted: list[str], target: Path) -> None:
@@ -85,7 +85,11 @@ def check(deleted: list[str], with_tests: bool) -> None:
         work = Path(folder) / "work"
         work.mkdir()
         run(tree, "-c", IMPORT_SPINE, *SPINE)
+        run(tree, "-c", "from harness.api import *")
+        for wing in deleted:  # what stays behind where files are deleted by hand or by git
+            (tree / "harness" / wing / "__pycache__").mkdir(parents=True)
         harness = ("-m", "harness")
+        run(tree, *harness, "--help")
         run(tree, *harness, "demo", "--out", "demo", cwd=work)
         simulated = ("--model", "simulated/lookup", "--sandbox", "none")
         run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)

@@ -12,3 +12,14 @@ def test_the_walk_opens_at_most_twelve_files(repository: Path) -> None:
     assert [link for link in links if not (repository / link).is_file()] == []
     walk = re.findall(r"^\| \d+ \|.*\]\(\.\./([^)]+)\)", page, re.MULTILINE)
     assert 8 <= len(walk) <= 12
+
+
+def test_functions_named_in_the_walk_are_in_the_file_that_it_links(repository: Path) -> None:
+    page = (repository / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| \d+ \|[^|]*\(`([\w.]+)`[;)].*\]\(\.\./([^)]+)\)", page, re.MULTILINE)
+    assert len(rows) >= 8
+    for name, file in rows:
+        owner, _, function = name.rpartition(".")
+        source = (repository / file).read_text("utf-8")
+        assert re.search(rf"(def|class) {function}\b", source), (name, file)
+        assert not owner or f"class {owner}" in source, (name, file)

@@ -72,7 +72,7 @@ def agentic_reader(
         skill: text of the frozen skill.
         suite: whose tasks fixes are proven on; a failure of any other task is a loss.
         sandbox: name of the back end that the analysts' tools and fixes run in.
-        folder: one work folder a trajectory is made here, afresh each time.
+        folder: one work folder per trajectory is made here, afresh each time.
         max_turns: model calls of one analyst at most.
 
     Raises:

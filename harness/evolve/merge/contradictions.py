@@ -77,9 +77,9 @@ def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
         pair for group in places.values() for pair in combinations(sorted(group), 2)
     }:
         about = _disagreement(distinct[first], distinct[second])
-        first_lessons, right = lessons_of[distinct[first]], lessons_of[distinct[second]]
-        if about and len({lessons[index].sources for index in (*first_lessons, *right)}) > 1:
-            pairs.append(Contradiction(one=tuple(first_lessons), two=tuple(right), about=about))
+        lessons_a, lessons_b = lessons_of[distinct[first]], lessons_of[distinct[second]]
+        if about and len({lessons[index].sources for index in (*lessons_a, *lessons_b)}) > 1:
+            pairs.append(Contradiction(one=tuple(lessons_a), two=tuple(lessons_b), about=about))
     return sorted(pairs, key=lambda pair: (pair.one, pair.two))
 
 

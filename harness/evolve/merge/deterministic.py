@@ -134,28 +134,24 @@ def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[in
     """Indices of lessons to withhold, and the contradictions that they are part of."""
     sides: dict[str, tuple[set[int], set[int]]] = {}
     for pair in contradictions(lessons):
-        first_side, right = sides.setdefault(pair.about, (set(), set()))
-        swapped = right & set(pair.one) or first_side & set(pair.two)
-        first_side |= set(pair.two if swapped else pair.one)
-        right |= set(pair.one if swapped else pair.two)
+        side_a, side_b = sides.setdefault(pair.about, (set(), set()))
+        swapped = side_b & set(pair.one) or side_a & set(pair.two)
+        side_a |= set(pair.two if swapped else pair.one)
+        side_b |= set(pair.one if swapped else pair.two)
     withheld: set[int] = set()
     conflicts: list[Conflict] = []
-    for about, (first_side, right) in sides.items():
-        weights = [
-            support(_sources(lessons[i] for i in side), tasks) for side in (first_side, right)
-        ]
-        strong, weak = (
-            (first_side, right) if weights[0] >= STRONGER * weights[1] else (right, first_side)
-        )
+    for about, (side_a, side_b) in sides.items():
+        weights = [support(_sources(lessons[i] for i in side), tasks) for side in (side_a, side_b)]
+        strong, weak = (side_a, side_b) if weights[0] >= STRONGER * weights[1] else (side_b, side_a)
         settled = max(weights) >= STRONGER * min(weights)
-        losers = weak if settled else first_side | right
+        losers = weak if settled else side_a | side_b
         withheld |= losers
         conflicts.append(
             Conflict(
                 kept=lessons[min(strong)].wording if settled else "",
                 withheld=tuple(lessons[i].wording for i in sorted(losers)),
                 about=about,
-                sources=_sources(lessons[i] for i in {*first_side, *right}),
+                sources=_sources(lessons[i] for i in {*side_a, *side_b}),
             )
         )
     return withheld, conflicts

@@ -56,7 +56,7 @@ class Contrast:
     """Transcripts of failed and passed runs by trajectory id, to look quotes up in.
 
     Attributes:
-        failed: one run a task, :data:`SAMPLE` at most, chosen by digest.
+        failed: one run per task, :data:`SAMPLE` at most, chosen by digest.
         passed: the same of passed runs.
     """
 

@@ -126,7 +126,7 @@ class Finding(Value):
 
 
 class Checked(Value):
-    """A claim with its finding, as `check --json` prints it (DESIGN section 4)."""
+    """A claim with its finding, as `check --json` prints it."""
 
     text: str
     type: ClaimType

@@ -78,7 +78,7 @@ def check() -> None:
     "--calls", type=path_type, help="Record the calls here; answered ones are not repeated."
 )
 @shared_option("--concurrency", help="Rows at a time.")
-@shared_option("--junit", help="Write JUnit XML, one case a claim.")
+@shared_option("--junit", help="Write JUnit XML, one case per claim.")
 @shared_option("--html", help="Write a page with the claims highlighted.")
 @click.option(
     "--export", type=path_type, help="Write what every role said, with rewards (parquet)."

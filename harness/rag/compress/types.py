@@ -138,7 +138,7 @@ class Omission(Value):
 
 
 class Compressed(Value):
-    """What `compress --json` prints (DESIGN section 4).
+    """What `compress --json` prints.
 
     Attributes:
         spans: verbatim parts in document order, documents in the order given.

@@ -206,7 +206,7 @@ class TextBuilder:
             self._put(text.strip("\r\n"))
 
     def table(self, rows: Iterable[Iterable[str]]) -> None:
-        """A table, one row a line, cells separated by ` | `; empty rows are left out."""
+        """A table, one row per line, cells separated by ` | `; empty rows are left out."""
         lines = (" | ".join(_SPACE.sub(" ", cell).strip() for cell in row) for row in rows)
         self.block("\n".join(line for line in lines if line.strip(" |")))
 

@@ -22,7 +22,7 @@ def interleave(
         sentences: the filler.
         needles: in the order of their evidence.
         places: numbers of sentences, one a needle; needles of one place keep their order.
-        lines: one sentence a line (noise), instead of paragraphs.
+        lines: one sentence per line (noise), instead of paragraphs.
     """
     waiting: dict[int, list[int]] = {}
     for needle, place in enumerate(places):

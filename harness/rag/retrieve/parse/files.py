@@ -301,7 +301,7 @@ def _parse_csv(source: str, text: str) -> Document:
 
 
 def _parse_jsonl(source: str, text: str) -> list[Document]:
-    """One document a row `{text, id?, title?, ...}`; other fields become metadata.
+    """One document per row `{text, id?, title?, ...}`; other fields become metadata.
 
     Rows without a `text` make the file a plain text.
 
