@@ -1,4 +1,4 @@
-"""Attempts at tasks, each in its fresh work folder."""
+"""One attempt at a task: a fresh work folder, the agent, the score."""
 
 from __future__ import annotations
 

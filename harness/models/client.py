@@ -1,4 +1,4 @@
-"""The one way to a model: cache, budget, retries and record around an endpoint."""
+"""Every call of a model: cache, budget, retries and record around an endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one application that answers chat completions, whoever asks and whatever answers.
+"""The HTTP application that answers chat completions, whoever asks and whatever answers.
 
     client ──► format ──► layers ──► back end
                chat       cache      an endpoint over HTTP

@@ -1,4 +1,4 @@
-"""An audit from settings to receipt: each rollout of its design has its own subset of the skill."""
+"""An audit from settings to receipt: each rollout sees a random subset of the skill's units."""
 
 from __future__ import annotations
 

@@ -99,11 +99,11 @@ def apply_patch(skill: Skill, patch: Patch, limits: Limits | None = None) -> App
             return ApplyResult(skill, (), withheld, reason, {})
     applied: list[AppliedEdit] = []
     for i, edit in enumerate(patch.edits):
-        taking = [run for run in rounds if i in run.notes]
-        if taking:
-            changed = any(i not in run.unchanged for run in taking)
+        applying = [run for run in rounds if i in run.notes]
+        if applying:
+            changed = any(i not in run.unchanged for run in applying)
             applied.append(
-                AppliedEdit(edit=edit, index=i, changed=changed, note=taking[0].notes[i])
+                AppliedEdit(edit=edit, index=i, changed=changed, note=applying[0].notes[i])
             )
     indices = {row.index for row in applied}
     return ApplyResult(
@@ -130,8 +130,8 @@ def _until_stable(skill: Skill, patch: Patch, limits: Limits) -> list[Run]:
             if repeated.skill.all_files == last.skill.all_files:
                 return rounds
             rounds.append(repeated)
-        restless = set(rounds[-1].notes) - rounds[-1].unchanged
-        bans.update(dict.fromkeys(restless, "would change the skill again on every re-run"))
+        unstable = set(rounds[-1].notes) - rounds[-1].unchanged
+        bans.update(dict.fromkeys(unstable, "would change the skill again on every re-run"))
 
 
 def _linked(
@@ -148,28 +148,28 @@ def _linked(
     while True:
         run = Run(skill, dict(documents), limits)
         run.apply(patch, banned)
-        guilty: dict[int, str] = {}
+        blamed: dict[int, str] = {}
         for file, index, path in dangling(run.skill):
             if (file, path) not in old_dangling:
                 # The deleter of the link's target is to blame, else the line's writer.
                 deleter = _file_edit(run, patch, "delete_file", path)
                 owner = run.documents[file][index].owner if file in run.documents else None
                 if deleter is not None:
-                    guilty[deleter] = f"{file} still links to {path!r}: no edit removed the link"
+                    blamed[deleter] = f"{file} still links to {path!r}: no edit removed the link"
                 elif owner is not None:
-                    guilty[owner] = f"links to {path!r}, which does not exist"
+                    blamed[owner] = f"links to {path!r}, which does not exist"
         for path in [path for path in orphans(run.skill) if path not in old_orphans]:
             # The orphan's creator is to blame, else whoever removed the link to it.
             creator = _file_edit(run, patch, "create", path)
             if creator is not None:
                 reason = f"no applied edit links {path!r} from SKILL.md: it would be an orphan"
-                guilty[creator] = reason
+                blamed[creator] = reason
             else:
                 removers = [i for i, text in run.removed.items() if path in text]
-                guilty |= dict.fromkeys(removers, f"would remove the only link to {path!r}")
-        if guilty.keys() <= banned.keys():
+                blamed |= dict.fromkeys(removers, f"would remove the only link to {path!r}")
+        if blamed.keys() <= banned.keys():
             return run
-        banned = guilty | banned
+        banned = blamed | banned
 
 
 def _file_edit(run: Run, patch: Patch, op: str, path: str) -> int | None:

@@ -193,8 +193,8 @@ def export(
             files = site_files(ready, out)
         placed = [folder.place_skill(path.removeprefix("./"), ready)]
     if receipt and kind != "skill-creator":
-        beside = placed[0].path.rpartition("/")[0]
-        files |= {f"{beside}/{name}".lstrip("/"): data for name, data in receipt.items()}
+        folder_path = placed[0].path.rpartition("/")[0]
+        files |= {f"{folder_path}/{name}".lstrip("/"): data for name, data in receipt.items()}
     return _report(kind, out, placed + [folder.place_file(*file) for file in files.items()])
 
 
@@ -323,15 +323,15 @@ def beside(skill: Path, part: str) -> Path:
 def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
     """File name -> content of the receipt of a skill directory; {} if there is none.
 
-    This room knows the names of these files and the digest that they speak of; what a receipt says
-    is the matter of `harness.receipts`.
+    This room knows the names of these files and the digest that they name; what a receipt says
+    is up to `harness.receipts`.
 
     Args:
         folder: the skill directory; its receipt lies beside it.
         skill: the skill as it is exported.
 
     Raises:
-        BadInput: if the receipt is damaged, or speaks of other files than these: it would tell
+        BadInput: if the receipt is damaged, or describes other files than these: it would tell
             readers of the copy something that was never measured.
     """
     receipt = beside(folder, RECEIPT)

@@ -1,4 +1,4 @@
-"""Which trajectories each line of a skill comes from, and what the analysts wrote of them.
+"""Which trajectories each line of a skill comes from, and what the analysts wrote about them.
 
 Kept beside the skill, never in its text. A line is known by its digest and its occurrence, not its
 number, so that moving lines around does not lose their origin. An evolution leaves its analyst
@@ -22,7 +22,7 @@ from harness.core import BadInput, Edit, Value, read_json, write_atomic
 from harness.skills.apply import ApplyResult
 from harness.skills.skill import SKILL_FILE, Skill, load_skill
 
-RECORDS = "records.json"
+ANALYST_RECORDS = "records.json"
 Stored = TypeVar("Stored", bound=Value)
 
 
@@ -259,8 +259,8 @@ def read_sources(skill: Path) -> tuple[Source, ...]:
         BadInput: if the file is no list of JSON objects.
     """
     skill = skill.resolve()
-    own = skill.parent / f"{skill.name}.{RECORDS}"
-    candidates = (own, skill.parent / RECORDS, skill.parent.parent / RECORDS)
+    own = skill.parent / f"{skill.name}.{ANALYST_RECORDS}"
+    candidates = (own, skill.parent / ANALYST_RECORDS, skill.parent.parent / ANALYST_RECORDS)
     path = next((path for path in candidates if path.is_file()), None)
     if path is None:
         return ()

@@ -1,5 +1,5 @@
-"""Analysts: one model call reads a trajectory, or an agent that proves its fix; one more call
-writes the patch.
+"""Reading a trajectory: with one model call, or with an agent that proves its fix. With
+`--merge model` a second call writes the patch.
 
 What an analyst concludes can be checked against the run before it may edit a skill: a lesson is
 advice and cannot be looked up, but the root cause that it rests on states what happened, and the

@@ -1,4 +1,5 @@
-"""Merging patches without a model: lessons that say the same are one rule with their support.
+"""Merging patches without a model: lessons that say the same become one rule, whose support
+counts their tasks.
 
 Trace2Skill (arXiv 2603.25158, section 2.3) asks for prevalent patterns in SKILL.md and low-support
 observations in references; its prompts carry no counts. Here support is counted in distinct tasks
