@@ -1,8 +1,9 @@
 """Append-only record files that survive a kill.
 
 A segment is a sequence of frames: 4 bytes length, 4 bytes CRC-32 (both little-endian), then a
-zstd-compressed JSON record. A torn last frame is dropped on opening and reported; a frame that is
-damaged in the middle is an error, because records behind it would be lost silently.
+zstd-compressed JSON record. A torn last frame, and zeros in the place of frames at the end, are
+dropped on opening and reported; a frame that is damaged in the middle is an error, because records
+behind it would be lost silently.
 """
 
 from __future__ import annotations
@@ -158,8 +159,10 @@ def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
         payload = handle.read(length)
         if len(payload) < length:
             return
-        if zlib.crc32(payload) != crc:
-            if not handle.read(1):
+        if not length or zlib.crc32(payload) != crc:  # no record is empty
+            place = handle.tell() - length
+            # What was not synced at a loss of power may be there as zeros.
+            if not handle.read().strip(b"\0"):
                 return
-            raise BadInput(f"{str(path)!r} is damaged at byte {handle.tell() - length}")
+            raise BadInput(f"{str(path)!r} is damaged at byte {place}")
         yield payload

@@ -106,7 +106,7 @@ class Answer:
         """The response to send; a stream is closed when its client is gone."""
         from starlette.responses import Response, StreamingResponse
 
-        if not self.headers["content-type"].startswith("text/event-stream"):
+        if not self.headers["content-type"].strip().lower().startswith("text/event-stream"):
             content = b"".join([piece async for piece in self.pieces])
             return Response(content, self.status, self.headers)
         pieces = self.pieces

@@ -198,17 +198,21 @@ class LogWriter:
     def _write(self) -> None:
         """Write all that waits; what came meanwhile leaves the next calls little to do."""
         batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        batch = [entry for entry in batch if entry[1].set_running_or_notify_cancel()]
         if not batch:
             return
+        problem: Exception | None = None
         try:
             self._segment.append([event for event, _ in batch])
         except Exception as error:  # noqa: BLE001  # handed to those who wait for it
-            for _, future in batch:
-                future.set_exception(error)
-        else:
-            for _, future in batch:
+            problem = error
+        for _, future in batch:
+            # What happened is written also where nobody waits for it any more.
+            if not future.set_running_or_notify_cancel():
+                continue
+            if problem is None:
                 future.set_result(None)
+            else:
+                future.set_exception(problem)
 
 
 def read_log(folder: Path) -> Iterator[Event]:

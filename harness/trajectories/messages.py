@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from harness.trajectories.lenient import listing, load, mapping, string
@@ -63,7 +64,7 @@ class Turn:
     calls: tuple[Call, ...] = ()
     call_id: str = ""
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text of the content; blocks of other kinds stand as `[kind]`."""
         return text_of(self.content)

@@ -54,3 +54,19 @@ def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(bytes(raw))
     with pytest.raises(BadInput, match="damaged"):
         list(read_segment(path))
+
+
+def test_zeros_that_a_loss_of_power_left_are_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "d.seg"
+    write(path, RECORDS)
+    raw = path.read_bytes()
+    for torn in (len(raw), len(raw) - 5):
+        path.write_bytes(raw[:torn] + bytes(4096))
+        records = list(read_segment(path))
+        assert records == RECORDS[: len(records)]
+        assert len(records) >= len(RECORDS) - 1
+        writer = SegmentWriter(path)
+        assert writer.dropped_bytes
+        writer.append({"after": "loss"})
+        writer.close()
+        assert list(read_segment(path)) == [*records, {"after": "loss"}]

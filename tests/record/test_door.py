@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from click.testing import CliRunner
+from starlette.responses import StreamingResponse
 
+from harness import models
 from harness.core import BadInput
 from harness.models import Budget
 from harness.record import Recording, find_upstream
 from harness.record.cli.record import record
-from harness.record.exchanges import FILE
+from harness.record.exchanges import FILE, LogWriter, read_log
 from tests.record.asking import Open, ask
 from tests.record.provider import KEY, Answer, Json, Provider, Said, Seen, provide
 from tests.record.speaking import speaking
@@ -93,6 +97,29 @@ def test_a_client_that_leaves_is_recorded_up_to_there(tmp_path: Path) -> None:
     [kept] = Recording(tmp_path / "r").exchanges
     assert kept.outcome == "left"
     assert kept.data
+
+
+def test_an_event_that_nobody_waits_for_is_written(tmp_path: Path) -> None:
+    log = LogWriter(tmp_path)
+    sent = [log.add({"event": "session", "session": str(number)}) for number in range(50)]
+    cancelled = [future for future in sent if future.cancel()]
+    log.close()
+    assert cancelled
+    assert [event["session"] for event in read_log(tmp_path)] == [str(n) for n in range(50)]
+
+
+def test_a_stream_is_known_by_its_type_in_any_case() -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield b"data: {}\n\n"
+        raise httpx.ReadError("cut")
+
+    async def begin() -> bool:
+        response = await models.Answer(
+            200, {"content-type": "Text/Event-Stream"}, pieces()
+        ).response()
+        return isinstance(response, StreamingResponse)
+
+    assert asyncio.run(begin())
 
 
 def test_what_a_kill_leaves_is_read_and_gone_on_with(tmp_path: Path) -> None:

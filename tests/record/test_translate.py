@@ -226,6 +226,13 @@ def test_items_of_one_answer_are_one_message() -> None:
     assert seen.body["max_tokens"] == 9
 
 
+def test_thoughts_alone_are_no_message() -> None:
+    thoughts = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    items = [{"role": "user", "content": "Look."}, thoughts, {"role": "user", "content": "So?"}]
+    _, [seen] = posted(RESPONSES, {"model": "m", "input": items}, chat_only)
+    assert [message["content"] for message in seen.body["messages"]] == ["Look.", "So?"]
+
+
 REFUSED: list[tuple[str, Json, str]] = [
     (RESPONSES, {"previous_response_id": "resp_1"}, "previous_response_id"),
     (RESPONSES, {"tools": [{"type": "web_search"}]}, "web_search"),

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli import emit, intent, json_option, shared_option
-
-if TYPE_CHECKING:
-    pass
 
 _PATH = click.Path(path_type=Path, file_okay=False)
 

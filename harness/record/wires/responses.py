@@ -291,11 +291,14 @@ class Responses(Reading, Translated):
             Refused: if it needs what chat completions do not have.
         """
         refuse(body, _REFUSED)
-        for item in map(mapping, listing(body.get("input"))):
+        items = [mapping(item) for item in self.listed(body)]
+        for item in items:
             if (string(item.get("type")) or "message") not in _ITEMS:
                 raise untranslatable(f"input: an item of type {item['type']!r}")
+        # Thoughts are not sent: alone, they would be an empty message of the assistant.
+        said = {**body, "input": [item for item in items if item.get("type") != "reasoning"]}
         chat = copied(body, _COPIED)
-        chat["messages"] = [chat_message(turn, _chat_part) for turn in self.turns(body)]
+        chat["messages"] = [chat_message(turn, _chat_part) for turn in self.turns(said)]
         tools = [_chat_tool(mapping(tool)) for tool in listing(body.get("tools"))]
         choice = body.get("tool_choice")
         if not tools:
