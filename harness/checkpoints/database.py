@@ -217,24 +217,14 @@ class ThreadDatabase:
     ) -> None:
         """Copy some checkpoints (namespace, id), with their writes, to another thread."""
         with self._transaction() as db:
-            for place in places:
-                head = head_key((target, *place))
-                db.execute(
-                    "INSERT OR REPLACE INTO checkpoints "
-                    "SELECT ?, ns, checkpoint, ?, parent, header, refs, metadata FROM checkpoints "
-                    "WHERE thread = ? AND ns = ? AND checkpoint = ?",
-                    (target, head, source, *place),
-                )
-                db.execute(
-                    "INSERT OR REPLACE INTO writes SELECT ?, task, idx, path, channel, ref "
-                    "FROM writes WHERE head = ?",
-                    (head, head_key((source, *place))),
-                )
+            _copy(db, source, target, places)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its namespaces, ids and writes; values are shared."""
-        places = {(moment.ns, moment.id) for moment in self.outline(source_thread_id)}
-        self.copy_checkpoints(source_thread_id, target_thread_id, places)
+        query = "SELECT ns, checkpoint FROM checkpoints WHERE thread = ?"
+        with self._transaction() as db:
+            places = db.execute(query, (source_thread_id,)).fetchall()
+            _copy(db, source_thread_id, target_thread_id, places)
 
     def drop_writes(
         self,
@@ -260,9 +250,14 @@ class ThreadDatabase:
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Forget the checkpoints of runs and their writes."""
-        test = "json_extract(metadata, '$.run_id') IN (SELECT value FROM json_each(?))"
+        # Read here: SQLite before 3.42 refuses metadata with NaN, which Python writes as JSON.
         with self._transaction() as db:
-            self._drop(db, test, json.dumps([*run_ids]))
+            heads = [
+                head
+                for head, metadata in db.execute("SELECT head, metadata FROM checkpoints")
+                if json.loads(metadata).get("run_id") in run_ids
+            ]
+            self._drop(db, "head IN (SELECT value FROM json_each(?))", json.dumps(heads))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace (or `delete` all) and free the space.
@@ -352,6 +347,24 @@ class ThreadDatabase:
             for table, keep in _reachable(source, packed, refs).items():
                 query = f"SELECT * FROM {table} WHERE id = ?"
                 _insert(db, table, (source.execute(query, (key,)).fetchone() for key in keep))
+
+
+def _copy(
+    db: sqlite3.Connection, source: str, target: str, places: Iterable[tuple[str, str]]
+) -> None:
+    for place in places:
+        head = head_key((target, *place))
+        db.execute(
+            "INSERT OR REPLACE INTO checkpoints "
+            "SELECT ?, ns, checkpoint, ?, parent, header, refs, metadata FROM checkpoints "
+            "WHERE thread = ? AND ns = ? AND checkpoint = ?",
+            (target, head, source, *place),
+        )
+        db.execute(
+            "INSERT OR REPLACE INTO writes SELECT ?, task, idx, path, channel, ref "
+            "FROM writes WHERE head = ?",
+            (head, head_key((source, *place))),
+        )
 
 
 def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -119,8 +119,12 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest."""
-        place = {"checkpoint_ns": "", **config.get("configurable", {})}
-        place["checkpoint_id"] = place.get("checkpoint_id") or None
+        named = config.get("configurable", {})
+        place = {
+            "thread_id": str(named["thread_id"]),  # without one any thread would match
+            "checkpoint_ns": str(named.get("checkpoint_ns", "")),
+            "checkpoint_id": named.get("checkpoint_id") or None,
+        }
         with self._transaction("BEGIN") as db:
             row = next(self._search(db, place), None)
             if row is None:
@@ -131,8 +135,8 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
                 "SELECT task, channel, ref FROM writes WHERE head = ? ORDER BY path, task, idx",
                 (head,),
             ).fetchall()
-            named = [*refs.values(), *(ref for _, _, ref in writes)]
-            loaded = self._stored_values.get(db, self.serde, named)
+            all_refs = [*refs.values(), *(ref for _, _, ref in writes)]
+            loaded = self._stored_values.get(db, self.serde, all_refs)
         kind, _, body = unpack(header[0] == 1, header[1:]).partition(b"\0")
         checkpoint = self.serde.loads_typed((kind.decode(), body))
         checkpoint["channel_values"] = dict(zip(refs, loaded, strict=False))

@@ -198,11 +198,13 @@ class Values:
 
     def _load(self, db: sqlite3.Connection, blobs: set[int]) -> dict[int, tuple[str, bytes]]:
         loaded = {blob: self._blobs[blob] for blob in blobs if blob in self._blobs}
-        missing = json.dumps(sorted(blobs - loaded.keys()))
+        missing = sorted(blobs - loaded.keys())
+        if not missing:
+            return loaded
         query = (
             "SELECT id, type, packed, data FROM blobs WHERE id IN (SELECT value FROM json_each(?))"
         )
-        for blob, kind, packed, data in db.execute(query, (missing,)):
+        for blob, kind, packed, data in db.execute(query, (json.dumps(missing),)):
             loaded[blob] = (kind, unpack(packed, data))
             self._hold(blob, loaded[blob])
         return loaded

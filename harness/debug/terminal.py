@@ -27,6 +27,8 @@ WIDTH = 100
 """Characters of a value on one line."""
 SHORT = {"b": "break", "s": "step", "c": "continue", "r": "replay", "w": "watch"}
 """Beginnings of several commands, and the one that is meant."""
+PASSED_OVER = ("breaks", "locals", "branches", "reload", "help", "quit")
+"""Commands without arguments that pass over words behind them: `help step` is the list, too."""
 _TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 """Marks that turn the direction of writing."""
 _IMAGE = re.compile(r"data:(image/[\w+.-]+);base64,([A-Za-z0-9+/=]+)")
@@ -38,11 +40,12 @@ def prompted(complete: Callable[[str], list[str]], history: Path) -> Generator[I
 
     GNU readline edits and completes them, where Python has it and a terminal is there.
     """
+    if not sys.stdin.isatty():
+        yield _lines()
+        return
     try:
         import readline
     except ImportError:
-        readline = None
-    if readline is None or not sys.stdin.isatty():
         yield _lines()
         return
     if history.is_file():
@@ -163,8 +166,9 @@ class Terminal:
         try:
             if name not in self.commands and len(matches) != 1:
                 raise BadInput(f"no command {name!r}; did you mean {', '.join(matches) or 'help'}?")
-            command = self.commands.get(name) or self.commands[matches[0]]
-            if words and not command.usage:
+            name = name if name in self.commands else matches[0]
+            command = self.commands[name]
+            if words and not command.usage and name not in PASSED_OVER:
                 raise BadInput(f"expected nothing behind the command, found {words!r}")
             result = command.run(words.strip())
         except HarnessError as error:
@@ -235,11 +239,11 @@ class Terminal:
             nodes.setdefault(event.node, []).append(usage or Usage())
         if not nodes:
             return "none yet"
-        width = max(map(len, nodes))
-        nodes["all"] = [usage for usages in nodes.values() for usage in usages]
+        rows = [*nodes.items(), ("all", [usage for usages in nodes.values() for usage in usages])]
+        width = max(len(node) for node, _ in rows)
         lines = [
             f"{node:<{width}}  {len(usages):>4} runs  {_usage_text(sum(usages, Usage()))}"
-            for node, usages in nodes.items()
+            for node, usages in rows
         ]
         return safe("\n".join(lines))
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,16 @@ def test_two_hundred_steps_with_plain_lists_are_small(tmp_path: Path) -> None:
     assert [len(snapshot.values["messages"]) for snapshot in history[:-1]] == [*range(200, -1, -1)]
     assert size(ours) < 600_000
     assert size(theirs) > 30 * size(ours)
+
+
+@pytest.mark.parametrize("named", [{}, {"thread_id": None}, {"checkpoint_ns": ""}])
+def test_without_a_thread_no_other_threads_state_is_given(
+    tmp_path: Path, named: dict[str, Any]
+) -> None:
+    with open_store(tmp_path / "c.sqlite") as store:
+        save(store, {"messages": ["secret"]}, 0, thread("t"))
+        with suppress(KeyError):
+            assert store.get_tuple({"configurable": named}) is None
 
 
 def test_messages_of_langchain_keep_their_types(tmp_path: Path) -> None:

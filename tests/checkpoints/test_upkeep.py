@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -48,6 +49,36 @@ def test_prune_keeps_the_latest_state_and_frees_the_rest(tmp_path: Path) -> None
         latest = run(store, "a", 35)
     assert latest["turn"] == 35
     assert size(tmp_path / "c.sqlite") < 150_000
+
+
+def test_copies_and_prunes_are_transactions(tmp_path: Path) -> None:
+    with open_store(tmp_path / "c.sqlite") as store:
+        run(store, "a", 5)
+        statements: list[str] = []
+        connection = store._connection  # pyright: ignore[reportPrivateUsage]  # what it executes
+        connection.set_trace_callback(statements.append)
+        begins: list[int] = []
+        # Unused values and pages are dropped in a transaction of their own behind a prune.
+        for action in (
+            lambda: store.copy_thread("a", "b"),
+            lambda: store.prune(["a", "b"]),
+            lambda: store.prune(["a", "b"], strategy="delete"),
+        ):
+            statements.clear()
+            action()
+            begins.append(sum(statement.startswith("BEGIN") for statement in statements))
+        assert begins == [1, 2, 2]
+        assert list(store.threads()) == []
+
+
+def test_runs_are_deleted_whatever_numbers_their_metadata_hold(tmp_path: Path) -> None:
+    with open_store(tmp_path / "c.sqlite") as store:
+        graph = talk(2).compile(checkpointer=store)
+        for name in "ab":
+            metadata = {"run_id": name, "score": math.nan}
+            graph.invoke({"messages": [], "turn": 0}, {**thread(name), "metadata": metadata})
+        store.delete_for_runs(["a"])
+        assert list(store.threads()) == ["b"]
 
 
 def test_a_deleted_thread_leaves_its_space_after_vacuum(tmp_path: Path) -> None:

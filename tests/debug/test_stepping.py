@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from harness.checkpoints import CheckpointStore, open_store
 from harness.core import BadInput
-from harness.debug import Breakpoint, Debugger, Stop
+from harness.debug import Breakpoint, Debugger, Stop, TaskInfo
+from harness.debug.engine.controller import FREE, Controller, Mode
+from harness.debug.engine.stops import Breakpoints
 from tests.debug.shapes import Log, calling, chain, counter, fan, inner, leaf, leaves, loop
 from tests.debug.suite import asked_in_parallel, asking_twice, functional, sending, worker
 
@@ -254,3 +261,53 @@ def test_commands_without_a_run_say_so(store: CheckpointStore) -> None:
     for command in (debugger.step, debugger.go, debugger.step_out, debugger.retry):
         with pytest.raises(BadInput, match="does not stand in front of a node"):
             command()
+
+
+def test_a_breakpoint_without_a_condition_does_not_read_the_state() -> None:
+    points = Breakpoints()
+    number = points.add(Breakpoint("node"))
+    info = TaskInfo("1", "node", (), ns="", checkpoint="", own_ns="node:1", step=1, path=())
+    unreadable = None
+    assert points.hit(info, unreadable) == number
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_release_before_the_wait_does_not_answer_the_next_stop(asynchronous: bool) -> None:
+    controller = Controller(Breakpoints(), mode=Mode())
+
+    class Stops(queue.Queue[Stop]):
+        def put(self, item: Stop, block: bool = True, timeout: float | None = None) -> None:
+            super().put(item, block, timeout)
+            if item.reason == "step":  # the user is faster than the task that begins to wait
+                controller.release(FREE)
+
+    controller.stops = Stops()
+    place = {"checkpoint_ns": "node:1"}
+    task = SimpleNamespace(
+        id="1", name="node", path=("__pregel_pull", "node"), input={}, writes=[],
+        config={"configurable": place},
+    )  # fmt: skip
+    runs: list[str] = []
+
+    def node() -> None:
+        runs.append("node")
+        raise ValueError
+
+    async def anode() -> None:
+        node()
+
+    def work() -> None:
+        with suppress(ValueError):
+            if asynchronous:
+                asyncio.run(controller.around_async(task, anode))
+            else:
+                controller.around(task, node)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert [controller.stops.get(timeout=20).reason for _ in "12"] == ["step", "exception"]
+    time.sleep(0.1)
+    assert (runs, thread.is_alive()) == (["node"], True)
+    controller.release(FREE)
+    thread.join(20)
+    assert (runs, thread.is_alive()) == (["node"], False)

@@ -260,11 +260,12 @@ class Controller:
         if isinstance(error, langgraph("errors").GraphBubbleUp) or id(error) in self._seen:
             return False
         self._seen[id(error)] = error
+        reason = "left recording" if isinstance(error, LeftRecording) else "exception"
+        failure = describe_failure(error)  # shows a user's objects: not under the lock
         with self._lock:
             if not self._stop_on_exception or self._suspended:
                 return False
-            reason = "left recording" if isinstance(error, LeftRecording) else "exception"
-            self._hold(gate, reason, describe_failure(error))
+            self._hold(gate, reason, failure)
             return True
 
     def _settle(self, task: Any, info: TaskInfo) -> None:

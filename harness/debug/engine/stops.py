@@ -215,7 +215,7 @@ class Breakpoints:
     def __init__(self) -> None:
         self.points: dict[int, Breakpoint] = {}
         self.watches: dict[str, Expression] = {}
-        self._conditions: dict[int, Expression] = {}
+        self._conditions: dict[int, Expression | None] = {}
         # By `outer/inner/node`, own namespaces of its visits, each with its checkpoint.
         self._visits: dict[str, dict[str, str]] = {}
         self._numbers = itertools.count(1)
@@ -229,7 +229,7 @@ class Breakpoints:
         """
         if point.visit is not None and point.visit < 1:
             raise BadInput(f"expected a visit from 1, found {point.visit!r}")
-        condition = Expression("True" if point.condition is None else point.condition)
+        condition = None if point.condition is None else Expression(point.condition)
         number = next(self._numbers)
         self._conditions[number] = condition
         self.points[number] = point
@@ -289,7 +289,8 @@ class Breakpoints:
         for number, point in [*self.points.items()]:
             named = point.node in ("*", info.node, info.where)
             if named and point.visit in (None, info.visit):
+                condition = self._conditions[number]
                 with suppress(BadInput):
-                    if self._conditions[number].value(state_names(task)):
+                    if condition is None or condition.value(state_names(task)):
                         return number
         return None

@@ -43,7 +43,8 @@ def _text(arguments: Arguments, name: str) -> str | None:
 
 def _point(arguments: Arguments) -> Point:
     ns, checkpoint = _read(arguments, "ns", str, ""), _read(arguments, "checkpoint", str)
-    return Point(ns, checkpoint, _text(arguments, "task"))
+    task = None if arguments.get("task") is None else _read(arguments, "task", str)
+    return Point(ns, checkpoint, task)
 
 
 def _fork(debugger: Debugger, arguments: Arguments) -> Any:

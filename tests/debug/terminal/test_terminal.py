@@ -96,6 +96,22 @@ def test_interrupts_are_answered_and_bad_lines_explained(store: CheckpointStore)
     assert answers[5].startswith("no command 'o'; did you mean out, output?")
 
 
+def test_help_and_quit_pass_over_words_and_the_others_refuse_them(store: CheckpointStore) -> None:
+    answers = said(chain({"a": leaf([], "a")}), store, "help step", "step twice", "quit now")
+    assert answers[1:] == [answers[1], "expected nothing behind the command, found 'twice'", ""]
+    assert "  step" in answers[1]
+
+
+def test_usage_has_a_line_for_every_node_and_the_sum_below(store: CheckpointStore) -> None:
+    graph = chain({"a": leaf([], "a"), "all": leaf([], "all")})
+    lines = said(graph, store, "c", "usage")[2].splitlines()
+    assert [line.partition("runs")[0] for line in lines] == [
+        "a       1 ",
+        "all     1 ",
+        "all     2 ",
+    ]
+
+
 def test_nothing_of_a_model_controls_the_terminal(store: CheckpointStore) -> None:
     evil = "\x1b]0;owned\x07\x1b[2Jhi\u202e\r\n\x9b31m"
     assert safe(evil) == "\\x1b]0;owned\\x07\\x1b[2Jhi\\u202e\\x0d\n\\x9b31m"

@@ -119,6 +119,8 @@ def test_a_run_is_stepped_edited_forked_and_compared(tmp_path: Path) -> None:
         async with client(tmp_path) as (found, good):
             started = await run(found, good, "start", input={"path": []})
             assert started["stop"]["task"]["node"] == "plan"
+            refused = await run(found, good, "fork", checkpoint="x", task=0)
+            assert refused["error"]["message"] == "expected a text as 'task', found 0"
             await run(found, good, "break", node="check", condition="n == 2")
             stopped = await run(found, good, "continue")
             assert (stopped["stop"]["reason"], stopped["stop"]["task"]["visit"]) == (

@@ -55,9 +55,9 @@ class EvalRun:
     def items(self) -> dict[str, ItemRecord]:
         """The last record of every attempt by its id, in the order of first finishing."""
         with self._mutex:
-            rows = [row for _, row in self._appended("items.seg")]
-            if rows:  # others may be reading the one before
-                new = {row["id"]: ItemRecord.model_validate(row) for row in rows}
+            appended = self._appended("items.seg")
+            new = {row["id"]: ItemRecord.model_validate(row) for _, row in appended}
+            if new:  # others may be reading the one before
                 self._items = {**self._items, **new}
             return self._items
 
