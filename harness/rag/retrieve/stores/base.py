@@ -126,7 +126,6 @@ class StoreIndex(Index):
             if digests.get(document.id) == fingerprint:
                 counts["unchanged"] += 1
             else:
-                self._remove([document.id])  # also what a kill left of it
                 counts["replaced" if document.id in digests else "added"] += 1
                 named = with_language(document)
                 chunks = chunk_document(named, self._chunking)
@@ -135,6 +134,8 @@ class StoreIndex(Index):
                 vectors = [vector for batch in batches for vector in self.encoder.encode(batch)]
                 words = [Counter(terms(text)) for text in texts]
                 row = {**named.to_row(), "digest": fingerprint}
+                # Only now: an encoder that fails takes nothing away. Also what a kill left of it.
+                self._remove([document.id])
                 self._put(row, named.text, list(zip(chunks, vectors, words, strict=True)))
                 counts["chunks"] += len(chunks)
             digests[document.id] = fingerprint
