@@ -224,7 +224,7 @@ class Terminal:
     def _steps(self, branch: str) -> str:
         lines: list[str] = []
         for number, (event, usage) in enumerate(self._events(branch)):
-            wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
+            wrote = ", ".join(f"{safe(key)}={short(value, 40)}" for key, value in event.wrote)
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
             tokens = "" if usage is None else f"{_usage_text(usage)}  "
@@ -383,7 +383,7 @@ def stop_text(stop: Stop) -> str:
             for frame in stop.failure.frames
         ]
         lines.append(safe(f"  {stop.failure.type}: {stop.failure.message}"))
-    lines += [f"  {name}: {short(value)}" for name, value in stop.interrupts.items()]
+    lines += [safe(f"  {name}: ") + short(value) for name, value in stop.interrupts.items()]
     if stop.reason == "interrupt":
         lines.append("  answer with: answer JSON")
     if stop.reason == "done" and stop.values is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.checkpoints import CheckpointStore, open_store
+from harness.checkpoints import CheckpointStore, config_at, open_store
 from harness.debug import Debugger
 from harness.debug.terminal import Terminal, safe
 from tests.debug.shapes import chain, counter, inner, leaf, loop
@@ -127,6 +127,19 @@ def test_nothing_of_a_model_controls_the_terminal(store: CheckpointStore) -> Non
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", "".join(answers))
     assert "owned" in answers[2]
     assert "exception" in answers[5]
+
+
+def test_no_channel_of_a_stored_thread_controls_the_terminal(store: CheckpointStore) -> None:
+    shown: list[str] = []
+    debugger = Debugger(chain({"a": leaf([], "a"), "b": leaf([], "b")}), store)
+    terminal = Terminal(debugger, shown.append)
+    debugger.start(EMPTY, hold=False)
+    first = store.writes("main")[-1]
+    writes = [("\x1b]0;owned\x07", 1)] * 9
+    store.put_writes(config_at("main", first.ns, first.checkpoint), writes, first.task)
+    terminal.do("steps")
+    assert "\\x1b]0;owned\\x07=1" in shown[-1]
+    assert "\x1b" not in shown[-1]
 
 
 FLOW = """
