@@ -60,6 +60,11 @@ class EvalPlan:
         tasks = self.suite.tasks[: self.limit]
         return [(task, epoch) for epoch in range(self.epochs) for task in tasks]
 
+    @property
+    def total(self) -> int:
+        """Number of attempts of the whole run, as progress shows it."""
+        return self.epochs * len(self.suite.tasks[: self.limit])
+
     def lock(self, model: Model) -> dict[str, Any]:
         """What `run.json` records; a run resumes only if it is unchanged."""
         import harness

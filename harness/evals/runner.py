@@ -212,8 +212,7 @@ async def run_eval(
     async with AsyncExitStack() as stack:
         run = stack.enter_context(RunWriter(out, lock))
         items: dict[str, ItemRecord] = {}
-        attempts = plan.attempts()
-        tally = Tally(total=len(attempts))
+        tally = Tally(total=plan.total)
         for item in finished_items(run):
             if item.outcome != "invalid":
                 tally.count(item)
@@ -226,7 +225,7 @@ async def run_eval(
             attempter = await stack.enter_async_context(remote)
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
         stack.enter_context(tracing.operation("run", out.name, **facts))
-        waiting = [attempt for attempt in attempts if attempt_id(*attempt) not in items]
+        waiting = [attempt for attempt in plan.attempts() if attempt_id(*attempt) not in items]
         pool = Pool(attempter, waiting, concurrency)
         control = controlled(out, pool, tally, budget, priced=model.priced)
         await stack.enter_async_context(control)

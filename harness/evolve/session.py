@@ -214,7 +214,8 @@ class SuiteRuns:
         name = "gate-after" if evolved else "gate-before"
         self._looks[name] += 1
         folder = self.settings.out / "runs" / name / f"look-{self._looks[name]:02d}"
-        chosen = tuple(task for task in self.gated.tasks if task.id in set(tasks))
+        ids = set(tasks)
+        chosen = tuple(task for task in self.gated.tasks if task.id in ids)
         return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:

@@ -178,7 +178,7 @@ def _tasks(
     rows: list[Rebuilt] = []
     rebuilt: dict[str, tuple[Task, str]] = {}
     sandbox: Sandbox | None = None
-    if settings.sandbox != "none":
+    if settings.rebuild and settings.sandbox != "none":
         with suppress(SandboxUnavailable):
             sandbox = select(settings.sandbox)
     for number, read in enumerate(reads if settings.rebuild else (), start=1):

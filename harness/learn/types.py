@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.core import Option, Value, digest
-from harness.evolve import AnalystKind, EvolveSettings
+from harness.evolve import AnalystKind, EvolveSettings, Signal
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]
@@ -157,6 +157,12 @@ class LearnSettings(EvolveSettings):
     gate: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
         Literal["auto", "none"], Option("Prove the skill on tasks that were made again, or do not.")
     ] = "auto"
+    create: Annotated[str | None, Option("Name of a new skill.", metavar="NAME")] = None
+    signal: Annotated[Signal, Option("Which sessions teach.")] = "combined"
+    agent: Annotated[
+        str | None,
+        Option("Agent of the gate: graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION."),
+    ] = None
     analyst: Annotated[
         AnalystKind,
         Option(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from harness.core import (
     write_atomic,
 )
 from harness.core.rundir import RunReader, new_run_id
+from harness.core.segments import only_writer
 from harness.evals import (
     Attempts,
     EvalPlan,
@@ -211,6 +212,8 @@ async def _run(
         agent=single.agent,
         skill_mode=settings.skill_mode,
         seed=settings.seed,
+        rollouts=rollouts,
+        planned=plan.rollouts,
         facts={
             "skill": parsed.skill.digest,
             "skill_name": parsed.skill.name,
@@ -220,20 +223,22 @@ async def _run(
 
     def progress(tally: Tally) -> None:
         if show is not None:
-            show(out.name, replace(tally, total=plan.rollouts))
+            show(out.name, tally)
 
     rows: list[Row] = []
     limit, budget = None, budget_of(settings)
-    with CallStore(out / "calls.sqlite") as calls:
+    with subsets_folder(out) as folder, CallStore(out / "calls.sqlite") as calls:
         agent_model = open_agent_model(settings.evaluation(), calls, budget=budget)
-        async with aclosing(agent_model) as model:
+        async with (
+            aclosing(agent_model) as model,
+            open_subsets(audit, parsed, settings, model, out, folder) as subsets,
+        ):
             for look, end in enumerate(plan.looks):
                 part = replace(audit, rollouts=rollouts[len(rows) : end])
-                subsets = open_subsets(part, parsed, settings, model, out)
                 try:
                     await run_eval(
-                        part, out, model=model, concurrency=settings.concurrency,
-                        on_progress=progress, budget=budget, remote=subsets,
+                        part, out, model=model, concurrency=subsets.concurrency,
+                        on_progress=progress, budget=budget, remote=nullcontext(subsets),
                     )  # fmt: skip
                 except LimitReached as error:
                     if not rows:
@@ -277,10 +282,12 @@ class AuditRun(EvalPlan):
 
     Attributes:
         rollouts: those to run; finished ones are kept.
+        planned: number of rollouts of the whole audit.
         facts: of the audit, in the lock of its run folder.
     """
 
     rollouts: tuple[Rollout, ...] = ()
+    planned: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def attempts(self) -> list[tuple[Task, int]]:
@@ -288,34 +295,55 @@ class AuditRun(EvalPlan):
         tasks = {task.id: task for task in self.suite.tasks}
         return [(tasks[rollout.task], rollout.epoch) for rollout in self.rollouts]
 
+    @property
+    def total(self) -> int:
+        """Number of rollouts of all looks."""
+        return self.planned
+
     def lock(self, model: Model) -> dict[str, Any]:
         """What `run.json` records."""
         return super().lock(model) | {"kind": "audit", **self.facts}
 
 
+@contextmanager
+def subsets_folder(out: Path) -> Generator[Path]:
+    """The folder of subsets under way, and with it the audit: no other process may go on with it
+    between two looks, when no eval run holds the run folder.
+
+    Raises:
+        BadInput: if another process audits in this run folder.
+    """
+    folder = out / "subsets"
+    with only_writer(folder):
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @asynccontextmanager
 async def open_subsets(
-    run: AuditRun, parsed: Cut, settings: AuditSettings, model: Model, out: Path
+    run: AuditRun, parsed: Cut, settings: AuditSettings, model: Model, out: Path, folder: Path
 ) -> AsyncGenerator[Subsets]:
     """Makes the attempts of an audit, while a block runs."""
     sandbox = select(settings.sandbox)
     judge = partial(family, sandbox=None if settings.trust else sandbox)
-    try:
-        async with gateway_of(run, model) as gateway:
+    async with gateway_of(run, model) as gateway:
 
-            def attempts(plan: EvalPlan) -> Attempts:
-                return Attempts(plan, out, model, sandbox, judge, None, gateway)
+        def attempts(plan: EvalPlan) -> Attempts:
+            return Attempts(plan, out, model, sandbox, judge, None, gateway)
 
-            yield Subsets(run, attempts, parsed, out / "subsets")
-    finally:
-        shutil.rmtree(out / "subsets", ignore_errors=True)
+        yield Subsets(run, attempts, parsed, folder, settings.concurrency)
 
 
 class Subsets:
     """Attempts with the units that the design gives them; both of a pair share a seed.
 
+    One serves all looks: what `eval ctl` changed holds after the next look, too.
+
     Attributes:
         limits: of every attempt.
+        concurrency: attempts at a time.
     """
 
     def __init__(
@@ -324,11 +352,17 @@ class Subsets:
         attempts: Callable[[EvalPlan], Attempts],
         parsed: Cut,
         folder: Path,
+        concurrency: int,
     ) -> None:
         first = attempts(run)
-        self.limits, self.resize = first.limits, first.resize
+        self.limits, self.concurrency, self._resize = first.limits, concurrency, first.resize
         self._run, self._attempts, self._parsed, self._folder = run, attempts, parsed, folder
         self._rollouts = {(rollout.task, rollout.epoch): rollout for rollout in run.rollouts}
+
+    def resize(self, concurrency: int) -> None:
+        """Allow that many attempts and model calls at a time from now on."""
+        self.concurrency = concurrency
+        self._resize(concurrency)
 
     async def run(self, task: Task, epoch: int) -> Finished:
         """One attempt."""

@@ -74,7 +74,8 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
     evaluation = settings.evaluation().model_copy(update={"limit": None})
 
     async def attempts(skill: Path, name: str, tasks: tuple[str, ...]) -> list[ItemRecord]:
-        rows = tuple(task for task in fresh.tasks if task.id in set(tasks))
+        ids = set(tasks)
+        rows = tuple(task for task in fresh.tasks if task.id in ids)
         out = run / "gate" / f"{name}-{rows[0].id.replace('/', '_')}-{len(rows)}"
         part = fresh.model_copy(update={"tasks": rows})
         await Evaluator(evaluation, part).run(out, skill)

@@ -77,6 +77,16 @@ def test_filters(home: Path) -> None:
     assert "c1" not in ids(taken(home, since="300d"))
 
 
+def test_without_tasks_no_sandbox_is_looked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def select(name: str) -> None:
+        pytest.fail(f"{name!r} was tried")
+
+    monkeypatch.setattr("harness.learn.learning.select", select)
+    assert taken(home, rebuild=False).tasks == ()
+
+
 def test_times() -> None:
     now = datetime(2026, 3, 10, tzinfo=UTC)
     assert since_time("3d", now) == now - timedelta(days=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput, HarnessError
 from harness.core.redaction import redact
-from harness.evals import Tally
+from harness.evals import EvalReport, Tally, run_eval
 from harness.evals.control import read_status
+from harness.models import SampleLimits
 from harness.receipts import (
     AuditSettings,
     Receipt,
@@ -120,7 +122,7 @@ def test_an_audit_stops_where_no_verdict_is_to_be_expected(world: Path, copy: Pa
         statuses.add(read_status(run).total)  # it can be steered, as any eval run
 
     run_audit(settings(world, skill=copy, out=run, futility=0.5), show=show)
-    assert totals == {ROLLOUTS} and len(statuses) > 0
+    assert totals == statuses == {ROLLOUTS}
     found = receipt(copy.parent)
     assert found["plan"]["futility"] == 0.5
     assert found["rollouts"] < receipt(world)["rollouts"] == ROLLOUTS
@@ -176,6 +178,13 @@ def test_one_changed_byte_is_named(
     assert says in shown.output
 
 
+def test_a_receipt_that_no_reader_can_nest_is_no_json(copy: Path) -> None:
+    beside(copy, RECEIPT).write_bytes(b"[" * 100_000 + b"]" * 100_000)
+    assert verify(copy, tasks=False).differs == (
+        f"receipt: it is no JSON (in {beside(copy, RECEIPT).name})",
+    )
+
+
 def test_records_are_held_against_the_recorded_calls(
     world: Path, copy: Path, tmp_path: Path
 ) -> None:
@@ -228,6 +237,43 @@ def test_an_audit_that_was_cut_goes_on_and_pays_nothing_twice(world: Path, tmp_p
     assert again.receipt.text == beside(world / "order-desk", RECEIPT).read_text()
     lines = beside(tmp_path / "order-desk", RECORDS).read_text()
     assert lines == beside(world / "order-desk", RECORDS).read_text()
+
+
+def test_between_looks_no_other_process_goes_on_with_an_audit(
+    world: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, refusals = copy.parent / "run", list[str]()
+
+    def other_process(*_: object) -> str:
+        second = settings(world, skill=copy, out=None, resume=run)
+        with ThreadPoolExecutor(1) as pool, pytest.raises(BadInput) as refusal:
+            pool.submit(run_audit, second).result(timeout=60)
+        refusals.append(str(refusal.value))
+        return "tried once"
+
+    monkeypatch.setattr("harness.receipts.audit.why_stop", other_process)
+    assert run_audit(settings(world, skill=copy, out=run)).receipt.rollouts == 80
+    assert len(refusals) == 1 and "another process is writing" in refusals[0]
+    assert not (run / "subsets").exists()
+
+
+def test_what_was_steered_holds_after_a_look(
+    world: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[tuple[int, int | None]] = []
+
+    async def steered(*words: Any, **options: Any) -> EvalReport:
+        async with options["remote"] as subsets:
+            looks.append((options["concurrency"], subsets.limits.now.tokens))
+            if len(looks) == 1:  # as `eval ctl` does
+                subsets.resize(3)
+                subsets.limits.now = SampleLimits(tokens=9_999)
+        return await run_eval(*words, **options)
+
+    monkeypatch.setattr("harness.receipts.audit.run_eval", steered)
+    run_audit(settings(world, skill=copy, out=copy.parent / "run", concurrency=5))
+    assert looks == [(5, None), (3, 9_999), (3, 9_999)]
+    assert beside(copy, RECORDS).read_text() == beside(world / "order-desk", RECORDS).read_text()
 
 
 def test_a_plan_costs_no_call(world: Path) -> None:
