@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, cast
 from harness.core import BadInput, digest
 from harness.core.redaction import Redactor
 from harness.core.segments import SegmentWriter, only_writer, read_segment
-from harness.trajectories.lenient import mapping
+from harness.trajectories.lenient import mapping, without_surrogates
 
 Outcome = Literal["complete", "cut", "left", "unreachable"]
 """How an exchange ended: whole; cut by the upstream; left by the client; never answered."""
@@ -77,7 +77,9 @@ def json_of(content: bytes) -> Any:
         raise ValueError(f"{name} is no JSON")
 
     try:
-        return json.loads(content, parse_constant=refuse)
+        value = json.loads(content, parse_constant=refuse)
+        # Half of a pair, as programs write it that cut texts, can neither be stored nor sent.
+        return without_surrogates(value) if b"\\ud" in content.lower() else value
     except (ValueError, RecursionError):
         return None
 

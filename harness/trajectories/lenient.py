@@ -83,7 +83,7 @@ def load(raw: bytes, *, lacking: bool = False) -> Any:
         return None
     if _depth_over(value, MAX_DEPTH):
         return None
-    return _without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
+    return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
 def _depth_over(value: Any, levels: int) -> bool:
@@ -93,13 +93,14 @@ def _depth_over(value: Any, levels: int) -> bool:
     return levels == 0 or any(_depth_over(item, levels - 1) for item in inner)
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
+    """A JSON value in which a lone surrogate, which UTF-8 lacks, is the replacement character."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in listing(value)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
+        return [without_surrogates(item) for item in listing(value)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     if isinstance(value, dict):
-        clean = _without_surrogates
+        clean = without_surrogates
         return {clean(key): clean(item) for key, item in mapping(value).items()}
     return value
 

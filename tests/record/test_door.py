@@ -108,6 +108,23 @@ def test_an_event_that_nobody_waits_for_is_written(tmp_path: Path) -> None:
     assert [event["session"] for event in read_log(tmp_path)] == [str(n) for n in range(50)]
 
 
+def test_half_a_character_is_passed_on_and_recorded(tmp_path: Path) -> None:
+    content = json.dumps(saying("Cut: \ud83d")).encode()
+
+    async def work(opened: Open) -> int:
+        sent = {"content-type": "application/json"}
+        return (
+            await opened.client.post(opened.url + CHAT, content=content, headers=sent)
+        ).status_code
+
+    with provide(said_hello) as provider:
+        assert ask(tmp_path / "r", provider.url, work) == 200
+        assert [seen.body for seen in provider.seen] == [saying("Cut: \ud83d")]
+    assert ask(tmp_path / "r", None, work) == 200
+    [exchange] = Recording(tmp_path / "r").exchanges
+    assert exchange.request.body == saying("Cut: \ufffd")
+
+
 def test_a_stream_is_known_by_its_type_in_any_case() -> None:
     async def pieces() -> AsyncGenerator[bytes]:
         yield b"data: {}\n\n"
