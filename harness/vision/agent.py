@@ -118,7 +118,9 @@ async def ask(
     system = [{"role": "system", "content": context.skill}] if context.skill else []
     messages = [*system, {"role": "user", "content": content}, *(dialogue or [])]
     try:
-        reply = await context.ask(messages, tools or None, sampling)
+        reply = await context.model.complete(
+            messages, tools=tools or None, sampling=sampling or context.sampling
+        )
     except (BadInput, Unreachable) as error:
         # Servers answer HTTP 400, and llama.cpp's 500, to images that they cannot take.
         count, problem = len(packed.images), str(error)
@@ -130,6 +132,7 @@ async def ask(
             f"{vision_profile(context.model.spec).name!r}): {_TEXT_ONLY}; for one that sees, serve "
             f"it with room for them (vLLM: --limit-mm-per-prompt '{{\"image\": {count}}}')"
         ) from error
+    context.tell({"type": "reply", "text": reply.text, "reply": reply})
     thinking = vision_profile(context.model.spec).thinking
     return split_thinking(reply.text, thinking)[1], reply
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image
 
 from harness.agents import AgentContext, Sample, react_context
+from harness.core import BadInput
 from harness.models import open_model
 from harness.vision.agent import ask, packed_images
 from harness.vision.profiles import vision_profile
@@ -103,3 +105,23 @@ def test_reasoning_of_the_family_is_taken_out(tmp_path: Path) -> None:
 def test_without_images_a_message_is_plain_text(tmp_path: Path) -> None:
     body, _ = _sent("openai/gpt-4.1-mini", tmp_path)
     assert body["messages"] == [{"role": "user", "content": "Which colours?"}]
+
+
+def test_what_keeps_the_replies_is_not_taken_for_the_endpoint(tmp_path: Path) -> None:
+    Image.new("RGB", (90, 60), "red").save(tmp_path / "0.png")
+
+    def full(event: dict[str, Any]) -> None:
+        raise BadInput(f"cannot write the {event['type']}: no space left")
+
+    async def run(url: str) -> None:
+        opened = open_model(MODELS[0], base_url=url)
+        try:
+            sample = Sample(id="s", task_id="s", prompt="?", workdir=tmp_path)
+            context = replace(react_context(sample, AgentContext(model=opened)), on_event=full)
+            await ask(context, "Which?", await packed_images(context), turns=0)
+        finally:
+            await opened.aclose()
+
+    with serve(lambda body: completion("ok")) as served, pytest.raises(BadInput) as caught:
+        asyncio.run(run(served.url))
+    assert str(caught.value) == "cannot write the reply: no space left"

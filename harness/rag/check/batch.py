@@ -67,7 +67,10 @@ def read_batch(path: Path) -> list[Row]:
     rows: list[Row] = []
     for number, row in read_rows(path):
         values: dict[str, Any] = {
-            field: next((row[name] for name in names if row.get(name) is not None), "")
+            field: next(
+                (row[name] for name in names if row.get(name) is not None),
+                list[Any]() if field == "contexts" else "",
+            )
             for field, names in _NAMES.items()
         }
         contexts = values.pop("contexts")

@@ -87,6 +87,8 @@ def test_batches_understand_the_names_that_others_use(tmp_path: Path) -> None:
     found = list(check_batch(read_batch(path), "zero-tolerance", "rules"))
     assert [one.report.verdict for one in found] == ["PASS", "FAIL", "INVALID", "INVALID"]
     assert [one.id for one in found] == ["1", "2", "3", "last"]
+    path.write_text('{"answer": "x", "contexts": null}\n')
+    assert read_batch(path)[0].contexts == ()
     path.write_text('{"answer": "x", "contexts": [3]}\n')
     with pytest.raises(BadInput, match=r"rows.jsonl:1: contexts"):
         read_batch(path)
