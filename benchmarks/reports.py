@@ -141,4 +141,5 @@ def share_interval(hits: int, total: int, digits: int = 3, scale: int = 1) -> li
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """All rows of a JSON lines file."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    with path.open(encoding="utf-8") as file:  # by line ends alone: texts hold other separators
+        return [json.loads(line) for line in file]

@@ -22,7 +22,7 @@ def read_json(path: Path) -> Any:
         BadInput: if it cannot be read, or is none (the line is named).
     """
     try:
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(path.read_text("utf-8-sig"))  # a byte order mark is no fault
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     except (OSError, ValueError, RecursionError) as error:

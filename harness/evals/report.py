@@ -212,10 +212,8 @@ def summarise(
         usage: of all attempts, where `items` do not carry it; default their sum.
     """
     valid = [item for item in items if item.outcome != "invalid"]
-    passes, groups = (
-        sum(item.outcome == "pass" for item in valid),
-        list(attempts_by_task(valid).values()),
-    )
+    passes = sum(item.outcome == "pass" for item in valid)
+    groups = list(attempts_by_task(valid).values())
     if usage is None:
         usage = sum((item.usage for item in items), Usage())
     return EvalReport(

@@ -22,17 +22,20 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ormsgpack
 
-from harness.core import BadInput, HarnessError, Score, Task, Unreachable
+from harness.core import BadInput, HarnessError, Unreachable
 from harness.core import errors as kinds
-from harness.evals import Judge, JudgingSpec, LoadedSuite, Question, score_again
 from harness.fleet.actors import RayExecutor
 from harness.fleet.channel import Channel, Methods
 from harness.fleet.driver import DEATHS, WorkersLost, open_fleet
 from harness.fleet.types import Executor, Tree, Work, pack, unpack
+
+if TYPE_CHECKING:
+    from harness.core import Score
+    from harness.evals import Judge, JudgingSpec, LoadedSuite, Question
 
 BATCHES = "harness.fleet.bulk:serve_batches"
 LOST = f"{DEATHS} workers died while they worked on the same batch (out of memory, perhaps)"
@@ -199,6 +202,8 @@ def remote_judge(executor: Executor, suite: LoadedSuite, spec: JudgingSpec) -> J
         suite: its files are what the workers need.
         spec: how they judge.
     """
+    from harness.core import Score
+
     trees = {"base": Tree(suite.base, suite.sent)}
     bulk = Bulk(executor, JUDGING, spec.model_dump(mode="json"), trees)
 
@@ -228,6 +233,9 @@ def remote_judge(executor: Executor, suite: LoadedSuite, spec: JudgingSpec) -> J
 
 def judging(argument: Any, trees: Mapping[str, Path]) -> Callable[[str], bytes]:
     """In a worker: judges batches of tasks and answers, up to the first that cannot be judged."""
+    from harness.core import Task
+    from harness.evals import JudgingSpec, score_again  # here: workers that embed need none of it
+
     family = JudgingSpec.model_validate(argument).family_of()
 
     def score(batch: str) -> bytes:

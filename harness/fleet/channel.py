@@ -116,9 +116,10 @@ class Channel:
                 frame = await self._reader.readexactly(length)
                 is_json = frame[:1] == _JSON
                 self._take(*(json.loads(frame[1:]) if is_json else ormsgpack.unpackb(frame)))
-        except (EOFError, OSError, LookupError, TypeError, ValueError):
-            self._writer.close()
+        except (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError):
+            pass
         finally:
+            self._writer.close()
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(Gone("the connection ended before the answer"))
@@ -163,13 +164,16 @@ class Channel:
         self._writer.write(_LENGTH.pack(len(packed)) + packed)
 
 
-def _notice_loss(connection: socket.socket) -> None:
+def _notice_loss(connection: socket.socket | None) -> None:
     """Let the kernel end a connection whose other machine lost its power or its network.
 
     Nothing says so otherwise: the driver only waits while an attempt is made elsewhere.
     """
+    if connection is None:  # uvloop's answer for one that has ended
+        return
     unread_ms = 0 if _on_this_machine(connection) else UNREAD_MS
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with suppress(OSError):  # it has ended
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in {**_KEEPALIVE, "TCP_USER_TIMEOUT": unread_ms}.items():
         if (option := getattr(socket, name, None)) is not None:  # not every system has all
             with suppress(OSError):

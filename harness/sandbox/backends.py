@@ -114,7 +114,7 @@ class Template(NamedTuple):
         readable: arguments for each path that may be read.
         variable: arguments for each environment variable.
         tail: arguments before the command: mounts that lie over readable paths.
-        platform: the only system that has it; "" for any.
+        macos: whether only macOS has it.
         probe: arguments with which it must succeed before it is used.
     """
 
@@ -124,7 +124,7 @@ class Template(NamedTuple):
     readable: tuple[str, ...] = ()
     variable: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
-    platform: str = ""
+    macos: bool = False
     probe: tuple[str, ...] = ()
 
 
@@ -172,7 +172,7 @@ SEATBELT = Template(
         'exec "$@"',
         "sh",
     ),
-    platform="darwin",
+    macos=True,
 )
 
 
@@ -188,8 +188,8 @@ def _program(template: Template) -> str | None:
 
 def diagnose_template(template: Template) -> str | None:
     """Needs its program, on its system; a container engine must answer, too."""
-    if template.platform not in ("", sys.platform):
-        return f"needs {template.platform}, found {sys.platform!r}."
+    if template.macos and sys.platform != "darwin":
+        return f"needs macOS, found {sys.platform!r}."
     program = _program(template)
     if program is None:
         return f"program {template.program} not found; {template.install}"
@@ -223,8 +223,8 @@ def launch_template(template: Template, plan: Plan) -> Launch:
         "image": os.environ.get("HARNESS_SANDBOX_IMAGE", "debian:12-slim"),
         "subpaths": " ".join(f'(subpath "{path}")' for path in subpaths),
     }
-    argv = [_program(template) or template.program, *template.words]
-    argv = [word.format(**fields) for word in argv]
+    argv = [_program(template) or template.program]
+    argv += [word.format(**fields) for word in template.words]
     for path in plan.readable:
         argv += [word.format(path=path) for word in template.readable]
     for name, value in plan.env.items():

@@ -107,10 +107,8 @@ class Folder:
 
     def place_file(self, relative: str, content: Any) -> Placed:
         """Write a generated file (bytes, or what becomes JSON) unless it is there."""
-        path, data = (
-            self.root / relative,
-            content if isinstance(content, bytes) else render(content),
-        )
+        path = self.root / relative
+        data = content if isinstance(content, bytes) else render(content)
         same = path.is_file() and path.read_bytes() == data
         if not same and not self.check:
             write_atomic(path, data)

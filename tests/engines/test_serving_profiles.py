@@ -144,6 +144,14 @@ def test_a_profile_decides_how_many_images_there_may_be(tmp_path: Path) -> None:
     assert isinstance(refused.exception, BadInput) and "4 at most" in str(refused.exception)
 
 
+@pytest.mark.parametrize("pairs", [("mine",), ("=folder",), ("mine=", "mine=folder")])
+def test_an_adapter_is_a_name_and_a_folder(pairs: tuple[str, ...]) -> None:
+    options = [word for pair in pairs for word in ("--lora", pair)]
+    refused = CliRunner().invoke(cli, ["models", "serve", "org/model", "--dry-run", *options])
+    assert isinstance(refused.exception, BadInput)
+    assert str(refused.exception) == f"--lora: expected NAME=DIR, found {pairs[0]!r}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -189,9 +189,29 @@ def test_a_machine_that_falls_silent_is_noticed(
     assert run(main()) == {**wanted, "SO_KEEPALIVE": 1}
 
 
+@pytest.mark.parametrize("run", [asyncio.run, loops.run])
+def test_a_connection_that_ended_before_it_was_a_channel_is_gone(run: Callable[[Any], Any]) -> None:
+    async def main() -> None:
+        server = await asyncio.start_server(serve_nothing, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.transport.abort()
+        await asyncio.sleep(0.05)
+        channel = Channel(reader, writer)
+        async with asyncio.timeout(5):
+            with pytest.raises(Gone):
+                await channel.ask("never")
+        server.close()
+
+    run(main())
+
+
 @pytest.mark.parametrize(
-    "data", [b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x01\x07", b"\xff" * 8, b"\0\0\0\x02\x91\x01"]
-)
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x01\x07", b"\xff" * 8, b"\0\0\0\x02\x91\x01",
+        b"\0\x01\0\0\xc1" + b"[" * 0xFFFF,
+    ],
+)  # fmt: skip
 def test_another_protocol_is_hung_up_on(data: bytes) -> None:
     async def main() -> bytes:
         server = await asyncio.start_server(serve_nothing, "127.0.0.1", 0)

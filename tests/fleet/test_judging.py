@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,3 +61,14 @@ def test_the_first_answer_that_cannot_be_judged_is_named_whoever_is_quicker(tmp_
         said.append(str(error.value))
         assert not (tmp_path / "out").exists()
     assert said[0] == said[1]
+
+
+def test_workers_that_do_not_judge_import_nothing_of_it() -> None:
+    script = (
+        "import sys, harness.fleet.bulk\n"
+        "print([name for name in sys.modules if name.startswith(('harness.evals.', 'pydantic.'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -126,7 +126,8 @@ def test_a_marketplace_keeps_its_other_plugins(tmp_path: Path) -> None:
     index = tmp_path / ".claude-plugin/marketplace.json"
     index.parent.mkdir()
     foreign = {"name": "zeta", "source": {"source": "github", "repo": "o/r"}}
-    index.write_text(json.dumps({"name": "mine", "owner": {"name": "me"}, "plugins": [foreign]}))
+    text = json.dumps({"name": "mine", "owner": {"name": "me"}, "plugins": [foreign]})
+    index.write_text(text, encoding="utf-8-sig")  # as editors of Windows write it
     rich = with_metadata(version="1.2.0", author="someone")
     export(replace(rich, files=SKILL.files, executable=SKILL.executable), "plugin", tmp_path)
     export(OTHER, "plugin", tmp_path)

@@ -187,10 +187,12 @@ def _serve_vllm(
             f"{options['images']!r}"
         )
     longer = {name: options[name] for name in ("max_model_len", "images") if options[name]}
-    lora = dict(pair.partition("=")[::2] for pair in options["lora"])
-    for name, folder in lora.items():
+    lora = dict[str, str]()
+    for pair in options["lora"]:
+        name, _, folder = pair.partition("=")
         if not name or not folder:
-            raise BadInput(f"--lora: expected NAME=DIR, found {'='.join((name, folder))!r}")
+            raise BadInput(f"--lora: expected NAME=DIR, found {pair!r}")
+        lora[name] = folder
     parts = ("name", "host", "replicas", "tensor_parallel", "data_parallel")
     launch = Launch(
         model=model,

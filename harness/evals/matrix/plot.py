@@ -85,8 +85,9 @@ def cost_plot(points: Sequence[Point], title: str, unit: str) -> str:
         labels.append((start, start + width, row))
         marks.append({
             "x": x, "y": y, "low": y_of(point.low), "high": y_of(point.high),
-            "best": index in front, "label": point.label, "label_y": row,
-            "label_x": x - 9 if on_left else x + 9, "anchor": "end" if on_left else "start",
+            "best": index in front, "label": point.label, "label_y": round(row, 1),
+            "label_x": round(x - 9 if on_left else x + 9, 1),
+            "anchor": "end" if on_left else "start",
         })  # fmt: skip
     return render_page(
         TEMPLATE,
