@@ -86,10 +86,12 @@ def check(deleted: list[str], with_tests: bool) -> None:
         work.mkdir()
         run(tree, "-c", IMPORT_SPINE, *SPINE)
         run(tree, "-c", "from harness.api import *")
+        harness = ("-m", "harness")
         for wing in deleted:  # what stays behind where files are deleted by hand or by git
             (tree / "harness" / wing / "__pycache__").mkdir(parents=True)
-        harness = ("-m", "harness")
         run(tree, *harness, "--help")
+        for wing in deleted:
+            shutil.rmtree(tree / "harness" / wing)
         run(tree, *harness, "demo", "--out", "demo", cwd=work)
         simulated = ("--model", "simulated/lookup", "--sandbox", "none")
         run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)
