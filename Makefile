@@ -10,7 +10,7 @@ INPUTS := pyproject.toml lab/pyproject.toml $(CONSTRAINTS) Makefile
 .PHONY: demo test lint types rooms unit amputation fuzz vllm sbom constraints clean
 
 demo: $(VENV)/.demo
-	$(BIN)/harness demo --live --out $(DEMO_OUT)
+	$(BIN)/harness --yes demo --live --out $(DEMO_OUT)
 
 test: lint types rooms unit amputation
 

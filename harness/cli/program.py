@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from harness.cli.commands import shared_option
 from harness.core.errors import BadInput, HarnessError
 from harness.core.plugins import load, plugins
 
@@ -157,13 +158,16 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
 )
 @click.version_option(package_name="agent-skill-harness", prog_name="harness")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@shared_option("--yes", help="Fetch a model that is missing, without asking.")
 @click.pass_context
-def cli(context: click.Context, debug: bool) -> None:
+def cli(context: click.Context, debug: bool, yes: bool) -> None:
     """Make agents better without training, and see why.
 
     Example: harness demo
     """
     context.obj = {"debug": debug}
+    if yes:
+        os.environ["HARNESS_AUTO_PULL"] = "1"  # for worker processes as well
     if any(name == "HARNESS_LOG" or name.startswith("OTEL_") for name in os.environ):
         from harness.core.telemetry import telemetry_by_variables
 

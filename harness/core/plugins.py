@@ -12,7 +12,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.engines` | the kind of a model spec | `(spec, base_url) -> Endpoint` |
 | `harness.wires` | the path behind `/v1/` | a `harness.models.Format`, served by the gateway |
 | `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
-| `harness.weights` | the kind of a model spec | `(name, *, fetch=False) -> Path`, or None |
+| `harness.weights` | the kind of a model spec | `(name) -> Path`, or None |
 | `harness.pages` | what is shown | `(folder, out) -> None`: writes one HTML file |
 | `harness.formats` | a trajectory format | a `harness.trajectories.Format` |
 | `harness.corpora` | who generates corpora | name -> `harness.corpora.Generator` |

