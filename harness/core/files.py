@@ -1,16 +1,33 @@
-"""Files that are whole or absent, digests of what a run depends on, and the cache folder."""
+"""Files that are whole or absent, files that a stranger's program left, digests, and the cache.
+
+A *work folder* is one in which code ran that nobody has vouched for. What lies there may be a link
+to a key, a pipe that never ends, a file of any size, or folders nested without end: it is read,
+written and removed by the functions here alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import secrets
+import stat
 import tempfile
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.core.errors import BadInput
+
+WORK_FILE_BYTES = 50_000_000
+"""The largest file that is read from a work folder."""
+_OPENING = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+
+
+class UnfitFile(ValueError):
+    """A file of a work folder that is not read; the message names it and says why."""
 
 
 def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
@@ -31,7 +48,8 @@ def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
                 stream.write(part.encode() if isinstance(part, str) else part)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
+        # As private as its folder: a run's is its owner's alone.
+        Path(temporary).chmod(0o644 & stat.S_IMODE(path.parent.stat().st_mode))
         Path(temporary).replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -81,3 +99,197 @@ def cache_root() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "agent-skill-harness"
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder for its owner alone (0700), and those above it; one that exists stays as it is.
+
+    Raises:
+        OSError: if it cannot be made, or is no folder.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@contextmanager
+def temporary_work_folder(prefix: str, within: Path | None = None) -> Generator[Path]:
+    """A new work folder (0700), resolved, which is removed after the block whatever is in it.
+
+    Args:
+        prefix: of its name.
+        within: folder in which it is made; default that for temporary files.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within)).resolve()
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+
+
+def read_work_file(folder: Path, name: str, limit: int = WORK_FILE_BYTES) -> bytes:
+    """The bytes of a file in a work folder.
+
+    No link is followed, neither as the file nor as a folder on the way.
+
+    Args:
+        folder: the work folder.
+        name: path of the file in it.
+        limit: bytes that it may have.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        UnfitFile: if it is a link, a folder or a special file, has a second name or another owner,
+            or is larger than the limit.
+    """
+    with _folder_of(folder, name) as (parent, last):
+        try:
+            descriptor = os.open(last, os.O_RDONLY | _OPENING, dir_fd=parent)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise UnfitFile(f"{name} is a link or cannot be opened") from error
+        try:
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+                raise UnfitFile(f"{name} is no ordinary file with one name")
+            if facts.st_uid != os.geteuid():
+                raise UnfitFile(f"{name} belongs to another user")
+            if facts.st_size > limit:
+                raise UnfitFile(f"{name} has {facts.st_size:,} bytes, more than {limit:,}")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(limit)
+        finally:
+            os.close(descriptor)
+
+
+def write_work_file(folder: Path, name: str, content: bytes) -> None:
+    """Write a file into a work folder, in place of whatever has its name there.
+
+    Links and files that stand where a folder of its path must be give way to a folder.
+
+    Raises:
+        BadInput: if the name leads out of the folder.
+    """
+    with _folder_of(folder, name, make=True) as (parent, last):
+        _remove_entry(parent, last)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPENING
+        with os.fdopen(os.open(last, flags, 0o666, dir_fd=parent), "wb") as file:
+            file.write(content)
+
+
+def work_files(folder: Path) -> list[str]:
+    """Paths of the ordinary files below a work folder, sorted; links are passed over.
+
+    So are names that are not UTF-8, and folders that cannot be read.
+    """
+    names: list[str] = []
+    todo = [""]
+    while todo:
+        above = todo.pop()
+        with suppress(OSError):
+            for entry in os.scandir(folder / above):
+                name = f"{above}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append(f"{name}/")
+                elif entry.is_file(follow_symlinks=False) and name.isprintable():
+                    names.append(name)
+    return sorted(names)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file, a link, or a folder with all that is in it, however deep; absent is fine.
+
+    What the system does not let us remove stays, without an error.
+    """
+    with suppress(OSError):
+        parent = os.open(path.parent, _FOLDER | os.O_CLOEXEC)
+        try:
+            _remove_entry(parent, path.name)
+        finally:
+            os.close(parent)
+
+
+def _remove_entry(parent: int, name: str) -> None:
+    """Remove what has a name in the folder of a descriptor.
+
+    Folders inside are moved up to the top before they are emptied, so that neither the depth of
+    the tree nor the length of its paths matters.
+    """
+    try:
+        os.unlink(name, dir_fd=parent)
+        return
+    except FileNotFoundError:
+        return
+    except OSError:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            raise
+    top = _unlocked(name, parent)
+    try:
+        todo, mark, count = [""], secrets.token_hex(4), 0
+        while todo:
+            child = todo.pop()
+            folder = _unlocked(child, top) if child else os.dup(top)
+            try:
+                for entry in list(os.scandir(folder)):
+                    if not entry.is_dir(follow_symlinks=False):
+                        os.unlink(entry.name, dir_fd=folder)
+                        continue
+                    os.close(_unlocked(entry.name, folder))
+                    count += 1
+                    moved = f".{mark}-{count}"
+                    os.rename(entry.name, moved, src_dir_fd=folder, dst_dir_fd=top)
+                    todo.append(moved)
+            finally:
+                os.close(folder)
+            if child:
+                os.rmdir(child, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _unlocked(name: str, parent: int) -> int:
+    """A descriptor of a folder in another one, made readable and writable for us first."""
+    try:
+        descriptor = os.open(name, _FOLDER | _OPENING, dir_fd=parent)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=parent)
+        descriptor = os.open(name, _FOLDER | _OPENING, dir_fd=parent)
+    if os.fstat(descriptor).st_mode & 0o700 != 0o700:
+        os.fchmod(descriptor, 0o700)
+    return descriptor
+
+
+@contextmanager
+def _folder_of(folder: Path, name: str, *, make: bool = False) -> Generator[tuple[int, str]]:
+    """A descriptor of the folder that a path below `folder` names, and the last part of the path.
+
+    Raises:
+        FileNotFoundError: if a part is missing (unless `make`).
+        UnfitFile: if a part is a link or no folder (unless `make`).
+        BadInput: if the path leads out of `folder`.
+    """
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise BadInput(f"sandbox: expected a file inside the work folder, found {name!r}.")
+    current = os.open(folder, _FOLDER | os.O_CLOEXEC)
+    try:
+        for part in path.parts[:-1]:
+            try:
+                below = os.open(part, _FOLDER | _OPENING, dir_fd=current)
+            except OSError as error:
+                if not make:
+                    if isinstance(error, FileNotFoundError):
+                        raise
+                    raise UnfitFile(f"{name}: {part} is a link or no folder") from error
+                _remove_entry(current, part)
+                os.mkdir(part, dir_fd=current)
+                below = os.open(part, _FOLDER | _OPENING, dir_fd=current)
+            os.close(current)
+            current = below
+        yield current, path.name
+    finally:
+        os.close(current)

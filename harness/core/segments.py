@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TextIO
 import zstandard
 
 from harness.core.errors import BadInput
+from harness.core.files import private_folder
 
 _HEADER = struct.Struct("<II")
 
@@ -32,7 +33,7 @@ class SegmentWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         end = size = 0
         if path.exists():
             size = path.stat().st_size
@@ -40,7 +41,8 @@ class SegmentWriter:
                 end = sum(_HEADER.size + len(payload) for payload in _frames(handle, path))
         self.dropped_bytes = size - end
         # Unbuffered: a buffer would try again to write what did not fit on the disk.
-        self._handle = path.open("r+b" if path.exists() else "w+b", buffering=0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._handle = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
         self._handle.truncate(end)
         self._handle.seek(end)
         self._end = end
@@ -141,7 +143,7 @@ def only_writer(folder: Path) -> TextIO:
         BadInput: if another process holds it, or the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         guard = (folder / "writer.lock").open("w")
     except OSError as error:
         raise BadInput(f"cannot write the folder {str(folder)!r}: {error.strerror}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
-from harness.core import Score, Task, digest, invalid, tracing
+from harness.core import (
+    Score,
+    Task,
+    digest,
+    invalid,
+    private_folder,
+    remove_tree,
+    tracing,
+)
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import ItemRecord
@@ -62,15 +69,16 @@ class Attempts:
         name = attempt_id(task, epoch)
         folder = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80]
         workdir = self._out / "work" / f"{folder}-{digest(name)[:8]}"
-        shutil.rmtree(workdir, ignore_errors=True)
-        workdir.mkdir(parents=True)
         started = time.monotonic()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
         with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
             try:
+                await asyncio.to_thread(remove_tree, workdir)
+                private_folder(workdir.parent)
+                workdir.mkdir(mode=0o700)
                 attempt, score = await self._attempt(task, name, epoch, workdir)
             finally:
-                shutil.rmtree(workdir, ignore_errors=True)
+                await asyncio.to_thread(remove_tree, workdir)
             operation.add(outcome=score.outcome, score=score.value)
         usage = attempt.usage.model_copy(update={"seconds": time.monotonic() - started})
         item = ItemRecord(

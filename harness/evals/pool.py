@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple
 
-from harness.core import LimitReached
+from harness.core import HarnessError, LimitReached
 from harness.evals.plan import attempt_id
 from harness.evals.report import ItemRecord
 from harness.evals.workers import Attempt, Attempter, Finished
 
 POLL_S = 0.25
 """Seconds between looks for requests while a pool is paused."""
+_log = logging.getLogger("harness.evals")
 CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
 
 
@@ -130,7 +132,14 @@ class Pool:
         return [name for work, name in works.items() if work in ended]
 
     def _result(self, name: str) -> Finished | None:
-        """The result of an attempt; None if it was cancelled."""
+        """The result of an attempt; None if it was cancelled.
+
+        A fault in an attempt makes that attempt invalid and ends no other one: whatever it is, the
+        cause may be what a model has left in its work folder.
+
+        Raises:
+            HarnessError: from the attempt: it concerns the run.
+        """
         running = self._running.pop(name)
         try:
             item, run = running.work.result()
@@ -141,6 +150,12 @@ class Pool:
             else:
                 self._cancel(name, running.attempt)
             return None
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001  # see above
+            _log.debug("attempt %s", name, exc_info=True)
+            reason = f"fault in the attempt: {type(error).__name__}: {error}"
+            item, run = unfinished(running.attempt, reason[:500]), None
         if item.outcome == "invalid":
             self._invalid[name] = running.attempt
         return item, run

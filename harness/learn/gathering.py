@@ -11,7 +11,15 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Trajectory, Value, digest, digest_file, write_atomic
+from harness.core import (
+    BadInput,
+    Trajectory,
+    Value,
+    digest,
+    digest_file,
+    private_folder,
+    write_atomic,
+)
 from harness.core.redaction import Redactor
 from harness.evolve import Event, extract
 from harness.learn.acts import prompts
@@ -195,6 +203,8 @@ def write_sessions(
             continue
         name = f"{row.client}-{digest(row.id)[:12]}"
         document = json.dumps(dump(clean), ensure_ascii=False, indent=1)
+        private_folder(out / SESSIONS)
+        private_folder(out / SENT)
         write_atomic(out / SESSIONS / f"{name}.json", document + "\n")
         write_atomic(out / SENT / f"{name}.txt", extract(clean) + "\n")
     return Gathered(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -21,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 import zstandard
 
-from harness.core import BadInput, Usage, Value
+from harness.core import BadInput, Usage, Value, private_folder
 from harness.models.budget import Spend
 from harness.models.commits import Committer, explained
 from harness.models.types import Reply, Role
@@ -277,7 +278,8 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         sqlite3.Error, OSError: if it cannot be used.
     """
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # holds every prompt
     db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30)
     db.execute("PRAGMA journal_mode = WAL")
     version = db.execute("PRAGMA user_version").fetchone()[0]

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import os
 import resource
 import signal
 import socket
+import stat
+import struct
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -101,6 +105,74 @@ def trace_host(facts: dict[str, Any]) -> bool:
     return ctypes.CDLL(None).ptrace(16, facts["victim"], 0, 0) == 0
 
 
+def kernel_switches(_: dict[str, Any]) -> bool:
+    """Files of /proc that root owns: opened for writing, never written."""
+    for path in ("sys/kernel/core_pattern", "sys/vm/overcommit_memory", "sys/fs/file-max", "mtrr"):
+        with suppress(OSError):
+            os.close(os.open(f"/proc/{path}", os.O_WRONLY))
+            return True
+    return False
+
+
+def device_times(_: dict[str, Any]) -> None:
+    """The host's device tells."""
+    os.utime("/dev/null", (0, 0))
+
+
+def setuid_file(_: dict[str, Any]) -> bool:
+    """Every way of making a file that runs as its owner for anybody."""
+    libc = ctypes.CDLL(None)
+    Path("plain").write_bytes(b"")
+    plain = os.open("plain", os.O_RDWR)
+    ways: list[Callable[[], object]] = [
+        lambda: Path("plain").chmod(0o4755),
+        lambda: os.fchmod(plain, 0o6755),
+        lambda: os.open("opened", os.O_CREAT | os.O_WRONLY, 0o4755),
+        lambda: os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o4755),
+        lambda: os.mknod("node", 0o4755 | stat.S_IFREG),
+        lambda: libc.creat(b"created", 0o4755),
+        lambda: libc.syscall(452, -100, b"plain", 0o4755, 0),  # fchmodat2
+        lambda: libc.syscall(437, -100, b"by2", struct.pack("=QQQ", 0o101, 0o4755, 0), 24),
+    ]
+    for way in ways:
+        with suppress(OSError):
+            way()
+    bits = stat.S_ISUID | stat.S_ISGID
+    return any(path.lstat().st_mode & bits for path in Path().iterdir())
+
+
+def device_file(_: dict[str, Any]) -> bool:
+    os.mknod("device", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    return True
+
+
+def capabilities(_: dict[str, Any]) -> bool:
+    sets = (ctypes.c_uint32 * 6)()
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    return ctypes.CDLL(None).capget(header, sets) == 0 and any(sets)
+
+
+def attributes(_: dict[str, Any]) -> bool:
+    """File capabilities, access lists, and data where no count of blocks sees it."""
+    Path("tagged").write_bytes(b"")
+    for name in ("user.data", "security.capability", "system.posix_acl_access"):
+        with suppress(OSError):
+            os.setxattr("tagged", name, bytes(20))
+            return True
+    return False
+
+
+def kernel_queues(_: dict[str, Any]) -> bool:
+    """System V objects: kernel memory that no process is charged for."""
+    libc = ctypes.CDLL(None)
+    return libc.msgget(0, 0o1600) >= 0 or libc.semget(0, 100, 0o1600) >= 0
+
+
+def undumpable(_: dict[str, Any]) -> bool:
+    """A process that nobody may look into."""
+    return ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+
+
 def daemon(facts: dict[str, Any]) -> None:
     """The heartbeat tells."""
     if os.fork() == 0:
@@ -168,15 +240,84 @@ def many_files(_: dict[str, Any]) -> bool:
     return True
 
 
+def unlinked_files(_: dict[str, Any]) -> bool:
+    for index in range(64):
+        stream = os.open(f"unlinked{index}", os.O_CREAT | os.O_WRONLY)
+        Path(f"unlinked{index}").unlink()
+        os.write(stream, b"x" * (1 << 20))
+        time.sleep(0.01)
+    return True
+
+
+def mapped_files(_: dict[str, Any]) -> bool:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 5]
+    for index in range(64):
+        stream = os.open(f"mapped{index}", os.O_CREAT | os.O_RDWR)
+        os.write(stream, b"x" * (1 << 20))
+        # A page keeps them all; Python's own mapping would keep a descriptor.
+        libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, stream, 0)
+        os.close(stream)
+        Path(f"mapped{index}").unlink()
+        time.sleep(0.01)
+    return True
+
+
+def sent_files(_: dict[str, Any]) -> bool:
+    sockets = [socket.socketpair() for _ in range(16)]
+    for index in range(64):
+        stream = os.open(f"sent{index}", os.O_CREAT | os.O_WRONLY)
+        os.write(stream, b"x" * (1 << 20))
+        Path(f"sent{index}").unlink()
+        socket.send_fds(sockets[index % 16][0], [b"x"], [stream])
+        os.close(stream)
+        time.sleep(0.01)
+    time.sleep(0.5)
+    return True
+
+
+def deep_files(_: dict[str, Any]) -> bool:
+    for _level in range(30):
+        Path("d" * 200).mkdir()
+        os.chdir("d" * 200)
+    return many_files({})
+
+
+def locked_folder(_: dict[str, Any]) -> bool:
+    """Root looks into it all the same, anyone else cannot."""
+    Path("locked").mkdir()
+    os.chdir("locked")
+    Path().chmod(0o300)
+    return many_files({})
+
+
+def page_tables(facts: dict[str, Any]) -> bool:
+    """Reading an empty mapping costs a page table for every 2 MiB."""
+    size = facts["megabytes"] << 29  # 512 times as much
+    space = mmap.mmap(-1, size, mmap.MAP_PRIVATE | 0x4000, mmap.PROT_READ)
+    for place in range(0, size, 2 << 20):
+        _ = space[place]
+        if place % (1 << 33) == 0:
+            time.sleep(0.02)
+    time.sleep(0.2)
+    return True
+
+
 def main() -> None:
     """Try the attacks named in argv[1], separated by commas."""
     facts: dict[str, Any] = json.loads(sys.argv[2])
     facts["until"] = time.monotonic() + 5
     for name in sys.argv[1].split(","):
         print("TRIED", name, flush=True)
-        with suppress(OSError, MemoryError, ValueError):
-            if globals()[name](facts):
-                print("ESCAPED", name, flush=True)
+        try:
+            escaped = globals()[name](facts)
+        except (OSError, MemoryError, ValueError):
+            continue
+        except Exception:  # noqa: BLE001  # a broken attack proves nothing
+            escaped = True
+        if escaped:
+            print("ESCAPED", name, flush=True)
 
 
 if __name__ == "__main__":

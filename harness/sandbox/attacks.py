@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from harness.core import temporary_work_folder
 from harness.sandbox.execution import Sandbox
 from harness.sandbox.types import Limits, Result
 
@@ -35,6 +36,14 @@ REACHING = [
     "host_environment",
     "proc_environment",
     "trace_host",
+    "kernel_switches",
+    "device_times",
+    "device_file",
+    "setuid_file",
+    "capabilities",
+    "attributes",
+    "kernel_queues",
+    "undumpable",
     "signal_host",
 ]
 # Each needs an execution of its own.
@@ -47,6 +56,12 @@ CONSUMING = [
     "output",
     "big_file",
     "many_files",
+    "unlinked_files",
+    "mapped_files",
+    "sent_files",
+    "deep_files",
+    "locked_folder",
+    "page_tables",
 ]
 ATTACKS = (*REACHING, *CONSUMING)
 PROBE_LIMITS = Limits(
@@ -89,8 +104,7 @@ class Bait(ExitStack):
         self, sandbox: Sandbox, names: Sequence[str], limits: Limits = PROBE_LIMITS
     ) -> tuple[set[str], Result]:
         """Run the attacks in one execution; the names of those that got through, and its result."""
-        with tempfile.TemporaryDirectory(prefix="harness-range-") as folder:
-            work = Path(folder)
+        with temporary_work_folder("harness-range-") as work:
             (work / "planted").symlink_to(self.secret)
             facts = {
                 "secret": str(self.secret),
@@ -128,6 +142,11 @@ class Bait(ExitStack):
             "change_mode_outside": bool(secret.st_mode & 0o077),
         }
         seen = {name for name, changed in files.items() if changed and name in names}
+        if any(path.lstat().st_mode & 0o6000 for path in work.iterdir()) and "setuid_file" in names:
+            seen.add("setuid_file")
+        if "device_times" in names and Path(os.devnull).stat().st_mtime == 0:
+            os.utime(os.devnull)
+            seen.add("device_times")
         if "udp" in names:
             with suppress(BlockingIOError):
                 self.udp.recv(64)

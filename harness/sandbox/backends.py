@@ -6,8 +6,10 @@ import importlib.util
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +52,12 @@ def diagnose_bubblewrap() -> str | None:
 
 
 def launch_bubblewrap(plan: Plan) -> Launch:
-    """User, mount, process, IPC and network namespaces, from the command line of `bwrap`."""
+    """User, mount, process, IPC and network namespaces, from the command line of `bwrap`.
+
+    To the kernel, root in a namespace without any capability still owns every switch below
+    /proc/sys, and the mode and times of the host's /dev/null: /proc is read-only, and root gets
+    device nodes of its own (bubblewrap cannot bind a device read-only).
+    """
     read, write = os.pipe()
     os.write(write, seccomp.program("namespaces"))
     os.close(write)
@@ -65,8 +72,27 @@ def launch_bubblewrap(plan: Plan) -> Launch:
         else:
             argv += ["--ro-bind", path, path]
     argv += ["--bind", work, work, "--chdir", work]
-    argv += ["--remount-ro", "/dev", "--remount-ro", "/", "--seccomp", str(read), "--"]
+    for node in _own_devices(plan.scratch):
+        argv += ["--dev-bind", str(node), f"/dev/{node.name}"]
+    argv += ["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"]
+    argv += ["--seccomp", str(read), "--"]
     return Launch([*argv, *_prlimit(plan), *plan.command], plan.env, (read,))
+
+
+def _own_devices(scratch: Path) -> list[Path]:
+    """Fresh device nodes for this execution; none for a user who may not make them."""
+    folder = scratch / "dev"
+    if os.geteuid() or os.statvfs(scratch).f_flag & os.ST_NODEV:
+        return []
+    folder.mkdir()
+    nodes: list[Path] = []
+    for path in map(Path, (*DEVICES, "/dev/tty")):
+        with suppress(OSError):
+            node = folder / path.name
+            os.mknod(node, 0o666 | stat.S_IFCHR, path.stat().st_rdev)
+            node.chmod(0o666)
+            nodes.append(node)
+    return nodes
 
 
 def diagnose_landlock() -> str | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
+from harness.core import remove_tree, write_work_file
 from harness.core.errors import BadInput
-from harness.sandbox.supervision import folder_size, supervise
+from harness.sandbox.disk import folder_size
+from harness.sandbox.supervision import supervise
 from harness.sandbox.types import Limits, Result
 
 # Of /etc only what programs need to start: no shadow, no ssh, no host keys.
@@ -87,13 +88,14 @@ class Sandbox:
         Args:
             command: argument vector; no shell is added.
             workdir: the only writable place; HOME and TMPDIR point inside it.
-            files: relative path -> content, written into `workdir` first.
+            files: relative path -> content, written into `workdir` first, in place of whatever
+                an earlier command put there.
             limits: default `Limits()`.
             env: variables beyond the fixed safe ones; the host's environment never leaks in.
             readable: further paths that may be read.
 
         Raises:
-            BadInput: an empty command, a missing work folder, or a file outside it.
+            BadInput: an empty command, a missing work folder, or the name of a file outside it.
         """
         if not command:
             raise BadInput("sandbox: expected a command of at least one word, found none.")
@@ -101,9 +103,15 @@ class Sandbox:
             raise BadInput(f"sandbox: expected an existing work folder, found {str(workdir)!r}.")
         folder = workdir.resolve()
         for name, content in (files or {}).items():
-            _write(folder, name, content)
+            write_work_file(folder, name, content)
         size, largest = folder_size(folder)
         limits = limits or Limits()
+        if size == float("inf"):
+            problem = "sandbox: the work folder holds a folder that cannot be read."
+            return Result(
+                exit_code=None, stdout="", stderr=problem, seconds=0.0, limit="disk",
+                backend=self.name,
+            )  # fmt: skip
         scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
         descriptors: tuple[int, ...] = ()
         try:
@@ -132,18 +140,7 @@ class Sandbox:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-            shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _write(folder: Path, name: str, content: bytes) -> None:
-    relative = PurePosixPath(name)
-    target = folder / relative
-    # A link planted by an earlier command must not carry this write out of the folder.
-    inside = target.parent.resolve().is_relative_to(folder) and not target.is_symlink()
-    if relative.is_absolute() or ".." in relative.parts or not inside:
-        raise BadInput(f"sandbox: expected a file inside the work folder, found {name!r}.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+            remove_tree(scratch)
 
 
 def _readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:

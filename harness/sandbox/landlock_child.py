@@ -20,7 +20,8 @@ from typing import Any
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _SET_SECCOMP = 1, 36, 38, 22
+_PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _SET_SECCOMP, _DROP_BOUND = 1, 36, 38, 22, 24
+_CAPSET_HEADER = struct.pack("=Ii", 0x20080522, 0)  # version 3, this process
 # linux/landlock.h: execute 0, write 1, read 2, read folder 3, ... truncate 14, ioctl 15.
 _READ = 1 << 0 | 1 << 2 | 1 << 3
 _FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
@@ -82,6 +83,10 @@ def _confine(plan: dict[str, Any]) -> None:
             soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
         resource.setrlimit(limit, (soft, hard))
     _checked(_LIBC.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    # Root has them all, and anyone has them in a namespace of their own.
+    for capability in range(64):
+        _LIBC.prctl(_DROP_BOUND, capability, 0, 0, 0)
+    _checked(_LIBC.capset(_CAPSET_HEADER, bytes(24)), "capset")
     _landlock(plan["readable"], plan["writable"], plan["devices"])
     code = bytes.fromhex(plan["seccomp"])
     program = _Program(len(code) // 8, code)

@@ -18,12 +18,26 @@ _NUMBERS = {
     "clone3": (435, 435),
     "prlimit64": (302, 261),
     "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "io_uring_setup": (425, 425),
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "open_by_handle_at": (304, 265),
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
+    "open": (2, -1),
+    "openat": (257, 56),
+    "openat2": (437, 437),
+    "creat": (85, -1),
+    "mknod": (133, -1),
+    "mknodat": (259, 33),
+    "prctl": (157, 167),
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),
@@ -63,8 +77,10 @@ _NUMBERS = {
     "sched_setscheduler": (144, 119),
 }
 _ALWAYS = [
-    *("shmget", "memfd_create", "memfd_secret", "io_uring_setup"),
+    # Memory that no count of processes sees.
+    *("shmget", "semget", "msgget", "memfd_create", "memfd_secret", "io_uring_setup"),
     *("ptrace", "process_vm_readv", "process_vm_writev", "perf_event_open", "userfaultfd", "bpf"),
+    *("pidfd_getfd", "open_by_handle_at"),
     *("unshare", "setns", "mount", "umount2", "pivot_root", "fsopen", "move_mount", "open_tree"),
     *("add_key", "request_key", "keyctl"),
 ]
@@ -75,10 +91,22 @@ _SILENT = [
     *("chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat"),
 ]
+# As on a file system without them, which programs that copy files know: file capabilities, access
+# lists, and data that is not counted.
 _XATTR = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 ]
+# Landlock does not hide a path that is only watched.
+_WATCHING = ["inotify_init", "inotify_init1", "fanotify_init"]
+# System call -> the argument that holds the mode of a file. A set-user-ID file in the work folder
+# would run for every user of the machine with the rights of ours. Devices need a capability, too.
+_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1}
+_NODES = {"mknod": 1, "mknodat": 2}
+_OPENING = {"open": 1, "openat": 2}  # the flags; the mode stands behind them
+_SETID, _DEVICE = 0o6000, 0o020000
+_CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
+_SET_DUMPABLE = 4
 _OWN_ONLY = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
 _CLONE_NEWUSER = 0x10000000
 
@@ -109,18 +137,44 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
         if number >= 0:
             out.extend([_op(_JEQ, number, 0, 1), _op(_RET, _ERRNO | error)])
 
+    def refuse_argument(
+        name: str,
+        *arguments: int,
+        test: int = _JSET,
+        negate: bool = False,
+        error: int = errno.EPERM,
+    ) -> None:
+        number = _NUMBERS[name][column]
+        if number >= 0:
+            out.extend(_refuse_argument(number, arguments, test, negate, error))
+
+    for name, flags in _OPENING.items():  # first: they are called most
+        refuse_argument(name, flags, _CREATES, flags + 1, _SETID)
     for name in _ALWAYS:
         refuse(name, errno.EPERM)
-    refuse("clone3", errno.ENOSYS)  # its flags lie in memory; libc falls back to clone
-    out += _refuse_argument(_NUMBERS["clone"][column], 0, _JSET, _CLONE_NEWUSER)
+    # Their flags and modes lie in memory; libraries fall back to clone and openat.
+    refuse("clone3", errno.ENOSYS)
+    refuse("openat2", errno.ENOSYS)
+    refuse_argument("clone", 0, _CLONE_NEWUSER)
+    # What its descriptors hold must stay visible: see `supervision`.
+    refuse_argument("prctl", 0, _SET_DUMPABLE, test=_JEQ)
+    for name, mode in _MODES.items():
+        refuse_argument(name, mode, _SETID)
+    for name, mode in _NODES.items():
+        refuse_argument(name, mode, _SETID | _DEVICE)
+    for name in _XATTR:
+        refuse(name, errno.EOPNOTSUPP)
     if kind == "landlock":
-        for name in ("socket", *_XATTR):
+        for name in ("socket", *_WATCHING):
             refuse(name, errno.EPERM)
+        # By path and to the present time, as `Path.touch` asks whether a file exists.
+        refuse_argument("utimensat", 1, 0, test=_JEQ, error=0)
+        refuse_argument("utimensat", 2, 0, test=_JEQ)
         for name in _SILENT:
             refuse(name, 0)
         for name in _OWN_ONLY:  # allowed for the process itself
             argument = 1 if name == "setpriority" else 0
-            out += _refuse_argument(_NUMBERS[name][column], argument, _JEQ, 0, negate=True)
+            refuse_argument(name, argument, 0, test=_JEQ, negate=True)
     out.append(_op(_RET, _ALLOW))
     return b"".join(out)
 
@@ -130,14 +184,21 @@ def _op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
 
 
 def _refuse_argument(
-    number: int, argument: int, test: int, value: int, *, negate: bool = False
+    number: int, arguments: tuple[int, ...], test: int, negate: bool, error: int
 ) -> list[bytes]:
-    """EPERM if the low word of an argument passes the test (or fails it, if `negate`)."""
-    jumps = (1, 0) if negate else (0, 1)
-    return [
-        _op(_JEQ, number, 0, 4),
-        _op(_LOAD, 16 + 8 * argument),
-        _op(test, value, *jumps),
-        _op(_RET, _ERRNO | errno.EPERM),
-        _op(_LOAD, 0),
-    ]
+    """An error if the low word of each argument passes the test (or fails it, if `negate`).
+
+    Args:
+        number: of the system call.
+        arguments: index and value of an argument, and of further ones that must pass, too.
+        test: the comparison.
+        negate: for one argument only.
+        error: number of the error; 0 reports success.
+    """
+    pairs = list(zip(arguments[::2], arguments[1::2], strict=True))
+    out = [_op(_JEQ, number, 0, 2 * len(pairs) + 2)]
+    for ahead, (argument, value) in zip(range(len(pairs) - 1, -1, -1), pairs, strict=True):
+        passing, failing = 0, 2 * ahead + 1  # the last instruction loads the number again
+        jumps = (failing, passing) if negate else (passing, failing)
+        out += [_op(_LOAD, 16 + 8 * argument), _op(test, value, *jumps)]
+    return [*out, _op(_RET, _ERRNO | error), _op(_LOAD, 0)]

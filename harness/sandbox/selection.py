@@ -8,13 +8,12 @@ import platform
 import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from harness.core import Value, cache_root, write_atomic
+from harness.core import Value, cache_root, temporary_work_folder, write_atomic
 from harness.core.errors import BadInput
 from harness.sandbox.attacks import ATTACKS, storm
 from harness.sandbox.backends import BACKENDS, UNCONFINED
@@ -120,8 +119,8 @@ def _probe(name: str) -> BackendReport:
     for command, output in [(["true"], "")] * 5 + [(python, "41")]:
         begin = time.perf_counter()
         try:
-            with tempfile.TemporaryDirectory(prefix="harness-probe-") as folder:
-                result = sandbox.exec(command, workdir=Path(folder))
+            with temporary_work_folder("harness-probe-") as folder:
+                result = sandbox.exec(command, workdir=folder)
         except OSError as error:
             return unavailable(str(error))
         times.append(1000 * (time.perf_counter() - begin))

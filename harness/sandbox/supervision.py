@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from harness.sandbox.disk import UnseenFiles, folder_size
 from harness.sandbox.types import LimitHit, Limits, Result
 
 _TICK_S = 0.02
@@ -29,7 +30,7 @@ def supervise(
     pass_fds: Sequence[int],
     workdir: Path,
     limits: Limits,
-    disk_before: int,
+    disk_before: float,
     backend: str,
     watch: bool,
 ) -> Result:
@@ -59,6 +60,7 @@ def supervise(
     )
     output = _Output(process, limits.output_bytes)
     disk_limit = disk_before + (limits.disk_mb << 20)
+    unseen = UnseenFiles(process.pid, workdir, limits.disk_mb << 20)
     hit: LimitHit | None = None
     tick_due = disk_due = 0.0
     try:
@@ -73,7 +75,8 @@ def supervise(
                 tick_due = now + _TICK_S
                 hit = _exceeded(process.pid, limits) if watch else None
                 if hit is None and now >= disk_due:
-                    hit = "disk" if folder_size(workdir)[0] > disk_limit else None
+                    hidden = unseen.bytes(_descendants(process.pid)) if watch else 0
+                    hit = "disk" if folder_size(workdir)[0] + hidden > disk_limit else None
                     # Looked at rarely enough that looking costs at most a tenth.
                     disk_due = now + max(0.05, 10 * (time.monotonic() - now))
     finally:
@@ -150,14 +153,15 @@ class _Output:
 def _exceeded(root: int, limits: Limits) -> LimitHit | None:
     """The limit of processes or memory that the processes below `root` exceed together.
 
-    Memory is private plus shared-anonymous; threads count as processes.
+    Memory is private, plus shared-anonymous, plus page tables (reading a vast empty mapping fills
+    those alone); threads count as processes.
     """
     pids = _descendants(root)
     threads = memory_kb = 0
     for pid in pids:
         with suppress(OSError), open(f"/proc/{pid}/status", "rb") as stream:  # noqa: PTH123
             for line in stream:
-                if line.startswith((b"RssAnon:", b"RssShmem:")):
+                if line.startswith((b"RssAnon:", b"RssShmem:", b"VmPTE:")):
                     memory_kb += int(line.split()[1])
                 elif line.startswith(b"Threads:"):
                     threads += int(line.split()[1])
@@ -207,22 +211,3 @@ def _send(call: Callable[[int, int], None], pid: int, number: signal.Signals) ->
     """Signal a process or group that may be gone."""
     with suppress(ProcessLookupError, PermissionError):
         call(pid, number)
-
-
-def folder_size(folder: Path) -> tuple[int, int]:
-    """Allocated bytes below `folder` (4 KiB for each entry at least), and its largest file."""
-    total = largest = 0
-    todo = [str(folder)]
-    while todo:
-        # Entries come and go while a command runs.
-        with suppress(OSError):
-            for entry in list(os.scandir(todo.pop())):
-                total += 4096
-                with suppress(OSError):
-                    facts = entry.stat(follow_symlinks=False)
-                    total += max(0, facts.st_blocks * 512 - 4096)
-                    if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
-                    else:
-                        largest = max(largest, facts.st_size)
-    return total, largest

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from harness.core import BadInput
+from harness.core import BadInput, remove_tree
 from harness.core.plugins import load, plugins
 from harness.sandbox import Result
 from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError, text_argument
@@ -23,7 +23,7 @@ async def _run(bench: Bench, command: Sequence[str], files: dict[str, bytes]) ->
     result = await asyncio.to_thread(
         sandbox.exec, command, workdir=bench.workdir, files=files, limits=bench.limits
     )
-    (bench.workdir / SCRIPT).unlink(missing_ok=True)
+    remove_tree(bench.workdir / SCRIPT)
     return observation(result)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.core.rundir import RunReader, RunWriter
+from harness.models import CallStore
 
 
 def test_resume_needs_the_same_lock(tmp_path: Path) -> None:
@@ -48,3 +50,15 @@ def test_an_unknown_schema_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema_version": 99}')
     with pytest.raises(BadInput, match="schema 99"):
         RunReader(tmp_path)
+
+
+def test_a_run_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "one"
+    with RunWriter(run, {"a": 1}) as writer:
+        writer.append_item({"id": "x"})
+    with CallStore(run / "calls.sqlite"):
+        pass
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [run, *run.iterdir()]}
+    assert modes.pop("one") == 0o700
+    assert set(modes) >= {"run.json", "items.seg", "trajectories.seg", "calls.sqlite"}
+    assert {name for name, mode in modes.items() if mode != 0o600} <= {"writer.lock"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -58,12 +59,17 @@ def test_consuming_is_stopped(backend: str, attack: str, bait: Bait) -> None:
         "big_file": {"disk", None},
         "many_files": {"disk"},
         "daemon": {None},
+        "page_tables": {"memory"},
     }
-    assert result.limit in allowed[attack]
+    assert result.limit in allowed.get(attack, {"disk"})
 
 
 @pytest.mark.parametrize(
-    "attack", ["read_outside", "write_outside", "tcp", "udp", "abstract_socket", "signal_host"]
+    "attack",
+    [
+        *("read_outside", "write_outside", "tcp", "udp", "abstract_socket", "signal_host"),
+        *("setuid_file", "kernel_queues", "undumpable", "page_tables"),
+    ],
 )
 def test_the_attacks_work_without_a_sandbox(attack: str, bait: Bait) -> None:
     escaped, _ = bait.attack(select("none"), [attack])
@@ -96,6 +102,25 @@ def test_memory_limit_names_itself(tmp_path: Path, backend: str) -> None:
         limits=PROBE_LIMITS.model_copy(update={"memory_mb": 128, "wall_s": 5.0}),
     )
     assert result.limit == "memory" and result.exit_code is None
+
+
+def test_root_switches_and_capabilities_work_without_a_sandbox(bait: Bait) -> None:
+    if os.geteuid() or not sys.platform.startswith("linux"):
+        pytest.skip("needs to be root on Linux")
+    escaped, _ = bait.attack(select("none"), ["kernel_switches", "capabilities", "device_times"])
+    assert escaped == {"kernel_switches", "capabilities", "device_times"}
+
+
+def test_ordinary_files_are_made_copied_and_marked_as_ever(backend: str, tmp_path: Path) -> None:
+    script = (
+        "import os, shutil; from pathlib import Path; Path('a').touch(); Path('a').touch();"
+        "os.chmod('a', 0o755); shutil.copy2('a', 'b'); os.mkdir('c'); shutil.copytree('c', 'd')"
+    )
+    result = select(backend).exec([sys.executable, "-c", script], workdir=tmp_path)
+    assert result.ok, result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c", "d"]
+    devices = ["sh", "-c", "echo x > /dev/null && head -c 3 /dev/zero && touch c && tar cf e a"]
+    assert select(backend).exec(devices, workdir=tmp_path).stdout == "\0\0\0"
 
 
 def test_cpu_limit_names_itself(tmp_path: Path, backend: str) -> None:

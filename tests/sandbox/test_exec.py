@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from harness.core import cache_root
+from harness.core import cache_root, remove_tree
 from harness.core.errors import BadInput
 from harness.sandbox import PREFERRED, Limits, probe_backends, select
 from harness.sandbox.backends import BACKENDS
@@ -63,14 +64,37 @@ def test_output_is_cut_at_the_limit(tmp_path: Path) -> None:
     assert result.limit == "output" and len(result.stdout) == 1000
 
 
-@pytest.mark.parametrize("name", ["../x", "/x", "link/x"])
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x"])
 def test_files_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    (work / "link").symlink_to(tmp_path)
     with pytest.raises(BadInput, match="inside the work folder"):
         select().exec(["true"], workdir=work, files={name: b"x"})
     assert not (tmp_path / "x").exists()
+
+
+def test_files_replace_what_an_earlier_command_planted(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "folder" / "deep").mkdir(parents=True)
+    (work / "link").symlink_to(tmp_path)
+    (work / "file").symlink_to(tmp_path / "host")
+    os.mkfifo(work / "pipe")
+    files = {"link/x": b"1", "file": b"2", "pipe": b"3", "folder": b"4"}
+    assert select().exec(["true"], workdir=work, files=files).ok
+    assert {name: (work / name).read_bytes() for name in files} == files
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+
+
+def test_a_folder_that_cannot_be_counted_is_over_the_limit(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(40):  # beyond the longest path
+        os.mkdir("d" * 200, dir_fd=folder)
+        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = deeper
+    os.close(folder)
+    assert select().exec(["true"], workdir=tmp_path).limit == "disk"
+    remove_tree(tmp_path)
 
 
 def test_selection_is_the_first_admitted_whatever_the_times_and_never_none(

@@ -1,0 +1,117 @@
+"""How much a command has stored: what lies in its work folder, and what only it still holds."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_SENT_SCANS = 5
+"""Looks in a row at which descriptors lie in a socket: no honest program leaves them there."""
+
+
+def folder_size(folder: Path) -> tuple[float, int]:
+    """Allocated bytes below `folder` (4 KiB for each entry at least), and its largest file.
+
+    A folder that cannot be read (no permission, a path longer than the system takes) is infinitely
+    large: what is in there cannot be counted. Links are not followed.
+    """
+    total: float = 0
+    largest = 0
+    todo = [str(folder)]
+    while todo:
+        try:
+            entries = list(os.scandir(todo.pop()))
+        except (FileNotFoundError, NotADirectoryError):  # it went while the command runs
+            continue
+        except OSError:
+            return float("inf"), largest
+        for entry in entries:
+            total += 4096
+            with suppress(FileNotFoundError):
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    raise
+                except OSError:
+                    return float("inf"), largest
+                total += max(0, facts.st_blocks * 512 - 4096)
+                if stat.S_ISDIR(facts.st_mode):
+                    todo.append(entry.path)
+                else:
+                    largest = max(largest, facts.st_size)
+    return total, largest
+
+
+class UnseenFiles:
+    """Files that have no name any more, and live as long as a process holds them.
+
+    Args:
+        root: process that was started.
+        workdir: where files can be made.
+        most: bytes to assume for a file whose size cannot be learned.
+    """
+
+    def __init__(self, root: int, workdir: Path, most: int) -> None:
+        self._root, self._most = root, most
+        # The scratch folder is also seen under these names.
+        self._places = tuple(os.fsencode(f"{place}/") for place in (workdir, "/tmp", "/dev/shm"))
+        self._sent_scans = 0
+
+    def bytes(self, pids: list[int]) -> float:
+        """Allocated bytes that these processes and the first one hold by descriptors and mappings.
+
+        Descriptors on their way through a socket belong to no process: if some are found there
+        time and again, the answer is infinite. So it is if a process does not let us look.
+        """
+        sizes: dict[int, int] = {}
+        mapped: set[int] = set()
+        sent = False
+        trusted = {self._root, *_children(self._root)}  # the back end's own
+        for pid in [self._root, *pids]:
+            try:
+                for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                    sent |= self._descriptors(f"/proc/{pid}/task/{thread}", sizes)
+                mapped |= self._mapped(pid)
+            except PermissionError:
+                if pid not in trusted:
+                    return float("inf")
+            except OSError:  # it ended meanwhile
+                continue
+        self._sent_scans = self._sent_scans + 1 if sent else 0
+        if self._sent_scans >= _SENT_SCANS:
+            return float("inf")
+        return sum(sizes.values()) + len(mapped - set(sizes)) * self._most
+
+    @staticmethod
+    def _descriptors(process: str, sizes: dict[int, int]) -> bool:
+        """Add the nameless files among a thread's descriptors; whether a socket holds some, too."""
+        sent = False
+        for number in os.listdir(f"{process}/fd"):  # noqa: PTH208
+            with suppress(FileNotFoundError, ProcessLookupError):
+                facts = os.stat(f"{process}/fd/{number}")  # noqa: PTH116
+                if stat.S_ISREG(facts.st_mode) and not facts.st_nlink:
+                    sizes[facts.st_ino] = facts.st_blocks * 512
+                elif stat.S_ISSOCK(facts.st_mode):
+                    text = Path(f"{process}/fdinfo/{number}").read_bytes()
+                    sent |= b"scm_fds:" in text and b"scm_fds: 0\n" not in text
+        return sent
+
+    def _mapped(self, pid: int) -> set[int]:
+        """Inodes of deleted files that a process maps: after closing them it shows no size."""
+        inodes: set[int] = set()
+        with open(f"/proc/{pid}/maps", "rb") as stream:  # noqa: PTH123
+            for line in stream:
+                if line.endswith(b" (deleted)\n"):
+                    _, _, _, _, inode, path = line.split(maxsplit=5)
+                    if path.startswith(self._places):
+                        inodes.add(int(inode))
+        return inodes
+
+
+def _children(pid: int) -> set[int]:
+    try:
+        return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except OSError:
+        return set()
