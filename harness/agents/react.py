@@ -12,10 +12,12 @@ from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, ToolProtocol
 from harness.core import BadInput, Unreachable, render
 from harness.models import Model, Reply, SampleLimitReached, Sampling
-from harness.tools import Bench, Tool, get_tools
+from harness.tools import Bench, Tool, get_tools, skill_scripts
 
 STEPS_PER_TURN = 4
 """Graph steps that one turn takes at most; graphs of a user's may act and observe apart."""
+PROGRAM = "program"
+"""The graph whose model writes programs in place of calling tools."""
 MOST_FORMAT_ERRORS = 5
 """Format errors in a row after which an attempt is invalid. They use up no turn."""
 
@@ -31,6 +33,7 @@ class ReactContext:
         tools: tools the model may call; none makes a single-call question answerer.
         protocol: native tool calls, or the text protocol.
         skill: the skill's part of the system prompt, or "".
+        prompt: template of the system prompt.
         output_file: file that must exist at the end, or "".
         max_turns: model calls, format errors not counted.
         on_event: called with every event.
@@ -42,6 +45,7 @@ class ReactContext:
     tools: tuple[Tool, ...] = ()
     protocol: ToolProtocol = "native"
     skill: str = ""
+    prompt: str = "react_system"
     output_file: str = ""
     max_turns: int = 100
     on_event: Callable[[dict[str, Any]], None] | None = None
@@ -56,9 +60,11 @@ class ReactContext:
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in self.tools
         ]
+        scripts = skill_scripts(self.bench.skill) if self.skill else None
         return render(
-            "react_system",
+            self.prompt,
             skill=self.skill,
+            modules=sorted(path.stem for path in scripts.glob("*.py")) if scripts else [],
             tools=tools,
             protocol=self.protocol,
             output_file=self.output_file,
@@ -98,7 +104,7 @@ class ReactAgent:
                 shown = {key: value for key, value in event.items() if key != "reply"}
                 context.on_event({"sample": sample.id, **shown})
 
-        react = react_context(sample, context, on_event)
+        react = react_context(sample, context, on_event, graph=self.spec.partition(":")[2])
         recorder.message("system", react.system_prompt())
         recorder.message("user", sample.prompt)
         try:
@@ -131,6 +137,8 @@ def react_context(
     sample: Sample,
     context: AgentContext,
     on_event: Callable[[dict[str, Any]], None] | None = None,
+    *,
+    graph: str = "react",
 ) -> ReactContext:
     """The runtime context that our graphs get for one attempt.
 
@@ -139,12 +147,20 @@ def react_context(
         context: of the attempt. The skill's files can be read where its body must be discovered, or
             where it has files and the agent has tools; one call without tools cannot read.
         on_event: called with every event.
+        graph: its name. The model of `program` calls no tool: it has a prompt of its own, and the
+            graph runs its programs by the tool `python`.
+
+    Raises:
+        BadInput: if the model would have to read the skill and cannot.
     """
-    names = list(context.tools)
+    programs = graph == PROGRAM
+    names = ["python"] if programs else list(context.tools)
     skill = None if context.loaded_skill is None else context.loaded_skill.skill
     if skill is not None:
         discovered = context.skill_mode == "discovered"
-        if discovered or (names and skill.files):
+        if programs and discovered:
+            raise BadInput("graph:program reads no files of a skill: expected it preloaded")
+        if discovered or (names and skill.files and not programs):
             names.append("read_skill_file")
     readable = "read_skill_file" in names
     return ReactContext(
@@ -154,6 +170,7 @@ def react_context(
         tools=get_tools(names),
         protocol=context.protocol,
         skill=skill_block(skill, context.skill_mode, readable=readable),
+        prompt="program_system" if programs else "react_system",
         output_file=context.output_file,
         max_turns=context.max_turns,
         on_event=on_event,

@@ -38,6 +38,7 @@ from .settings import ModelSettings as ModelSettings
 from .settings import SuiteSettings as SuiteSettings
 from .settings import WorkerSettings as WorkerSettings
 from .settings import agent_model_spec as agent_model_spec
+from .settings import agent_spec as agent_spec
 from .settings import budget_of as budget_of
 from .suite import LoadedSuite as LoadedSuite
 from .suite import Split as Split

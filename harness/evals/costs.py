@@ -14,7 +14,7 @@ from harness.core.rundir import RunReader
 from harness.evals.plan import attempt_id, parts_of
 from harness.evals.report import ItemRecord, finished_items
 from harness.evals.reuse import Step, plan_reuse
-from harness.evals.settings import EvalSettings, agent_model_spec
+from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec
 from harness.evals.suite import LoadedSuite
 from harness.models import OPENAI_URL, PRICES_VARIABLE, Price, parse_spec, price_of
 from harness.skills import TOKENIZER, count_tokens
@@ -74,7 +74,7 @@ def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
         "tasks": len(tasks),
         "attempts": len(attempts) * len(arms),
         "model": agent_model_spec(settings.models),
-        "agent": settings.agent or suite.suite.agent,
+        "agent": agent_spec(settings, suite),
         "skill": str(settings.skill) if settings.skill else None,
         "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
         "detectable_lift": detectable_lift(len(tasks)),

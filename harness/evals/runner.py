@@ -25,7 +25,7 @@ from harness.evals.pool import Pool
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import EvalReport, ItemRecord, Tally, finished_items, records, summarise
 from harness.evals.reuse import Step, adopt_spent, begin
-from harness.evals.settings import EvalSettings, agent_model_spec, budget_of
+from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec, budget_of
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.workers import Attempter, EventHook, RemoteRun
 from harness.models import Budget, CallStore, ChatModel, SampleLimits, Sampling, open_model
@@ -102,7 +102,7 @@ class Evaluator:
         self._agent_base = Path.cwd() if by_user else suite.root
         self._agent_trusted = by_user or settings.trust
         self._agent: Agent = open_agent(
-            settings.agent or suite.suite.agent, base=self._agent_base, trusted=self._agent_trusted
+            agent_spec(settings, suite), base=self._agent_base, trusted=self._agent_trusted
         )
 
     def plan(self, skill: Path | None) -> EvalPlan:

@@ -10,8 +10,9 @@ from pydantic import Field
 from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
 from harness.core.plugins import load, plugins
-from harness.evals.suite import Split
+from harness.evals.suite import LoadedSuite, Split
 from harness.models import Budget
+from harness.tasks import leaves_workbook
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -203,6 +204,20 @@ def agent_model_spec(models: tuple[str, ...]) -> str:
     from harness.models import parse_roles
 
     return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
+
+
+def agent_spec(settings: SuiteSettings, suite: LoadedSuite) -> str:
+    """The agent of a run: the one that is named, or else the suite's, or else one of ours.
+
+    An embedded model (`local/`) gets `graph:program` where every task leaves a workbook: models of
+    that size write a program better than they hold a dialogue with tools. All others get
+    `graph:react`.
+    """
+    if (named := settings.agent or suite.suite.agent) is not None:
+        return named
+    embedded = agent_model_spec(settings.models).startswith("local/")
+    workbooks = all(leaves_workbook(task) for task in suite.tasks)
+    return "graph:program" if embedded and workbooks else "graph:react"
 
 
 def budget_of(settings: ModelSettings) -> Budget:

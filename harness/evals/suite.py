@@ -63,7 +63,8 @@ class Suite(Value):
             into train and selection where a split is asked for.
         split_by: how one task file is divided, in place of the halves.
         corpus: name of one of our generated corpora, instead of `tasks`.
-        agent: agent spec; relative files start at the suite.
+        agent: agent spec; relative files start at the suite. Default: see
+            :func:`harness.evals.settings.agent_spec`.
         skill_mode: preloaded or discovered.
         sampling: sampling parameters of the agent.
         max_turns: model calls per attempt.
@@ -76,7 +77,7 @@ class Suite(Value):
     tasks: str | dict[Split, str] | None = None
     split_by: SplitBy | None = None
     corpus: str | None = None
-    agent: str = "graph:react"
+    agent: str | None = None
     skill_mode: SkillMode = "preloaded"
     sampling: Sampling = Sampling()
     max_turns: int = 100

@@ -35,6 +35,7 @@ from harness.evals import (
     SuiteSettings,
     Tally,
     agent_model_spec,
+    agent_spec,
     budget_of,
     gateway_of,
     load_suite,
@@ -162,7 +163,7 @@ def plan_of(settings: AuditSettings) -> dict[str, Any]:
         "detectable": round(100 * plan.detectable, 2),
         "calls_at_most": plan.rollouts * suite.max_turns,
         "model": agent_model_spec(settings.models),
-        "agent": settings.agent or suite.agent,
+        "agent": agent_spec(settings, prepared.suite),
     }
 
 

@@ -1,9 +1,12 @@
 from .builtin import KEPT_EACH_SIDE as KEPT_EACH_SIDE
 from .builtin import LONGEST as LONGEST
+from .builtin import NO_OUTPUT as NO_OUTPUT
 from .builtin import READ_SKILL_FILE as READ_SKILL_FILE
+from .builtin import SCRIPT as SCRIPT
 from .builtin import TOOLS as TOOLS
 from .builtin import get_tools as get_tools
 from .builtin import observation as observation
+from .builtin import skill_scripts as skill_scripts
 from .builtin import truncate as truncate
 from .types import Arguments as Arguments
 from .types import Bench as Bench

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness.core import BadInput, remove_tree
 from harness.core.plugins import load, plugins
@@ -12,6 +13,7 @@ from harness.sandbox import Result
 from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError, text_argument
 
 SCRIPT = ".harness_script.py"
+NO_OUTPUT = "[No output]"
 LONGEST = 6000
 KEPT_EACH_SIDE = 3000
 
@@ -20,9 +22,13 @@ async def _run(bench: Bench, command: Sequence[str], files: dict[str, bytes]) ->
     sandbox = bench.sandbox
     if sandbox is None:
         raise BadInput("this agent runs code and needs a sandbox: see `harness doctor`")
+    scripts = skill_scripts(bench.skill)
+    # Warnings of openpyxl about what it does not keep are long, and no model can act on them.
+    env = {"PYTHONWARNINGS": "ignore"} | ({"PYTHONPATH": str(scripts)} if scripts else {})
     result = await asyncio.to_thread(
-        sandbox.exec, command, workdir=bench.workdir, files=files, limits=bench.limits
-    )
+        sandbox.exec, command, workdir=bench.workdir, files=files, limits=bench.limits, env=env,
+        readable=[scripts] if scripts else [],
+    )  # fmt: skip
     remove_tree(bench.workdir / SCRIPT)
     return observation(result)
 
@@ -34,7 +40,18 @@ def observation(result: Result) -> str:
         return f"{text}\n\n[Stopped: {result.limit} limit]".strip()
     if result.exit_code != 0:
         return f"{text}\n\n[Exit code: {result.exit_code}]".strip()
-    return text or "[No output]"
+    return text or NO_OUTPUT
+
+
+def skill_scripts(skill: Path | None) -> Path | None:
+    """The folder of a skill's modules, which code in the sandbox may import; None without any.
+
+    A link is not followed: it would let the skill's author open any folder to the sandbox.
+    """
+    folder = None if skill is None else skill.resolve() / "scripts"
+    if folder is None or folder.is_symlink() or not any(folder.glob("*.py")):
+        return None
+    return folder
 
 
 def truncate(text: str) -> str:

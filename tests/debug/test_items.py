@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openpyxl
 import pytest
 
 from harness.agents import open_agent
@@ -61,9 +62,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-async def _evaluated(folder: Path, url: str) -> EvalReport:
+async def _evaluated(folder: Path, url: str, agent: str = "graph:react") -> EvalReport:
     suite = load_suite(str(folder / "suite.yaml"))
-    plan = EvalPlan(suite=suite, agent=open_agent("graph:react"))
+    plan = EvalPlan(suite=suite, agent=open_agent(agent))
     with CallStore(folder / "run" / "calls.sqlite") as calls:
         model = open_model("openai/scripted", base_url=url, calls=calls)
         try:
@@ -96,6 +97,30 @@ def test_it_is_replayed_without_a_call(run: Path, tmp_path: Path) -> None:
         debugger.replay("t1")
         assert counts.replies == 3
         assert compare(debugger.history("t1"), debugger.history("t1.1")).divergence is None
+
+
+def test_a_program_is_written_and_mended_again_without_a_call(tmp_path: Path) -> None:
+    """Its first program left no output file, and in the replay none is run."""
+    book = openpyxl.Workbook()
+    book.worksheets[0]["A1"] = 1
+    book.save(tmp_path / "book.xlsx")
+    row = {
+        "id": "t1", "prompt": "Copy it.", "check": "spreadsheet", "answer": "book.xlsx",
+        "files": {"input.xlsx": "book.xlsx"}, "meta": {"answer_position": "A1"},
+    }  # fmt: skip
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "suite.yaml").write_text("name: copies\ntasks: tasks.jsonl\n")
+    copy = "import shutil\nshutil.copy('input.xlsx', 'output.xlsx')\nprint(42)"
+    replies = iter(completion(f"```python\n{code}\n```") for code in ("print(1)", copy))
+    with serve(lambda body: next(replies)) as served:
+        report = asyncio.run(_evaluated(tmp_path, served.url, "graph:program"))
+    assert report.passed == 1
+    with opened(tmp_path / "run", tmp_path) as (debugger, item, _):
+        assert item.answers is not None
+        counts = item.answers.counts
+        assert (counts.replies, counts.exact, counts.results, counts.live) == (2, 2, 2, 0)
+        nodes = [event.node for event in timeline(debugger.graph, debugger.history())]
+        assert nodes == ["write", "run", "mend", "write", "run"]
 
 
 def test_a_fork_is_served_until_it_asks_for_something_else(run: Path, tmp_path: Path) -> None:

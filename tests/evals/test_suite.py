@@ -11,7 +11,14 @@ import pytest
 from harness.agents import open_agent
 from harness.core import BadInput
 from harness.core.rundir import RunReader
-from harness.evals import EvalPlan, finished_items, load_suite, run_eval
+from harness.evals import (
+    EvalPlan,
+    EvalSettings,
+    agent_spec,
+    finished_items,
+    load_suite,
+    run_eval,
+)
 from harness.models import open_model
 from harness.sandbox import select
 
@@ -47,6 +54,35 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text() * 2)
     with pytest.raises(BadInput, match="task id 't0' stands there twice"):
         load_suite(str(path))
+
+
+@pytest.mark.parametrize(
+    ("check", "suite_agent", "model", "agent", "expected"),
+    [
+        ("spreadsheet", "", "local/small", None, "graph:program"),
+        ("spreadsheet", "", None, None, "graph:program"),
+        ("spreadsheet", "", "openai/large", None, "graph:react"),
+        ("em", "", "local/small", None, "graph:react"),
+        ("spreadsheet", "agent: graph:react", "local/small", None, "graph:react"),
+        ("spreadsheet", "", "local/small", "graph:react", "graph:react"),
+        ("em", "agent: graph:answer", "local/small", "graph:program", "graph:program"),
+    ],
+)
+def test_an_embedded_model_writes_programs_for_workbooks(
+    tmp_path: Path,
+    check: str,
+    suite_agent: str,
+    model: str | None,
+    agent: str | None,
+    expected: str,
+) -> None:
+    row = {"id": "a", "prompt": "p", "answer": "gold.xlsx", "check": check}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n")
+    path = tmp_path / "suite.yaml"
+    path.write_text(f"name: s\ntasks: t.jsonl\n{suite_agent}\n")
+    models = (model, "analyst=openai/large") if model else ()
+    settings = EvalSettings(suite=str(path), models=models, agent=agent)
+    assert agent_spec(settings, load_suite(str(path))) == expected
 
 
 def test_the_digest_sees_the_contents_of_files(tmp_path: Path) -> None:

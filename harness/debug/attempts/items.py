@@ -262,7 +262,8 @@ def _context(
         skill=skill,
         skill_mode=lock.get("skill_mode"),
     )
-    context = react_context(Sample(str(finished.record["id"]), task.id, prompt, workdir), agent)
+    sample = Sample(str(finished.record["id"]), task.id, prompt, workdir)
+    context = react_context(sample, agent, graph=str(lock["agent"]).partition(":")[2])
     tools = (
         tool if tool.name in COMPUTED else recorded_tool(tool, answers) for tool in context.tools
     )

@@ -1,0 +1,264 @@
+"""One program instead of a dialogue: write it, run it, mend it.
+
+    write ──► run ──► END          it ran to its end and left what was asked for
+      │ ▲      │
+      │ └─── mend ──► END          rounds used up, or the same program again
+      └────────┘                   a reply without a program
+
+These are the settings of SpreadsheetBench (Ma et al. 2024, section 4.1): `max_turns: 1` is its
+single round, and up to five rounds in which a program's last lines go back are its multi-round
+setting. It suits models that write a program well and hold no long dialogue with tools.
+
+Every program is whole and runs in a process of its own; the work folder keeps what earlier ones
+wrote there. The answer of a task without an output file is what the program printed. An attempt
+that never succeeds is judged by what it left, like any other.
+
+A call holds the task and, after a failure, the last program with its error beside the line. So it
+does not grow with the rounds.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from dataclasses import replace
+from operator import add
+from typing import Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.runtime import Runtime
+
+from harness.agents import ReactContext, run_calls
+from harness.core import render
+from harness.tools import NO_OUTPUT, SCRIPT, Arguments, Bench, Tool
+
+# One exchange before the task, for small models follow an example in turns, and hardly one in a
+# system prompt. Cells by letter, as people name them.
+WORKBOOK = (
+    "In `Sheet1`, put twice the amount of column A into column C, from row 2 to the last row. "
+    "Input: `input.xlsx`. Output: `{output}`.",
+    """```python
+import openpyxl
+
+book = openpyxl.load_workbook("input.xlsx")
+values = openpyxl.load_workbook("input.xlsx", data_only=True)
+sheet, source = book["Sheet1"], values["Sheet1"]
+for row in range(2, source.max_row + 1):
+    amount = source[f"A{row}"].value
+    if amount is not None:
+        sheet[f"C{row}"] = 2 * amount
+book.save("{output}")
+```""",
+)
+ANSWER = (
+    "What is the sum of the even numbers from 1 to 100?",
+    "```python\nprint(sum(number for number in range(1, 101) if number % 2 == 0))\n```",
+)
+# Model calls of one attempt, where the turns of the suite allow as many.
+ROUNDS = 5
+# Of one program, where the sandbox's own limit is not lower.
+PROGRAM_SECONDS = 60.0
+# Of a failed program's output that go back: the end of a traceback says what is wrong.
+LAST_LINES = 8
+LAST_CHARACTERS = 800
+FAULT = re.compile(r"\[(Exit code|Stopped|Missing): [^\n]*\]\Z")
+PLACE = re.compile(rf'{re.escape(SCRIPT)}", line (\d+)')
+FENCE = re.compile(
+    r"^[ \t]*(?P<marks>`{3,})[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
+    r"(?:^[ \t]*(?P=marks)`*[ \t]*$|(?P<open>\Z))",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Conversation(TypedDict):
+    """The part of the state that every input has."""
+
+    messages: Annotated[list[dict[str, Any]], add]
+
+
+class State(Conversation, total=False):
+    """What a checkpoint holds.
+
+    Attributes:
+        turns: model calls so far.
+        program: of the last reply; "" if it had none.
+        cut: whether that program ended at the token limit.
+        output: what it printed, with its fault if it had one.
+        answer: what the program printed that ran to its end.
+        ended: whether there is no further round.
+    """
+
+    turns: int
+    program: str
+    cut: bool
+    output: str
+    answer: str | None
+    ended: bool
+
+
+Context = Runtime[ReactContext]
+Update = dict[str, Any]
+"""What a node changes of the state."""
+
+
+async def write(state: State, runtime: Context) -> Update:
+    """Ask for a program; after a failure, for a better one."""
+    context = runtime.context
+    form = [text.replace("{output}", context.output_file) for text in WORKBOOK]
+    question, program = form if context.output_file else ANSWER
+    task, *later = [message["content"] for message in state["messages"]]
+    prompt = "\n\n".join([task, *later[-1:]])
+    reply = await context.ask(
+        [
+            {"role": "system", "content": context.system_prompt()},
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": program},
+            {"role": "user", "content": prompt},
+        ]
+    )
+    program, cut = read_program(reply.text)
+    return {
+        "messages": [{"role": "assistant", "content": reply.text}],
+        "turns": state.get("turns", 0) + 1,
+        "program": program,
+        "cut": cut,
+        # The same reply would lead to the same request, and so to itself.
+        "ended": reply.text in later[-2:-1],
+    }
+
+
+async def run(state: State, runtime: Context) -> Update:
+    """Run the program, as a call of the tool `python`."""
+    context = runtime.context
+    [python] = context.tools
+    tool = whole_program(python, context.output_file)
+    call = {"id": "text", "name": tool.name, "arguments": {"code": state.get("program", "")}}
+    [result] = await run_calls(context, [call], [tool])
+    output: str = result["content"]
+    if FAULT.search(output):
+        return {"output": output}
+    answer = "" if output == NO_OUTPUT else output
+    context.tell({"type": "final", "answer": answer})
+    return {"output": output, "answer": answer, "ended": True}
+
+
+def mend(state: State, runtime: Context) -> Update:
+    """Say what was wrong, or end where there is no further round."""
+    context, program, output = runtime.context, state.get("program", ""), state.get("output", "")
+    if state.get("ended") or state.get("turns", 0) >= min(ROUNDS, context.max_turns):
+        context.tell({"type": "final", "answer": None})
+        return {"answer": None, "ended": True}
+    fault = FAULT.search(output)
+    text = render(
+        "program_mend",
+        fault=fault[1] if fault and program else "",
+        program=marked(program, output),
+        lines=last_lines(output),
+        output_file=context.output_file,
+        cut=state.get("cut", False),
+    )
+    if not program:
+        context.tell({"type": "format_error", "text": text})
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def whole_program(python: Tool, output_file: str) -> Tool:
+    """The tool `python` for whole programs: what it returns ends in a fault where it failed.
+
+    A program that ends well and leaves no output file, or answers nothing, has failed, too. The
+    fault is part of what the tool returns, so that a recorded attempt goes the same way again.
+    """
+
+    async def checked(arguments: Arguments, bench: Bench) -> str:
+        limits = bench.limits
+        limits = limits.model_copy(update={"wall_s": min(limits.wall_s, PROGRAM_SECONDS)})
+        output = await python.run(arguments, replace(bench, limits=limits))
+        missing = output == NO_OUTPUT
+        if output_file:
+            missing = not (bench.workdir / output_file).is_file()
+        if not missing or FAULT.search(output):
+            return output
+        return f"{output}\n\n[Missing: {output_file or 'a printed answer'}]"
+
+    return replace(python, run=checked)
+
+
+def read_program(reply: str) -> tuple[str, bool]:
+    """The program of a reply, and whether it ends where its token limit cut it off.
+
+    Of several blocks the longest that is Python counts, for small models add blocks that install
+    or explain. Without a block the reply itself may be a program. An open last block is taken as
+    far as it goes.
+    """
+    blocks = [match for match in FENCE.finditer(reply) if match["code"].strip()]
+    marked = [block for block in blocks if block["language"].lower().startswith("py")]
+    candidates = marked or [block for block in blocks if not block["language"]]
+    if candidates:
+        best = max(candidates, key=lambda block: (is_python(dedented(block)), len(block["code"])))
+        return dedented(best), best["open"] is not None
+    text = re.sub(r"^[ \t]*`{3}.*$", "", reply, flags=re.MULTILINE)
+    start = re.search(r"^(?:import|from) \w", text, re.MULTILINE)
+    text = text[start.start() if start else 0 :].strip()
+    return (text, False) if is_python(text) else ("", False)
+
+
+def dedented(block: re.Match[str]) -> str:
+    """The code of a block."""
+    return textwrap.dedent(block["code"]).strip()
+
+
+def is_python(text: str) -> bool:
+    """Whether a text is a program: it parses, and does more than name something."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.Import | ast.ImportFrom | ast.Call) for node in ast.walk(tree))
+
+
+def marked(program: str, output: str) -> str:
+    """The program with its error beside the line that a traceback names last."""
+    lines, numbers = program.splitlines(), PLACE.findall(output)
+    number = int(numbers[-1]) if numbers else 0
+    if 0 < number <= len(lines):
+        lines[number - 1] += f"  # <-- {last_lines(output).splitlines()[-1]}"
+    return "\n".join(lines).replace("```", "'''")
+
+
+def last_lines(output: str) -> str:
+    """The end of an output, in a form that fits into a fence."""
+    lines = FAULT.sub("", output).strip().splitlines()
+    return "\n".join(lines[-LAST_LINES:])[-LAST_CHARACTERS:].replace("```", "'''")
+
+
+def after_writing(state: State) -> str:
+    """Run what is a program and has not just failed."""
+    return "run" if state.get("program") and not state.get("ended") else "mend"
+
+
+def after_running(state: State) -> str:
+    """A program that failed is mended."""
+    return END if state.get("ended") else "mend"
+
+
+def after_mending(state: State) -> str:
+    """The next round, if there is one."""
+    return END if state.get("ended") else "write"
+
+
+def build() -> Any:
+    """The graph before compilation, a `StateGraph` over State and ReactContext."""
+    graph: Any = StateGraph(State, context_schema=ReactContext)
+    return (
+        graph.add_node("write", write)
+        .add_node("run", run)
+        .add_node("mend", mend)
+        .add_edge(START, "write")
+        .add_conditional_edges("write", after_writing, ["run", "mend"])
+        .add_conditional_edges("run", after_running, ["mend", END])
+        .add_conditional_edges("mend", after_mending, ["write", END])
+    )
+
+
+graph = build().compile(name="program")
