@@ -23,7 +23,7 @@ from typing import Any
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
-from harness.core import BadInput
+from harness.core import BadInput, UnfitFile, read_work_file
 
 ANSWER_FILE = "answer.txt"
 SKILL_FOLDERS = (".agents/skills", ".claude/skills")
@@ -64,10 +64,15 @@ class CommandAgent:
             text = await self._execute(arguments, sample.workdir, context)
         except AttemptEnded as error:
             return recorder.run(None, str(error))
-        written = sample.workdir / ANSWER_FILE
-        answer = written.read_text("utf-8", errors="replace") if written.is_file() else text
-        recorder.agent_text(answer.strip())
-        return recorder.run(answer.strip())
+        try:
+            limit = context.limits.output_bytes  # as of what it prints
+            text = read_work_file(sample.workdir, ANSWER_FILE, limit).decode(errors="replace")
+        except FileNotFoundError:
+            pass
+        except UnfitFile as error:
+            return recorder.run(None, f"its answer cannot be read: {error}")
+        recorder.agent_text(text.strip())
+        return recorder.run(text.strip())
 
     async def _execute(self, arguments: list[str], workdir: Path, context: AgentContext) -> str:
         if self._trusted:

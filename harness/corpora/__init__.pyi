@@ -21,7 +21,7 @@ from .reading import Evidence as Evidence
 from .reading import Reading as Reading
 from .reading import Source as Source
 from .reading import check_limit as check_limit
-from .reading import read_sources as read_sources
+from .reading import parse_sources as parse_sources
 from .reading import to_task as to_task
 from .reading import write_readings as write_readings
 from .reading import write_tasks as write_tasks

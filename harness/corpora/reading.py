@@ -138,16 +138,14 @@ def to_task(reading: Reading, out: Path) -> Task:
     )
 
 
-def read_sources(path: Path) -> list[Source]:
-    """The documents of a :data:`SOURCES` file, or of one text file under its name.
+def parse_sources(name: str, text: str) -> list[Source]:
+    """The documents of the text of a :data:`SOURCES` file, or of one other file under its name.
 
     Raises:
-        OSError: if the file cannot be read.
         ValueError: if a row is no document.
     """
-    text = path.read_text("utf-8", errors="replace")
-    if path.name != SOURCES:
-        return [Source(id=path.name, text=text)]
+    if name != SOURCES:
+        return [Source(id=name, text=text)]
     return [Source.model_validate(json.loads(line)) for line in text.split("\n") if line]
 
 

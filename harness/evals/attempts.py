@@ -73,12 +73,12 @@ class Attempts:
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
         with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
             try:
-                await asyncio.to_thread(remove_tree, workdir)
+                remove_tree(workdir)
                 private_folder(workdir.parent)
                 workdir.mkdir(mode=0o700)
                 attempt, score = await self._attempt(task, name, epoch, workdir)
             finally:
-                await asyncio.to_thread(remove_tree, workdir)
+                remove_tree(workdir)
             operation.add(outcome=score.outcome, score=score.value)
         usage = attempt.usage.model_copy(update={"seconds": time.monotonic() - started})
         item = ItemRecord(

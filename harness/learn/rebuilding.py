@@ -11,7 +11,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from harness.core import BadInput, Task, Trajectory, digest
+from harness.core import BadInput, Task, Trajectory, digest, temporary_work_folder
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
 from harness.learn.signs import test_command
@@ -304,8 +304,8 @@ def _verify(
 
 def _run(check: str, tree: Path, folder: Path, sandbox: Sandbox) -> Result:
     command = [word.replace("{base}", str(folder.resolve())) for word in shlex.split(check)]
-    with tempfile.TemporaryDirectory(prefix="harness-learn-") as scratch:
-        work = Path(scratch) / "work"
+    with temporary_work_folder("harness-learn-") as scratch:
+        work = scratch / "work"
         shutil.copytree(tree, work, symlinks=True)
         limits = Limits(wall_s=SECONDS)
         return sandbox.exec(command, workdir=work, limits=limits, readable=[folder.resolve()])

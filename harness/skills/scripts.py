@@ -6,11 +6,11 @@ This room knows no sandbox: the caller hands in the function that runs a command
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from harness.core import temporary_work_folder
 from harness.skills.skill import Problem, Skill, error, warning
 
 CHECKS: dict[str, tuple[str, ...]] = {
@@ -76,9 +76,8 @@ def _try(skill: Skill, path: str, execute: Execute) -> Iterator[Problem]:
         return
 
     def run(*arguments: str) -> tuple[int | None, str, str]:
-        with tempfile.TemporaryDirectory(prefix="skill-") as folder:
-            command = [interpreter, *arguments]
-            end = execute(command, workdir=Path(folder), files=skill.all_files)
+        with temporary_work_folder("skill-") as folder:
+            end = execute([interpreter, *arguments], workdir=folder, files=skill.all_files)
         output = (end.stderr or end.stdout).splitlines()
         lines = [line.strip() for line in output if line.strip()] or ["no output"]
         return end.exit_code, lines[-1][:200], end.stdout + end.stderr

@@ -34,6 +34,5 @@ from .spreadsheetbench import KNOWN_BAD as KNOWN_BAD
 from .spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .tableqa import TableFamily as TableFamily
 from .workbooks import MAX_CELLS as MAX_CELLS
-from .workbooks import MAX_FILE_BYTES as MAX_FILE_BYTES
 from .workbooks import UnreadableWorkbook as UnreadableWorkbook
 from .workbooks import open_workbook as open_workbook

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import secrets
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Score, Task, assets, failed, invalid, passed
+from harness.core import (
+    BadInput,
+    Score,
+    Task,
+    assets,
+    failed,
+    invalid,
+    passed,
+    write_work_file,
+)
 from harness.sandbox import Limits, Result, Sandbox
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
@@ -133,17 +141,11 @@ def _run(
         raise BadInput(
             f"task {task.id!r}: expected meta 'check_seconds' to be > 0, found {seconds!r}"
         )
-    for name in files:
-        path = workdir / name  # an agent may have left a file, a link or a folder there
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
     if sandbox is not None:
         limits = Limits(wall_s=float(seconds))
         return sandbox.exec(command, workdir=workdir, files=files, limits=limits, readable=readable)
     for name, content in files.items():
-        (workdir / name).write_bytes(content)
+        write_work_file(workdir, name, content)
     texts, code = ["", ""], None
     try:
         process = subprocess.run(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from harness.core import UnfitFile, read_work_file, temporary_work_folder
 from harness.sandbox import Limits, Sandbox, select
 from harness.tasks.workbooks import UnreadableWorkbook, check_limits
 
@@ -81,8 +82,7 @@ def _convert(
     paths: Sequence[Path], out: Path, soffice: str, timeout: float, sandbox: Sandbox | None
 ) -> dict[Path, Path]:
     """One start of LibreOffice in a folder of its own; copies get plain, distinct names."""
-    with _workers, tempfile.TemporaryDirectory(prefix="recalculate-") as name:
-        folder = Path(name).resolve()
+    with _workers, temporary_work_folder("recalculate-") as folder:
         settings = folder / "profile" / "user" / "registrymodifications.xcu"
         settings.parent.mkdir(parents=True)
         settings.write_text(_SETTINGS, "utf-8")
@@ -106,9 +106,10 @@ def _convert(
         (sandbox or select("none")).exec(command, workdir=folder, limits=limits)
         results: dict[Path, Path] = {}
         for path, copy in copies.items():
-            result = folder / "out" / copy
-            if result.is_file() and not result.is_symlink() and result.stat().st_size:
-                handle, target = tempfile.mkstemp(f"-{path.stem[:40]}.xlsx", dir=out)
-                os.close(handle)
-                results[path] = Path(shutil.move(result, target))
+            with contextlib.suppress(FileNotFoundError, UnfitFile):
+                if data := read_work_file(folder, f"out/{copy}"):
+                    handle, target = tempfile.mkstemp(f"-{path.stem[:40]}.xlsx", dir=out)
+                    with os.fdopen(handle, "wb") as stream:
+                        stream.write(data)
+                    results[path] = Path(target)
         return results

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Score, Task, failed, render
+from harness.core import BadInput, Score, Task, UnfitFile, failed, read_work_file, render
 from harness.sandbox import Sandbox
 from harness.tasks.comparison import Comparison, compare_workbooks, group_by_sheet, shown
 from harness.tasks.families import copy_inputs
@@ -89,19 +89,25 @@ class SpreadsheetFamily:
         scores: list[Score] = []
         for gold in _golds(task, base):
             with _blamed_on(task):
-                scores.append(self._judge(gold, workdir / gold.output))
+                scores.append(self._judge(gold, workdir))
         known_bad = {"known_bad": task.meta["known_bad"]} if "known_bad" in task.meta else {}
         if len(scores) == 1:
             return scores[0].model_copy(update={"detail": {**known_bad, **scores[0].detail}})
         return _hard(scores, known_bad)
 
-    def _judge(self, gold: _Gold, output: Path) -> Score:
+    def _judge(self, gold: _Gold, workdir: Path) -> Score:
         """The score of one test case."""
-        if output.is_symlink() or not output.is_file():
-            return failed(f"there is no output file {output.name!r} in the work folder")
-        plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
-        recalculated, how = self._recalculated(gold, output, plain)
-        return _judgement(plain, recalculated, how)
+        with tempfile.TemporaryDirectory(prefix="judged-") as folder:
+            output = Path(folder, gold.output)
+            try:
+                output.write_bytes(read_work_file(workdir, gold.output))
+            except FileNotFoundError:
+                return failed(f"there is no output file {output.name!r} in the work folder")
+            except UnfitFile as error:
+                return failed(f"the output file cannot be judged: {error}")
+            plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
+            recalculated, how = self._recalculated(gold, output, plain)
+            return _judgement(plain, recalculated, how)
 
     def _recalculated(
         self, gold: _Gold, output: Path, plain: Comparison

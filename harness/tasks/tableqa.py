@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+import tempfile
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Score, Task, failed, passed, render
+from harness.core import BadInput, Score, Task, UnfitFile, failed, passed, read_work_file, render
 from harness.tasks.answers import accepted_answers, named_metric
 from harness.tasks.families import copy_inputs, leaves_workbook
 from harness.tasks.ranges import CellRange
@@ -127,8 +128,19 @@ def written_items(path: Path) -> list[str]:
     Raises:
         BadInput: if there is no such file, sheet or item; it says what is missing.
     """
-    if path.is_symlink() or not path.is_file():
-        raise BadInput(f"there is no output file {path.name!r} in the work folder")
+    try:
+        data = read_work_file(path.parent, path.name)
+    except FileNotFoundError:
+        raise BadInput(f"there is no output file {path.name!r} in the work folder") from None
+    except UnfitFile as error:
+        raise BadInput(f"the output file cannot be judged: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="judged-") as folder:
+        copy = Path(folder, path.name)
+        copy.write_bytes(data)
+        return _column(copy)
+
+
+def _column(path: Path) -> list[str]:
     column = CellRange(
         sheet=ANSWER_SHEET, min_row=1, max_row=MOST_ITEMS, min_column=1, max_column=1
     )

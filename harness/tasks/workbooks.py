@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.core import Value
+from harness.core import WORK_FILE_BYTES, Value
 from harness.tasks.ranges import CellRange
 
-MAX_FILE_BYTES = 50_000_000
 MAX_UNPACKED_BYTES = 250_000_000
 MAX_TAGS = 12_000_000  # a cell with a value is four tags; memory is about 100 bytes per tag
 MAX_CELLS = 2_000_000
@@ -166,9 +165,9 @@ def check_limits(path: Path) -> None:
     if not path.is_file():
         raise UnreadableWorkbook(f"there is no file {path.name!r}: put the workbook there")
     size = path.stat().st_size
-    if size > MAX_FILE_BYTES:
+    if size > WORK_FILE_BYTES:
         raise UnreadableWorkbook(
-            f"{path.name!r} has {size} bytes, more than {MAX_FILE_BYTES}: use a smaller workbook"
+            f"{path.name!r} has {size} bytes, more than {WORK_FILE_BYTES}: use a smaller workbook"
         )
     with path.open("rb") as file:
         start = file.read(8)

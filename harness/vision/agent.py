@@ -84,7 +84,7 @@ async def packed_images(context: ReactContext) -> Packed:
         return Packed(())
     names = [path.relative_to(workdir).as_posix() for path in files]
     limits = vision_profile(context.model.spec).images
-    return await asyncio.to_thread(pack_files, files, limits, names)
+    return await asyncio.to_thread(pack_files, files, limits, names, workdir)
 
 
 async def ask(

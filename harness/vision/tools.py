@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sys
 from functools import cache
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from harness.core import BadInput
+from harness.core import BadInput, remove_tree
 from harness.tools import Arguments, Bench, Tool, ToolArgumentError, observation, text_argument
 
 FOLDER = ".harness_eyes"
@@ -76,7 +75,7 @@ def vision_tool(name: str, setting: str = "") -> Tool:
                 limits=bench.limits,
             )
         finally:
-            shutil.rmtree(bench.workdir / FOLDER, ignore_errors=True)
+            remove_tree(bench.workdir / FOLDER)
         return observation(result)
 
     return Tool(

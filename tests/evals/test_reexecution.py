@@ -101,7 +101,7 @@ def test_formulas_count_only_after_recalculation(tmp_path: Path, sandbox: Sandbo
         ("print('nothing')", "no output file"),
         ("while True: pass", "stopped: "),
         ("import os\nos._exit(7)", "exit code 7"),
-        ("import os\nos.symlink('/etc/passwd', '/mnt/d/out/1.xlsx')", "no output file"),
+        ("import os\nos.symlink('/etc/passwd', '/mnt/d/out/1.xlsx')", "is a link"),
     ],
 )
 def test_what_cannot_be_compared_says_why(

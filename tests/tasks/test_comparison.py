@@ -12,8 +12,8 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
-from harness.core import BadInput
-from harness.tasks import MAX_FILE_BYTES, compare_workbooks
+from harness.core import WORK_FILE_BYTES, BadInput
+from harness.tasks import compare_workbooks
 from tests.tasks.workbook_files import write_workbook
 
 _ROWS: list[list[str | int | float | bool | None]] = [["n", "v"], ["a", 1], ["b", 2.5]]
@@ -96,7 +96,7 @@ def _encrypted(path: Path) -> None:
 
 def _too_large(path: Path) -> None:
     with path.open("wb") as file:
-        file.truncate(MAX_FILE_BYTES + 1)
+        file.truncate(WORK_FILE_BYTES + 1)
 
 
 def _cut_short(path: Path) -> None:

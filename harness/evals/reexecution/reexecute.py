@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from harness.core import BadInput, Task, Trajectory
+from harness.core import (
+    BadInput,
+    Task,
+    Trajectory,
+    UnfitFile,
+    read_work_file,
+    temporary_work_folder,
+    write_work_file,
+)
 from harness.evals.reexecution.report import (
     Label,
     Recalculation,
@@ -29,6 +36,7 @@ from harness.tasks import compare_workbooks, find_soffice, recalculate
 from harness.trajectories import content_text
 
 _INPUT = "input.xlsx"
+_JUDGED = "judged.xlsx"
 _BATCH_S = 300.0
 """Seconds of one start of LibreOffice."""
 _DRIVER = Path(__file__).with_name("driver.py")
@@ -141,8 +149,8 @@ def reexecute(
 @contextmanager
 def _folder(out: Path | None) -> Generator[Path]:
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="replay-") as name:
-            yield Path(name).resolve()
+        with temporary_work_folder("replay-") as folder:
+            yield folder
         return
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"expected an empty or new folder, found {str(out)!r} in use")
@@ -255,9 +263,14 @@ def execute(
         why = f"the interpreter ended with exit code {result.exit_code}: {last[:200]}"
         return Execution(None, why, result.seconds)
     raised = sum(error is not None for error in errors)
-    if target.is_symlink() or not target.is_file():
+    try:
+        data = read_work_file(root, plan.output)
+    except FileNotFoundError:
         return Execution(None, "no output file", result.seconds, raised)
-    return Execution(target, "", result.seconds, raised)
+    except UnfitFile as error:
+        return Execution(None, f"output file: {error}", result.seconds, raised)
+    write_work_file(workdir, _JUDGED, data)
+    return Execution(workdir / _JUDGED, "", result.seconds, raised)
 
 
 def score_run(

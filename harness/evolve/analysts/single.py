@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Patch, Trajectory, digest, plugins, render
+from harness.core import BadInput, Patch, Trajectory, digest, plugins, remove_tree, render
 from harness.evals import LoadedSuite
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
@@ -97,7 +96,7 @@ def agentic_reader(
         # A folder name that tells trajectories apart and that a person can read.
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", name)[:60].strip(".") or "run"
         workdir = folder / f"{plain}-{digest(name)[:8]}"
-        await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        await asyncio.to_thread(remove_tree, workdir)
         record, losses, usage = await analyse_failure(
             trajectory, task, base, model=model, sandbox=backend, workdir=workdir, skill=skill,
             max_turns=max_turns,

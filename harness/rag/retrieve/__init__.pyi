@@ -21,6 +21,7 @@ from .minilm import MiniLM as MiniLM
 from .minilm import load_minilm as load_minilm
 from .parse import Parsed as Parsed
 from .parse import ParseOptions as ParseOptions
+from .parse import parse_bytes as parse_bytes
 from .parse import parse_file as parse_file
 from .parse import parse_paths as parse_paths
 from .rerank import Reranker as Reranker

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from harness.core import BadInput, cache_root, digest
-from harness.corpora import SOURCES, read_sources
+from harness.core import BadInput, UnfitFile, cache_root, digest, read_work_file, work_files
+from harness.corpora import SOURCES, parse_sources
 from harness.rag.retrieve import (
     Document,
     Hit,
@@ -21,13 +20,14 @@ from harness.rag.retrieve import (
     create_index,
     open_encoder,
     open_index,
-    parse_file,
+    parse_bytes,
 )
 
 SearchArm = Literal["hybrid", "dense", "lexical"]
 SEARCH_ARMS: dict[str, SearchArm] = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical"}
 _PLAIN = (".txt", ".log", ".md", ".jsonl", ".json", ".csv", ".tsv")
 _PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx")
+_KNOWN = _PLAIN + _PARSED
 _lock = Lock()
 
 
@@ -41,17 +41,19 @@ def read_documents(workdir: Path) -> list[Document]:
         BadInput: if there is none, or one cannot be read.
     """
     documents: list[Document] = []
-    for path in sorted(path for path in workdir.rglob("*") if path.is_file()):
-        name = path.relative_to(workdir).as_posix()
-        if any(part.startswith(".") for part in Path(name).parts):
+    for name in work_files(workdir):
+        path = Path(name)
+        if any(part.startswith(".") for part in path.parts):
             continue
+        try:
+            data = read_work_file(workdir, name) if path.suffix.lower() in _KNOWN else b""
+        except (FileNotFoundError, UnfitFile) as error:
+            raise BadInput(f"expected documents in the work folder: {error}") from error
         if path.suffix.lower() in _PARSED:
-            for document in parse_file(path):
-                id_ = document.id.replace(str(path), name)
-                documents.append(replace(document, id=id_, source=id_))
+            documents += parse_bytes(name, data)
         elif path.suffix.lower() in _PLAIN:
             try:
-                sources = read_sources(path)
+                sources = parse_sources(path.name, data.decode(errors="replace"))
             except (OSError, ValueError) as error:
                 raise BadInput(
                     f"expected documents, one JSON object a line, in {name!r}: {error}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, digest
+from harness.core import BadInput, UnfitFile, digest, read_work_file, work_files
 from harness.vision.images.opening import Opened, is_pdf, open_images, render_pages
 from harness.vision.profiles import ImageLimits
 
@@ -118,9 +118,18 @@ def pack_file(path: Path, limits: ImageLimits, name: str | None = None) -> Packe
 
 
 def pack_files(
-    paths: Sequence[Path], limits: ImageLimits, names: Sequence[str] | None = None
+    paths: Sequence[Path],
+    limits: ImageLimits,
+    names: Sequence[str] | None = None,
+    folder: Path | None = None,
 ) -> Packed:
     """Pack files in order until the count limit is reached; those after it are named, not decoded.
+
+    Args:
+        paths: the files.
+        limits: what the model takes.
+        names: how they are called; default the names of the files.
+        folder: work folder in which they lie under these names; None: the user's own files.
 
     Raises:
         BadInput: as :func:`pack_file`, or for no file at all.
@@ -135,14 +144,9 @@ def pack_files(
             left_out.append(name)
             continue
         try:
-            size = path.stat().st_size
-            data = path.read_bytes() if size <= _MOST_FILE_BYTES else b""
-        except OSError as error:
+            data = _content(path) if folder is None else read_work_file(folder, name)
+        except (OSError, UnfitFile) as error:
             raise BadInput(f"cannot read the image {str(path)!r}: {error}") from error
-        if size > _MOST_FILE_BYTES:
-            raise BadInput(
-                f"{str(path)!r}: expected at most {_MOST_FILE_BYTES:,} bytes, has {size:,}"
-            )
         pages = list(islice(pack_bytes(data, name, limits), room + 1))
         images += pages[:room]
         if len(pages) > room:
@@ -150,15 +154,21 @@ def pack_files(
     return Packed(tuple(images), tuple(left_out))
 
 
+def _content(path: Path) -> bytes:
+    """The bytes of a user's file, which may be a link."""
+    if (size := path.stat().st_size) > _MOST_FILE_BYTES:
+        raise BadInput(f"{str(path)!r}: expected at most {_MOST_FILE_BYTES:,} bytes, has {size:,}")
+    return path.read_bytes()
+
+
 def image_files(folder: Path) -> list[Path]:
     """The images and PDF files of a work folder, by name; hidden ones are passed over."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    return [
+        folder / name
+        for name in work_files(folder)
+        if Path(name).suffix.lower() in IMAGE_SUFFIXES
+        and not any(part.startswith(".") for part in name.split("/"))
+    ]
 
 
 def pack_bytes(data: bytes, name: str, limits: ImageLimits) -> Iterator[PackedImage]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput, Task
-from harness.corpora import Evidence, Reading, Source, read_sources, to_task
+from harness.corpora import SOURCES, Evidence, Reading, Source, parse_sources, to_task
 from harness.rag.tasks.longdoc import LongDocFamily
 from harness.rag.tasks.search import SearchFamily
 from harness.tasks import family
@@ -37,7 +37,7 @@ def test_search_task_end_to_end(tmp_path: Path) -> None:
     prompt = judge.prepare(task, tmp_path / "set", work)
     assert isinstance(judge, SearchFamily)
     assert prompt.startswith("Who founded the mill?")
-    assert read_sources(work / "documents.jsonl") == list(reading.sources)
+    assert parse_sources(SOURCES, (work / SOURCES).read_text("utf-8")) == list(reading.sources)
     assert [path.name for path in work.iterdir()] == ["documents.jsonl"]
     right = judge.score(task, tmp_path, work, "alma grell! [d1:5-10]")
     assert (right.outcome, right.value) == ("pass", 1.0)

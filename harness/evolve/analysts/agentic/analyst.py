@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.agents import AttemptEnded, ReactContext, ToolProtocol
-from harness.core import BadInput, Task, Trajectory, Usage, assets, render
+from harness.core import (
+    BadInput,
+    Task,
+    Trajectory,
+    UnfitFile,
+    Usage,
+    assets,
+    read_work_file,
+    render,
+)
 from harness.evolve.analysts.agentic.proof import prove
 from harness.evolve.analysts.agentic.trial import (
     FIX_LIMITS,
@@ -18,7 +27,6 @@ from harness.evolve.analysts.agentic.trial import (
     TASK_FILE,
     clean_trial,
     reachable,
-    read_regular,
     run_fix,
     single_case,
 )
@@ -58,9 +66,12 @@ class _Workplace:
         """The fix as it stands.
 
         Raises:
-            ValueError: if it is missing, or no ordinary file.
+            UnfitFile: if it is missing, or no ordinary file.
         """
-        return read_regular(self.folder / SCRIPT, MAX_SCRIPT_BYTES)
+        try:
+            return read_work_file(self.folder, SCRIPT, MAX_SCRIPT_BYTES)
+        except FileNotFoundError:
+            raise UnfitFile(f"there is no file {SCRIPT}") from None
 
     def score(self) -> str:
         """What the score tool says of the fix on the clean input."""

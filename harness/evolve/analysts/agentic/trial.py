@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.core import BadInput, Score, Task, failed
+from harness.core import (
+    BadInput,
+    Score,
+    Task,
+    UnfitFile,
+    failed,
+    read_work_file,
+    temporary_work_folder,
+)
 from harness.sandbox import Limits, Sandbox
-from harness.tasks import INPUT_NAME, MAX_FILE_BYTES, OUTPUT_NAME, family, input_name
+from harness.tasks import INPUT_NAME, OUTPUT_NAME, family, input_name
 
 CellKey = tuple[str, int, int]
 """Sheet, row and column of a cell."""
@@ -146,30 +151,6 @@ def read_inputs(task: Task, base: Path) -> dict[str, bytes]:
     return files
 
 
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of an ordinary file that has no second name; links are not followed.
-
-    Raises:
-        ValueError: if it is missing, a link, no ordinary file, or too large.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path.name}") from None
-    except OSError:
-        raise ValueError(f"{path.name} is a link or cannot be opened") from None
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
-            raise ValueError(f"{path.name} is no ordinary file of its own")
-        if facts.st_size > limit:
-            raise ValueError(f"{path.name} has more than {limit} bytes")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(limit)
-    finally:
-        os.close(descriptor)
-
-
 def reachable(paths: Sequence[Path], folder: Path, sandbox: Sandbox) -> list[str]:
     """Those of `paths` that a program in the sandbox can read from the work folder `folder`."""
     names = [str(path.resolve()) for path in paths]
@@ -190,8 +171,8 @@ def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_
     Raises:
         BadInput: if the task's gold or check cannot be used.
     """
-    with tempfile.TemporaryDirectory(prefix="fix-") as name:
-        folder, judged = Path(name, "run"), Path(name, "judged")
+    with temporary_work_folder("fix-") as place:
+        folder, judged = place / "run", place / "judged"
         folder.mkdir()
         judged.mkdir()
         files = {**trial.files, SCRIPT: script}
@@ -205,9 +186,11 @@ def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_
             problem = f"the script ended with exit code {result.exit_code}: {last[:200]}"
         elif trial.output_file:
             try:
-                output = read_regular(folder / trial.output_file, MAX_FILE_BYTES)
+                output = read_work_file(folder, trial.output_file)
                 (judged / trial.output_file).write_bytes(output)
-            except ValueError as error:
+            except FileNotFoundError:
+                problem = f"there is no file {trial.output_file}"
+            except UnfitFile as error:
                 problem = str(error)
         else:
             answer = result.stdout.strip()
@@ -216,8 +199,8 @@ def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_
                 problem = "it printed nothing"
         if problem:
             return FixRun(output, failed(problem), problem)
-        place = judged if trial.output_file else folder
-        score = family(trial.task, sandbox).score(trial.task, trial.base, place, answer)
+        outcome = judged if trial.output_file else folder
+        score = family(trial.task, sandbox).score(trial.task, trial.base, outcome, answer)
         return FixRun(output, score, "" if score.outcome == "pass" else disclosed(score))
 
 
