@@ -24,6 +24,7 @@ from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
 from harness.core import BadInput, UnfitFile, read_work_file
+from harness.tasks import suite_paths
 
 ANSWER_FILE = "answer.txt"
 SKILL_FOLDERS = (".agents/skills", ".claude/skills")
@@ -82,7 +83,7 @@ class CommandAgent:
             raise BadInput("this agent came with the suite: give --sandbox, or --trust the suite")
         result = await asyncio.to_thread(
             context.sandbox.exec, arguments, workdir=workdir, limits=context.limits,
-            env=context.endpoint, readable=[self._base],
+            env=context.endpoint, readable=suite_paths(self._base),
         )  # fmt: skip
         if not result.ok:
             cause = result.limit or f"exit code {result.exit_code}"

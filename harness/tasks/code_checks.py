@@ -7,6 +7,7 @@ import secrets
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"
 ANSWER_FILE = "answer.txt"
 DEFAULT_SECONDS = 120.0
+MOST_ENTRIES = 1000
+"""Of a suite's folder; each is made readable by itself."""
 
 
 def is_function(check: str) -> bool:
@@ -65,7 +68,7 @@ def run_function(
     request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
     files = {_REQUEST: json.dumps(request).encode()}
-    result = _run(task, sandbox, command, workdir, files, (_RUNNER, base))
+    result = _run(task, sandbox, command, workdir, files, base)
     if not result.ok:
         return invalid(f"check {task.check!r} {_how_it_ended(result)}")
     lines = [line for line in result.stdout.splitlines() if line.startswith(marker + " ")]
@@ -119,12 +122,35 @@ def run_command(
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
     files = {ANSWER_FILE: (answer or "").encode()}
-    result = _run(task, sandbox, command, workdir, files, (base,))
+    result = _run(task, sandbox, command, workdir, files, base)
     if result.ok:
         return passed()
     if result.exit_code in (None, 126, 127):
         return invalid(f"check {task.check!r} {_how_it_ended(result)}")
     return failed(f"check {task.check!r} {_how_it_ended(result)}")
+
+
+def suite_paths(base: Path) -> list[Path]:
+    """What sandboxed code of a suite may read: what lies in its folder, hidden entries left out.
+
+    Raises:
+        BadInput: if that folder also holds what is not the suite's, such as the home folder.
+    """
+    folder, home = base.resolve(), Path.home().resolve()
+    shared = [home / name for name in ("Desktop", "Documents", "Downloads")]
+    shared += [home, *home.parents, Path(tempfile.gettempdir()).resolve()]
+    if folder in shared:
+        raise BadInput(
+            f"the suite lies in {str(folder)!r}, all of which its code could read: expected a "
+            "folder of its own; move it into one, or --trust it"
+        )
+    entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    if len(entries) > MOST_ENTRIES:
+        raise BadInput(
+            f"the suite's folder {str(folder)!r} has {len(entries)} entries, more than "
+            f"{MOST_ENTRIES}: put its files into folders in it"
+        )
+    return [path for path in entries if path.resolve().is_relative_to(folder)]
 
 
 def _run(
@@ -133,7 +159,7 @@ def _run(
     command: list[str],
     workdir: Path,
     files: dict[str, bytes],
-    readable: tuple[Path, ...],
+    base: Path,
 ) -> Result:
     """Run a check, its files written first; without a sandbox in the open, as the host does."""
     seconds = task.meta.get("check_seconds", DEFAULT_SECONDS)
@@ -143,6 +169,7 @@ def _run(
         )
     if sandbox is not None:
         limits = Limits(wall_s=float(seconds))
+        readable = (_RUNNER, *suite_paths(base))
         return sandbox.exec(command, workdir=workdir, files=files, limits=limits, readable=readable)
     for name, content in files.items():
         write_work_file(workdir, name, content)

@@ -173,9 +173,8 @@ def test_check_functions(
 def test_an_untrusted_check_cannot_write_outside(base: Path) -> None:
     outside = base / "written.txt"
     task = Task(id="t", prompt="p", check="checks.py:reaches_out", meta={"outside": str(outside)})
-    score = family(task, select("auto")).score(task, base, base.parent / "work", "")
-    assert score.outcome == "fail"
-    assert not outside.exists()
+    family(task, select("auto")).score(task, base, base.parent / "work", "")
+    assert not outside.exists()  # whatever it thought to have written
     assert family(task, None).score(task, base, base.parent / "work", "").outcome == "pass"
 
 
@@ -218,6 +217,26 @@ def test_what_the_agent_left_in_the_way_neither_stops_nor_redirects_a_check(
     task = Task(id="t", prompt="p", check=check)
     assert family(task, sandbox).score(task, base, work, "new").outcome == "pass"
     assert outside.read_text() == "keep"
+
+
+def test_code_of_a_suite_reads_its_own_folder_and_no_shared_one(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (base / ".env").write_text("TOKEN=1")
+    (base / "data").mkdir()
+    (base / "data" / "table.csv").write_text("1")
+    (base / "link").symlink_to("/etc")
+    work, sandbox = base.parent / "work", select("auto")
+    check = (
+        "sh -c 'test -f {base}/data/table.csv && test ! -e {base}/.env && test ! -e {base}/link'"
+    )
+    task = Task(id="t", prompt="p", check=check)
+    score = family(task, sandbox).score(task, base, work, "")
+    assert score.outcome == "pass", score.reason
+    for home in (base, base / "data"):
+        monkeypatch.setenv("HOME", str(home))
+        with pytest.raises(BadInput, match="folder of its own"):
+            family(task, sandbox).score(task, base, work, "")
 
 
 @given(st.text(max_size=40))
