@@ -64,6 +64,8 @@ CONSUMING = [
     "page_tables",
 ]
 ATTACKS = (*REACHING, *CONSUMING)
+# Stopped where the kernel limits memory (`cgroups`); no back end is refused because of them.
+KERNEL_MEMORY = ["shared_memory", "socket_buffers"]
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
 )

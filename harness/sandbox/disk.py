@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 _SENT_SCANS = 5
 """Looks in a row at which descriptors lie in a socket: no honest program leaves them there."""
+_REFUSED_SCANS = 20
+"""Looks that a process may refuse: a launcher does until it becomes the command."""
 
 
 def folder_size(folder: Path) -> tuple[float, int]:
@@ -58,12 +61,13 @@ class UnseenFiles:
         # The scratch folder is also seen under these names.
         self._places = tuple(os.fsencode(f"{place}/") for place in (workdir, "/tmp", "/dev/shm"))
         self._sent_scans = 0
+        self._refusals: Counter[int] = Counter()
 
     def bytes(self, pids: list[int]) -> float:
         """Allocated bytes that these processes and the first one hold by descriptors and mappings.
 
         Descriptors on their way through a socket belong to no process: if some are found there
-        time and again, the answer is infinite. So it is if a process does not let us look.
+        time and again, the answer is infinite. So it is if a process never lets us look.
         """
         sizes: dict[int, int] = {}
         mapped: set[int] = set()
@@ -75,7 +79,8 @@ class UnseenFiles:
                     sent |= self._descriptors(f"/proc/{pid}/task/{thread}", sizes)
                 mapped |= self._mapped(pid)
             except PermissionError:
-                if pid not in trusted:
+                self._refusals[pid] += pid not in trusted
+                if self._refusals[pid] >= _REFUSED_SCANS:
                     return float("inf")
             except OSError:  # it ended meanwhile
                 continue

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from harness.core import remove_tree, write_work_file
 from harness.core.errors import BadInput
+from harness.sandbox.cgroups import memory_group
 from harness.sandbox.disk import folder_size
 from harness.sandbox.supervision import supervise
 from harness.sandbox.types import Limits, Result
@@ -114,6 +115,7 @@ class Sandbox:
             )  # fmt: skip
         scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
         descriptors: tuple[int, ...] = ()
+        group = memory_group(limits.memory_mb) if self.watch else None
         try:
             for name in ("home", "tmp"):
                 (scratch / name).mkdir()
@@ -128,7 +130,7 @@ class Sandbox:
             )
             argv, environment, descriptors = self.launch(plan)
             return supervise(
-                argv,
+                argv if group is None else group.enter(argv),
                 env=environment,
                 pass_fds=descriptors,
                 workdir=folder,
@@ -136,8 +138,11 @@ class Sandbox:
                 disk_before=size,
                 backend=self.name,
                 watch=self.watch,
+                group=group,
             )
         finally:
+            if group is not None:
+                group.remove()
             for descriptor in descriptors:
                 os.close(descriptor)
             remove_tree(scratch)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from harness.sandbox.cgroups import MemoryGroup
 from harness.sandbox.disk import UnseenFiles, folder_size
 from harness.sandbox.types import LimitHit, Limits, Result
 
@@ -33,6 +34,7 @@ def supervise(
     disk_before: float,
     backend: str,
     watch: bool,
+    group: MemoryGroup | None = None,
 ) -> Result:
     """Start a command and return when nothing of it is left.
 
@@ -46,6 +48,7 @@ def supervise(
         backend: name for the result.
         watch: count memory and processes below the started process (off where they live
             elsewhere, as in a container engine).
+        group: control group that limits its memory, too.
     """
     begin = time.monotonic()
     process = subprocess.Popen(
@@ -88,6 +91,8 @@ def supervise(
         output.close()
     if hit is None and output.full:
         hit = "output"
+    elif hit is None and group is not None and group.overrun():
+        hit = "memory"
     elif hit is None and process.returncode in _CPU_CODES:
         hit = "cpu"
     elif hit is None and folder_size(workdir)[0] > disk_limit:
