@@ -59,7 +59,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	.ci/system-packages chromium
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,rag,vqa,ray,math,otel,web,train,qdrant,lancedb,postgres,dev]"
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,openvino,rag,vqa,ray,math,otel,web,train,qdrant,lancedb,postgres,dev]"
 	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --no-deps --editable lab
 	touch $@ $(VENV)/.demo
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 EMBEDDED = "smollm2-135m"
 DEMO_MODEL = f"local/{EMBEDDED}"
 EXTRAS = {
-    "local": "openvino_genai",
+    "local": "xllamacpp",
+    "openvino": "openvino_genai",
     "rag": "faiss",
     "vqa": "rapidocr",
     "gpu": "vllm",

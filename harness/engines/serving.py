@@ -56,13 +56,12 @@ def serve(
     """
     import uvicorn
 
-    from harness.engines.embedded import backend, shared_engine
+    from harness.engines.embedded import LocalModel, backend, is_folder
 
     application = around(backend(_name(spec))) if around is not None else served_app(spec)
     with bind(port) as listener:
-        name = spec.partition("/")[2]
-        if "/" not in name:  # a vision model's folder loads with its first request
-            shared_engine(name).load()
+        if not is_folder(name := _name(spec)):
+            LocalModel(name).engine.start()
         config = uvicorn.Config(application, log_level="warning", lifespan="off")
         server = uvicorn.Server(config)
         started = server.startup
@@ -80,7 +79,7 @@ def serve(
 
 
 class Chat:
-    """A conversation with a model of this machine, in process.
+    """A conversation with a model of this machine.
 
     Args:
         spec: `local/<name>`.

@@ -19,6 +19,7 @@ from harness.engines import Chat, pull, served_app
 from harness.models import bind
 
 NAME = "smollm2-135m"
+SYSTEM = "You are a helpful assistant."
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
 
 
@@ -45,7 +46,10 @@ def test_served_model_answers_the_openai_client(url: str) -> None:
     with openai.OpenAI(base_url=url, api_key="none") as client:
         reply = client.chat.completions.create(
             model=NAME,
-            messages=[{"role": "user", "content": "What is the capital of France?"}],
+            messages=[
+                {"role": "system", "content": SYSTEM},
+                {"role": "user", "content": "What is the capital of France?"},
+            ],
             max_tokens=24,
         )
     assert "Paris" in (reply.choices[0].message.content or "")
@@ -89,8 +93,8 @@ def test_only_models_of_this_machine_are_served() -> None:
 
 
 def test_chat_remembers_the_conversation() -> None:
-    chat = Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
+    chat = Chat(f"local/{NAME}", SYSTEM, max_tokens=24, temperature=0.0)
     assert "Paris" in chat.say("What is the capital of France?")
     follow_up = chat.say("And which river flows through it?")
-    alone = Chat(f"local/{NAME}", max_tokens=24, temperature=0.0)
+    alone = Chat(f"local/{NAME}", SYSTEM, max_tokens=24, temperature=0.0)
     assert follow_up != alone.say("And which river flows through it?")

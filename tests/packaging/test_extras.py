@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-EXTRAS = ("local", "rag", "vqa", "gpu", "ray", "math", "otel", "web", "dev")
+EXTRAS = ("local", "openvino", "rag", "vqa", "gpu", "ray", "math", "otel", "web", "dev")
 # Elastic- or AGPL-licensed packages that must never come along.
 UNWANTED = {"langgraph-api", "langgraph-runtime-inmem", "pymupdf", "pymupdf4llm", "ultralytics"}
 

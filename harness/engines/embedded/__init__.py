@@ -1,14 +1,14 @@
 """The embedded engine: a small language model on the CPU, as a back end of the gateway.
 
-What it promises:
+It is llama.cpp's server in a process of its own, one for a model on a machine, which every command
+shares. What it promises:
 
 - `temperature` absent or 0 is greedy decoding.
-- Every sampling parameter is honoured, or the request is refused with a 400 that names it.
-- Requests that arrive together are batched on one engine thread, and share cached prefixes.
-- A greedy answer does not depend on what else is in the batch, nor on what was cached before, on
-  any processor: activations are not quantised, and the attention cache is in full precision.
-- A seeded request repeats: the engine draws from one random stream, so a request with a seed is
-  never in flight together with another sampled one.
+- Every parameter is honoured, or the request is refused with a 400 that names it.
+- Requests that arrive together are batched, and prefixes that were seen are not computed again.
+- With one slot (`HARNESS_ENGINE_SLOTS=1`) a greedy or seeded answer repeats. With several, requests
+  in one batch may change the last bits of each other's sums, and so now and then a word.
+- An engine that dies is started again, and what was asked is asked again.
 - Usage counts the tokens that entered and left the engine; nothing is estimated.
 """
 

@@ -1,9 +1,8 @@
-from .engine import Engine as Engine
-from .engine import Job as Job
-from .engine import Progress as Progress
-from .native import Settings as Settings
-from .native import Text as Text
-from .server import app as app
-from .server import backend as backend
-from .server import endpoint as endpoint
-from .server import shared_engine as shared_engine
+from .backend import LocalModel as LocalModel
+from .backend import app as app
+from .backend import backend as backend
+from .backend import endpoint as endpoint
+from .backend import is_folder as is_folder
+from .process import Launch as Launch
+from .shared import SharedEngine as SharedEngine
+from .shared import launch_settings as launch_settings

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+import uuid
 from base64 import b64decode
 from collections.abc import Callable
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.core import BadInput
-from harness.engines.embedded.request import (
-    DEFAULT_MAX_TOKENS,
-    Rejected,
-    TextPart,
-    VisionRequest,
-    parse,
-)
-from harness.engines.embedded.server import reply_head, token_usage
+from harness.engines.embedded.backend import DEFAULT_MAX_TOKENS
 from harness.models import Backend, Body, Refused
 
 if TYPE_CHECKING:
@@ -39,6 +36,61 @@ NEEDED = (
 )
 """Files that every export of a vision model has."""
 MOST_IMAGES = 64
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _TextPart(_Strict):
+    type: Literal["text"]
+    text: str
+
+
+class _Url(_Strict):
+    url: str
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+class _ImagePart(_Strict):
+    type: Literal["image_url"]
+    image_url: _Url
+
+
+class _Message(_Strict):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[Annotated[_TextPart | _ImagePart, Field(discriminator="type")]]
+
+
+class VisionRequest(_Strict):
+    """Body of `POST /v1/chat/completions` of a vision model; other parameters are refused."""
+
+    model: str
+    messages: list[_Message] = Field(min_length=1)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    max_tokens: int | None = Field(None, ge=1)
+    seed: int | None = Field(None, ge=0)
+    stop: list[str] | None = None
+    stream: Literal[False] | None = None
+    tools: list[JsonValue] | None = Field(None, max_length=0)
+
+
+def parse(body: Body) -> VisionRequest:
+    """Read a request body.
+
+    Raises:
+        Refused: naming the first parameter that cannot be honoured.
+    """
+    try:
+        return VisionRequest.model_validate(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        param = ".".join(str(part) for part in first["loc"]) or "body"
+        reason = f"{param}: {first['msg']}, found {first['input']!r:.80}"
+        if first["type"] == "extra_forbidden":
+            reason = f"{param}: a local vision model has no such parameter"
+        raise Refused(400, reason, param) from error
 
 
 class VisionAnswer(NamedTuple):
@@ -71,7 +123,9 @@ def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> 
             "--task image-text-to-text FOLDER`"
         )
     if find_spec("openvino_genai") is None:
-        raise BadInput("a local vision model needs `pip install 'agent-skill-harness[local,vqa]'`")
+        raise BadInput(
+            "a local vision model needs `pip install 'agent-skill-harness[openvino,vqa]'`"
+        )
     loaded: list[VisionModel] = []
     lock = threading.Lock()
 
@@ -84,7 +138,7 @@ def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> 
             return loaded[0](messages, images, options)
 
     async def answer(body: Body) -> Body:
-        chat = parse(body, VisionRequest)
+        chat = parse(body)
         messages, images = conversation(chat)
         try:
             reply = await asyncio.to_thread(generate, messages, images, settings(chat))
@@ -94,9 +148,17 @@ def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> 
         limit = chat.max_tokens or DEFAULT_MAX_TOKENS
         finish = "length" if reply.completion_tokens >= limit else "stop"
         message = {"role": "assistant", "content": reply.text}
-        return reply_head("chat.completion", folder.name) | {
+        return {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": folder.name,
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": token_usage(reply.prompt_tokens, reply.completion_tokens),
+            "usage": {
+                "prompt_tokens": reply.prompt_tokens,
+                "completion_tokens": reply.completion_tokens,
+                "total_tokens": reply.prompt_tokens + reply.completion_tokens,
+            },
         }
 
     return answer
@@ -106,7 +168,7 @@ def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]
     """Messages with a tag where every image stands, and the images in that order.
 
     Raises:
-        Rejected: for an image that is no data URL or cannot be decoded, or too many.
+        Refused: for an image that is no data URL or cannot be decoded, or too many.
     """
     from PIL.Image import open as open_image
 
@@ -116,14 +178,16 @@ def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]
         role = "system" if message.role == "developer" else message.role
         pieces = [message.content] if isinstance(message.content, str) else []
         for part in () if isinstance(message.content, str) else message.content:
-            if isinstance(part, TextPart):
+            if isinstance(part, _TextPart):
                 pieces.append(part.text)
                 continue
             number, url = len(images) + 1, part.image_url.url
             head, comma, data = url.partition(",")
             if not url.startswith("data:") or not comma or not head.endswith(";base64"):
-                raise Rejected(
-                    "messages", f"image {number}: expected a data URL in base64, found {url!r:.60}"
+                raise Refused(
+                    400,
+                    f"image {number}: expected a data URL in base64, found {url!r:.60}",
+                    "messages",
                 )
             pieces.append(f"<ov_genai_image_{len(images)}>")
             try:
@@ -131,10 +195,12 @@ def conversation(chat: VisionRequest) -> tuple[list[dict[str, str]], list[Image]
                     images.append(handle.convert("RGB"))
             except (ValueError, OSError) as error:
                 reason = f"image {number} cannot be decoded: {error}"
-                raise Rejected("messages", reason) from error
+                raise Refused(400, reason, "messages") from error
         messages.append({"role": role, "content": "\n".join(pieces)})
     if len(images) > MOST_IMAGES:
-        raise Rejected("messages", f"expected at most {MOST_IMAGES} images, found {len(images)}")
+        raise Refused(
+            400, f"expected at most {MOST_IMAGES} images, found {len(images)}", "messages"
+        )
     return messages, images
 
 

@@ -1,0 +1,289 @@
+"""The machine's engine as a back end of the gateway: a chat request in, a completion out.
+
+llama.cpp passes over parameters that it does not know and has sampling defaults of its own; here
+each parameter is honoured or refused by name, and what is absent means what it means to OpenAI's
+clients. An engine that dies is started again, and what it was asked is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from harness.core import BadInput, Unreachable
+from harness.core.http import async_http_client
+from harness.engines import weights
+from harness.engines.embedded.shared import Address, SharedEngine, launch_settings
+from harness.models import Backend, Body, Endpoint, ModelSpec, Refused, base_urls, served
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+DEFAULT_MAX_TOKENS = 1024
+"""Where a request sets none: a small model that loops must not fill its whole context."""
+ATTEMPTS = 3
+"""Engines that may end while they answer one request, before the request is held to be why."""
+HONOURED = frozenset(
+    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format",
+     "grammar", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty",
+     "repetition_penalty", "logit_bias", "logprobs", "top_logprobs", "max_tokens",
+     "max_completion_tokens", "stop", "seed", "stream", "stream_options", "user", "n",
+     "chat_template_kwargs", "lora"}
+)  # fmt: skip
+RANGES = {
+    "temperature": (0, 2), "top_p": (0, 1), "min_p": (0, 1), "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2), "repetition_penalty": (0, 10), "top_k": (0, 1 << 20),
+    "seed": (0, (1 << 32) - 2), "max_tokens": (1, 1 << 20), "max_completion_tokens": (1, 1 << 20),
+    "n": (1, 1),
+}  # fmt: skip
+"""What a number may be; llama.cpp takes any."""
+OPEN = {"temperature": 0, "top_p": 1, "top_k": 0, "min_p": 0}
+"""Nothing is cut off where the request does not ask for it; greedy without a temperature."""
+
+
+def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
+    """The endpoint of `local/<name>`: a server of it at `base_url`, else this machine's engine.
+
+    Raises:
+        BadInput: if the model is unknown, its weights were not pulled or are not what they must
+            be, or the engine's library is not installed.
+    """
+    if base_url:
+        return Endpoint("local", spec.name, base_urls(base_url))
+    return Endpoint("local", spec.name, backend=backend(spec.name))
+
+
+def backend(name: str) -> Backend:
+    """The back end of an embedded model; its engine starts with the first request.
+
+    Args:
+        name: model name without `local/`, the path of a GGUF file, or a folder with a vision model
+            in OpenVINO form.
+
+    Raises:
+        BadInput: as :func:`endpoint`, or if the folder holds no such model.
+    """
+    if is_folder(name):
+        from harness.engines.embedded import vision
+
+        return vision.backend(Path(name).expanduser())
+    return LocalModel(name).answer
+
+
+def app(name: str) -> Starlette:
+    """The application that serves an embedded model on a port; see :func:`backend`."""
+    if is_folder(name):
+        return served(backend(name), Path(name).expanduser().name, owned_by="local")
+    model = LocalModel(name)
+    facts = {"owned_by": "embedded", "max_model_len": model.context}
+    return served(model.answer, name, lambda: model.engine.running is not None, **facts)
+
+
+def is_folder(name: str) -> bool:
+    """Whether a name means a folder with a vision model, which runs in this process."""
+    return "/" in name and not name.endswith(weights.SUFFIX)
+
+
+class LocalModel:
+    """A model of this machine, answered by its shared engine.
+
+    Args:
+        name: model name without `local/`, or the path of a GGUF file.
+        mode: `chat`, `embedding` or `rerank`.
+
+    Attributes:
+        engine: which other commands may use at the same time.
+        context: tokens of prompt and answer that a request may have.
+
+    Raises:
+        BadInput: as :func:`endpoint`.
+    """
+
+    def __init__(self, name: str, mode: str = "chat") -> None:
+        path = weights.require(name)
+        launch = launch_settings(mode)
+        self._name = name
+        self._digest = "" if name.endswith(weights.SUFFIX) else weights.find(name).sha256
+        self.engine = SharedEngine(path, launch)
+        self.context = launch.context
+        self._address: Address | None = None
+        self._clients: WeakKeyDictionary[Any, tuple[httpx.AsyncClient, AsyncGenerator[None]]]
+        self._clients = WeakKeyDictionary()
+
+    async def answer(self, body: Body) -> Body | AsyncIterator[Body]:
+        """The completion of a chat request, or its chunks.
+
+        Raises:
+            Refused: for a request that cannot be honoured, or if the engine fails.
+        """
+        request = self._request(body)
+        if body.get("stream"):
+            chunks = self._chunks(request)
+            first = await anext(chunks)  # a refusal must be a 400, not a broken stream
+
+            async def stream() -> AsyncGenerator[Body]:
+                async with aclosing(chunks):
+                    yield first
+                    async for chunk in chunks:
+                        yield chunk
+
+            return stream()
+        completion = await self.post("/v1/chat/completions", request)
+        return self._signed(completion)
+
+    async def post(self, path: str, body: Body) -> Body:
+        """The engine's JSON answer to a request.
+
+        Raises:
+            Refused: if it refuses, or does not survive the request.
+        """
+        response = await self._sent("POST", path, body)
+        return response.json()
+
+    async def _sent(
+        self, method: str, path: str, body: Body, stream: bool = False
+    ) -> httpx.Response:
+        """A response with status 200, of the engine or the next one."""
+        lost: Address | None = None
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                address = self._address or await asyncio.to_thread(self.engine.start, lost)
+            except (BadInput, Unreachable) as error:
+                raise Refused(500, str(error)) from error
+            self._address = address
+            client = await self._client(address.url)
+            headers = {"authorization": f"Bearer {address.key}"}
+            request = client.build_request(method, address.url + path, json=body, headers=headers)
+            try:
+                response = await client.send(request, stream=stream)
+            except httpx.TransportError as error:
+                lost = address
+                if self._address == address:
+                    self._address = None
+                if attempt == ATTEMPTS:
+                    raise Refused(
+                        500,
+                        f"the engine of local/{self._name} ended {attempt} times before it had "
+                        f"answered this request; see {str(self.engine.files.log)!r}",
+                    ) from error
+                continue
+            if response.status_code == 200:
+                return response
+            await response.aread()
+            raise _refusal(response)
+        raise AssertionError  # the last attempt returned or raised
+
+    async def _client(self, url: str) -> httpx.AsyncClient:
+        """The client of the running event loop, which closes it when it ends."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=16)
+            timeout = httpx.Timeout(None, connect=5)
+            client = async_http_client(url, timeout, limits=limits, verify=False)
+            keeper = _closing(client)
+            self._clients[loop] = client, keeper
+            await anext(keeper)
+        return self._clients[loop][0]
+
+    async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
+        response = await self._sent("POST", "/v1/chat/completions", body, stream=True)
+        try:
+            async for line in response.aiter_lines():
+                text = line.removeprefix("data: ")
+                if text == line or text == "[DONE]":
+                    continue
+                chunk = json.loads(text)
+                if "error" in chunk:
+                    raise Refused(500, str(chunk["error"].get("message")))
+                yield self._signed(chunk)
+        except httpx.TransportError as error:
+            self._address = None
+            reason = f"the engine of local/{self._name} ended in the middle of an answer"
+            raise Refused(500, reason) from error
+        finally:
+            await response.aclose()
+
+    def _request(self, body: Body) -> Body:
+        """The request as llama.cpp reads it.
+
+        Raises:
+            Refused: with the parameter that cannot be honoured.
+        """
+        if body.get("model") not in (self._name, f"local/{self._name}"):
+            raise _rejected("model", f"expected {self._name!r}", body.get("model"))
+        if not isinstance(body.get("messages"), list) or not body["messages"]:
+            raise _rejected("messages", "expected a list of messages", body.get("messages"))
+        values = {name: value for name, value in body.items() if value is not None}
+        for name, value in values.items():
+            if name not in HONOURED:
+                raise Refused(400, f"{name}: the embedded engine has no such parameter", name)
+            if name in RANGES:
+                low, high = RANGES[name]
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                if not number or not low <= value <= high:
+                    raise _rejected(name, f"expected a number from {low} to {high}", value)
+        if "" in (stops := values.get("stop", [])) or not isinstance(stops, str | list):
+            raise _rejected("stop", "expected stop strings that are not empty", stops)
+        form: Any = values.get("response_format", {})
+        known = ("text", "json_object", "json_schema")
+        if "response_format" in values and (
+            not isinstance(form, dict) or form.get("type") not in known
+        ):
+            raise _rejected("response_format", f"expected a type, one of {', '.join(known)}", form)
+        values["max_tokens"] = (
+            values.pop("max_completion_tokens", None)
+            or values.get("max_tokens")
+            or DEFAULT_MAX_TOKENS
+        )
+        if "repetition_penalty" in values:
+            values["repeat_penalty"] = values.pop("repetition_penalty")
+        return OPEN | values
+
+    def _signed(self, reply: Body) -> Body:
+        """A reply with our name of the model, and the digest of its weights."""
+        reply.pop("timings", None)
+        fingerprint = (
+            f"gguf-{self._digest[:16]}" if self._digest else reply.get("system_fingerprint")
+        )
+        return reply | {"model": self._name, "system_fingerprint": fingerprint}
+
+
+async def _closing(client: httpx.AsyncClient) -> AsyncGenerator[None]:
+    """Closes a client when its event loop ends, as loops close the generators left in them."""
+    try:
+        yield
+    finally:
+        await client.aclose()
+
+
+def _rejected(param: str, expected: str, value: Any) -> Refused:
+    return Refused(400, f"{param}: {expected}, found {value!r:.80}", param)
+
+
+FAULTS = {
+    "parse tools": "tools",
+    "schema": "response_format",
+    "grammar": "response_format",
+    "context size": "messages",
+    "image input": "messages",
+}
+"""What llama.cpp says of a request that it cannot answer, some of it with a status of 500."""
+
+
+def _refusal(response: httpx.Response) -> Refused:
+    """Why the engine refuses."""
+    try:
+        message = str(response.json()["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        message = response.text[:300]
+    for words, param in FAULTS.items():
+        if words in message.lower():
+            return Refused(400, f"{param}: {message}", param)
+    return Refused(response.status_code, f"embedded engine: {message}")

@@ -1,0 +1,155 @@
+"""The engine as a process: shared by commands, started again after a kill, gone when unused."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core import BadInput
+from harness.engines import location, pull
+from harness.engines.embedded import LocalModel, launch_settings, shared
+from harness.models import Refused, open_model
+
+NAME = "smollm2-135m"
+ASK = """
+import asyncio, sys
+from harness.engines.embedded import LocalModel
+model = LocalModel(sys.argv[1])
+body = {"model": sys.argv[1], "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3}
+asyncio.run(model.answer(body))
+print(model.engine.running.pid)
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, with the weights in it, so that no other test's engine is met."""
+    weights = pull(NAME)
+    folder = tmp_path / "cache" / "models"
+    folder.mkdir(parents=True)
+    (folder / weights.name).symlink_to(weights)
+    monkeypatch.setenv("HARNESS_CACHE", str(folder.parent))
+    monkeypatch.setenv("HARNESS_ENGINE_IDLE_S", "1")
+    monkeypatch.setenv("HARNESS_ENGINE_CONTEXT", "1024")
+    return folder.parent
+
+
+def _ask(model: LocalModel, number: int, tokens: int) -> Any:
+    messages = [{"role": "user", "content": f"Tell a story about {number} boats."}]
+    return model.answer({"model": NAME, "messages": messages, "max_tokens": tokens})
+
+
+def _wait(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_a_killed_engine_is_replaced_and_no_request_is_lost() -> None:
+    model = LocalModel(NAME)
+
+    async def work() -> tuple[list[Any], int]:
+        await _ask(model, 0, 1)
+        first = model.engine.running
+        assert first is not None
+        requests = [asyncio.create_task(_ask(model, number, 100)) for number in range(6)]
+        await asyncio.sleep(0.3)
+        assert not any(request.done() for request in requests)
+        os.kill(first.pid, signal.SIGKILL)
+        return await asyncio.gather(*requests), first.pid
+
+    replies, killed = asyncio.run(work())
+    assert all(reply["usage"]["completion_tokens"] > 0 for reply in replies)
+    second = model.engine.running
+    assert second is not None
+    assert second.pid != killed
+
+
+def test_commands_share_one_engine_that_ends_after_the_last() -> None:
+    command = [sys.executable, "-c", ASK, NAME]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    pids = {int(process.communicate(timeout=120)[0]) for process in both}
+    assert [process.returncode for process in both] == [0, 0]
+    [pid] = pids
+    assert _wait(lambda: not _alive(pid))
+    assert LocalModel(NAME).engine.running is None
+
+
+def test_an_engine_in_use_outlives_its_idle_time_and_an_unused_one_ends() -> None:
+    asker = "import sys, time; exec(sys.argv[2]); sys.stdout.flush(); time.sleep(4)"
+    command = [sys.executable, "-c", asker, NAME, ASK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        time.sleep(2.5)  # more than the idle time, and the command still holds it
+        assert _alive(pid)
+    assert _wait(lambda: not _alive(pid))
+
+
+def test_an_engine_that_always_dies_is_reported_with_its_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = LocalModel(NAME)
+    start = model.engine.start
+
+    def doomed(lost: Any = None) -> Any:
+        address = start(lost)
+        os.kill(address.pid, signal.SIGKILL)
+        return address
+
+    monkeypatch.setattr(model.engine, "start", doomed)
+    with pytest.raises(Refused, match=r"ended 3 times before it had answered.*\.log"):
+        asyncio.run(_ask(model, 0, 5))
+
+
+def test_a_file_of_ones_own_is_a_model() -> None:
+    path = location(NAME).rename(location(NAME).with_name("mine.gguf"))
+    reply = asyncio.run(open_model(f"local/{path}").complete([{"role": "user", "content": "Hi"}]))
+    assert reply.text
+    assert reply.model == str(path)
+
+
+def test_weights_that_do_not_load_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF" + bytes(1000))
+    model = LocalModel(str(path))
+    with pytest.raises(BadInput, match=r"broken\.gguf' does not load: .*; see"):
+        model.engine.start()
+
+
+def test_without_the_wheel_other_endpoints_still_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "MODULE", "no_such_library")
+    with pytest.raises(BadInput, match=r"where there is no wheel of xllamacpp for this platform"):
+        LocalModel(NAME)
+    assert open_model("openai/m", base_url="http://127.0.0.1:9/v1").spec == "openai/m"
+
+
+def test_another_users_cache_cannot_be_read_by_others(cache: Path) -> None:
+    model = LocalModel(NAME)
+    model.engine.start()
+    assert (cache / "engines").stat().st_mode & 0o077 == 0
+    assert model.engine.files.address.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "four", "1.5"])
+def test_settings_must_be_numbers(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("HARNESS_ENGINE_SLOTS", text)
+    with pytest.raises(BadInput, match=f"HARNESS_ENGINE_SLOTS: .* got '{text}'"):
+        launch_settings()
