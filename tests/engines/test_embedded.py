@@ -226,7 +226,9 @@ def test_cancelled_request_frees_the_engine() -> None:
         long = asyncio.create_task(_ask(client, STORY, max_tokens=4000))
         await asyncio.sleep(1.0)
         long.cancel()
-        return await asyncio.wait_for(_ask(client, "What is the capital of France?", max_tokens=16), 20)
+        return await asyncio.wait_for(
+            _ask(client, "What is the capital of France?", max_tokens=16), 20
+        )
 
     assert "Paris" in _run(work).choices[0].message.content
 

@@ -229,14 +229,17 @@ class LocalModel:
                 number = isinstance(value, int | float) and not isinstance(value, bool)
                 if not number or not low <= value <= high:
                     raise _rejected(name, f"expected a number from {low} to {high}", value)
-        if "" in (stops := values.get("stop", [])) or not isinstance(stops, str | list):
-            raise _rejected("stop", "expected stop strings that are not empty", stops)
-        form: Any = values.get("response_format", {})
-        known = ("text", "json_object", "json_schema")
-        if "response_format" in values and (
-            not isinstance(form, dict) or form.get("type") not in known
+        stop: Any = values.get("stop", [])
+        if (
+            stop == ""
+            or not isinstance(stop, str | list)
+            or (isinstance(stop, list) and "" in stop)
         ):
-            raise _rejected("response_format", f"expected a type, one of {', '.join(known)}", form)
+            raise _rejected("stop", "expected stop strings that are not empty", stop)
+        form: Any = values.get("response_format")
+        kinds = ("text", "json_object", "json_schema")
+        if form is not None and getattr(form, "get", dict[str, Any]().get)("type") not in kinds:
+            raise _rejected("response_format", f"expected a type, one of {', '.join(kinds)}", form)
         values["max_tokens"] = (
             values.pop("max_completion_tokens", None)
             or values.get("max_tokens")

@@ -110,9 +110,9 @@ def _lock(handle: IO[str]) -> bool:
 
 
 def _server(path: Path, launch: Launch, key: str) -> Any:
-    import xllamacpp
+    import xllamacpp  # pyright: ignore[reportMissingTypeStubs]
 
-    library: Any = xllamacpp  # it has no stubs
+    library: Any = xllamacpp
     params = library.CommonParams()
     params.model.path = str(path)
     params.n_parallel = launch.slots
