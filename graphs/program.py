@@ -13,8 +13,9 @@ Every program is whole and runs in a process of its own; the work folder keeps w
 wrote there. The answer of a task without an output file is what the program printed. An attempt
 that never succeeds is judged by what it left, like any other.
 
-A call holds the task and, after a failure, the last program with its error beside the line. So it
-does not grow with the rounds.
+A call holds the task and, after a failure, the line that failed and the last lines of output, not
+the program: models of 1.5 billion parameters that were shown it wrote it again word for word, with
+the error beside its line or without. So a call does not grow with the rounds, either.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ ANSWER = (
 ROUNDS = 5
 # Of one program, where the sandbox's own limit is not lower.
 PROGRAM_SECONDS = 60.0
-# Of a failed program's output that go back: the end of a traceback says what is wrong.
+# Of a failed program's output that go back.
 LAST_LINES = 8
 LAST_CHARACTERS = 800
 FAULT = re.compile(r"\[(Exit code|Stopped|Missing): [^\n]*\]\Z")
@@ -153,7 +154,7 @@ def mend(state: State, runtime: Context) -> Update:
     text = render(
         "program_mend",
         fault=fault[1] if fault and program else "",
-        program=marked(program, output),
+        line=failed_line(program, output),
         lines=last_lines(output),
         output_file=context.output_file,
         cut=state.get("cut", False),
@@ -217,19 +218,23 @@ def is_python(text: str) -> bool:
     return any(isinstance(node, ast.Import | ast.ImportFrom | ast.Call) for node in ast.walk(tree))
 
 
-def marked(program: str, output: str) -> str:
-    """The program with its error beside the line that a traceback names last."""
+def failed_line(program: str, output: str) -> str:
+    """The line of the program that a traceback names last; "" if it names none."""
     lines, numbers = program.splitlines(), PLACE.findall(output)
     number = int(numbers[-1]) if numbers else 0
-    if 0 < number <= len(lines):
-        lines[number - 1] += f"  # <-- {last_lines(output).splitlines()[-1]}"
-    return "\n".join(lines).replace("```", "'''")
+    return unfenced(lines[number - 1]) if 0 < number <= len(lines) else ""
 
 
 def last_lines(output: str) -> str:
-    """The end of an output, in a form that fits into a fence."""
+    """The end of an output; of a traceback its message, for frames of libraries help nobody."""
     lines = FAULT.sub("", output).strip().splitlines()
-    return "\n".join(lines[-LAST_LINES:])[-LAST_CHARACTERS:].replace("```", "'''")
+    start = max((number for number, line in enumerate(lines, 1) if line[:1].isspace()), default=0)
+    return unfenced("\n".join((lines[start:] or lines)[-LAST_LINES:]))
+
+
+def unfenced(text: str) -> str:
+    """The end of a text, in a form that fits into a fence."""
+    return text.strip()[-LAST_CHARACTERS:].replace("```", "'''")
 
 
 def after_writing(state: State) -> str:
