@@ -13,9 +13,9 @@ Every program is whole and runs in a process of its own; the work folder keeps w
 wrote there. The answer of a task without an output file is what the program printed. An attempt
 that never succeeds is judged by what it left, like any other.
 
-A call holds the task and, after a failure, the line that failed and the last lines of output, not
-the program: models of 1.5 billion parameters that were shown it wrote it again word for word, with
-the error beside its line or without. So a call does not grow with the rounds, either.
+A call holds the task and, after a failure, the last lines of output, neither the program nor its
+line: shown the program, Qwen2.5-Coder-1.5B wrote it again word for word, with the error beside the
+line or without; shown the line, it wrote that one again. So a call does not grow with the rounds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from langgraph.runtime import Runtime
 
 from harness.agents import ReactContext, run_calls
 from harness.core import render
-from harness.tools import NO_OUTPUT, SCRIPT, Arguments, Bench, Tool
+from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
 # One exchange before the task, for small models follow an example in turns, and hardly one in a
 # system prompt. Cells by letter, as people name them.
@@ -64,7 +64,6 @@ PROGRAM_SECONDS = 60.0
 LAST_LINES = 8
 LAST_CHARACTERS = 800
 FAULT = re.compile(r"\[(Exit code|Stopped|Missing): [^\n]*\]\Z")
-PLACE = re.compile(rf'{re.escape(SCRIPT)}", line (\d+)')
 FENCE = re.compile(
     r"^[ \t]*(?P<marks>`{3,})[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
     r"(?:^[ \t]*(?P=marks)`*[ \t]*$|(?P<open>\Z))",
@@ -154,7 +153,6 @@ def mend(state: State, runtime: Context) -> Update:
     text = render(
         "program_mend",
         fault=fault[1] if fault and program else "",
-        line=failed_line(program, output),
         lines=last_lines(output),
         output_file=context.output_file,
         cut=state.get("cut", False),
@@ -218,23 +216,12 @@ def is_python(text: str) -> bool:
     return any(isinstance(node, ast.Import | ast.ImportFrom | ast.Call) for node in ast.walk(tree))
 
 
-def failed_line(program: str, output: str) -> str:
-    """The line of the program that a traceback names last; "" if it names none."""
-    lines, numbers = program.splitlines(), PLACE.findall(output)
-    number = int(numbers[-1]) if numbers else 0
-    return unfenced(lines[number - 1]) if 0 < number <= len(lines) else ""
-
-
 def last_lines(output: str) -> str:
     """The end of an output; of a traceback its message, for frames of libraries help nobody."""
     lines = FAULT.sub("", output).strip().splitlines()
     start = max((number for number, line in enumerate(lines, 1) if line[:1].isspace()), default=0)
-    return unfenced("\n".join((lines[start:] or lines)[-LAST_LINES:]))
-
-
-def unfenced(text: str) -> str:
-    """The end of a text, in a form that fits into a fence."""
-    return text.strip()[-LAST_CHARACTERS:].replace("```", "'''")
+    text = "\n".join((lines[start:] or lines)[-LAST_LINES:]).strip()
+    return text[-LAST_CHARACTERS:].replace("```", "'''")
 
 
 def after_writing(state: State) -> str:
