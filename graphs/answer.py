@@ -15,7 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents import ReactContext, split_examples
+from harness.agents import ReactContext, read_answer, split_examples
 
 FORM = (
     {
@@ -40,9 +40,13 @@ async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]
     plain = replace(context, tools=(), output_file="")  # one call can use no tool
     system, examples = split_examples(plain.system_prompt())
     messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
-    reply = await context.ask(messages)
+    reply = await plain.ask(messages)
     message = {"role": "assistant", "content": reply.text}
-    return {"messages": [message], "answer": reply.text.strip()}
+    typed = plain.protocol == "json" and plain.answer_schema is not None
+    return {
+        "messages": [message],
+        "answer": read_answer(reply.text) if typed else reply.text.strip(),
+    }
 
 
 def build() -> Any:

@@ -113,7 +113,7 @@ async def answer(state: State, runtime: Context) -> Update:
     if turns + state.get("page", 0) >= context.max_turns:
         raise TurnLimit(f"turn limit of {context.max_turns} reached")
     tools = [tool for tool in context.tools if tool.name in LOOKING]
-    native = [tool.schema() for tool in tools] if context.protocol == "native" else []
+    native = [tool.schema() for tool in tools] if context.protocol != "text" else []
     shown = "\n".join(state.get("notes", [])) or "[No page held anything of use]"
     prompt = render(
         "longdoc_answer",

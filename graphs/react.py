@@ -18,20 +18,28 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 
 from harness.agents import (
+    CUT,
+    MOST_CUT,
     MOST_FORMAT_ERRORS,
     STOP,
     Action,
     Final,
     FormatError,
     ReactContext,
+    ReplyCut,
     TooManyFormatErrors,
     TurnLimit,
     fenced,
     on_wire,
+    read_action,
+    read_answer,
     read_arguments,
     read_text_reply,
     run_calls,
 )
+
+SHOWN_OF_CUT = 200
+# Characters of a cut reply that stay in the conversation.
 
 
 class Conversation(TypedDict):
@@ -47,6 +55,7 @@ class State(Conversation, total=False):
     format_errors: int
     pending: list[dict[str, Any]]
     error: str
+    cut: bool
     answer: str | None
     settled: bool
     reminded: bool
@@ -73,8 +82,11 @@ async def think(state: State, runtime: Context) -> Update:
         message["tool_calls"] = [on_wire(call) for call in reply.tool_calls]
     try:
         step: list[Action] | Final = Final(reply.text.strip())
-        if context.tools and context.protocol == "text":
-            action = read_text_reply(reply.text)
+        if context.protocol == "json" and not context.tools:
+            step = Final(read_answer(reply.text) if context.answer_schema else reply.text.strip())
+        elif context.tools and context.protocol in ("text", "json"):
+            read_reply = read_text_reply if context.protocol == "text" else read_action
+            action = read_reply(reply.text)
             step = action if isinstance(action, Final) else [action]
         elif context.tools and reply.tool_calls:
             step = [
@@ -82,12 +94,17 @@ async def think(state: State, runtime: Context) -> Update:
                 for call in reply.tool_calls
             ]
     except FormatError as error:
-        return {"messages": [message], "error": str(error)}
+        cut = reply.finish_reason == "length"
+        if cut and context.protocol == "json":  # half a program would crowd out what matters
+            message["content"] = f"{reply.text[:SHOWN_OF_CUT]}…"
+            return {"messages": [message], "error": CUT, "cut": cut}
+        return {"messages": [message], "error": str(error), "cut": cut}
     read: Update = {
         "messages": [message],
         "turns": state.get("turns", 0) + 1,
         "format_errors": 0,
         "error": "",
+        "cut": False,
     }
     if isinstance(step, Final):
         settled = not context.output_file
@@ -101,7 +118,7 @@ async def act(state: State, runtime: Context) -> Update:
     """Run the tools that the reply asked for, and put what they returned before the model."""
     context = runtime.context
     observed = await run_calls(context, state.get("pending", []), context.tools)
-    if context.protocol == "text":
+    if context.protocol != "native":
         text = "\n\n".join(fenced(message["content"]) for message in observed)
         observed = [{"role": "user", "content": text}]
     return {"messages": observed, "pending": []}
@@ -109,11 +126,15 @@ async def act(state: State, runtime: Context) -> Update:
 
 async def correct(state: State, runtime: Context) -> Update:
     """Tell the model why its reply could not be read."""
-    count = state.get("format_errors", 0) + 1
-    runtime.context.tell({"type": "format_error", "text": state.get("error", "")})
+    count, error = state.get("format_errors", 0) + 1, state.get("error", "")
+    cut = error == CUT
+    runtime.context.tell({"type": "cut" if cut else "format_error", "text": error})
+    if cut and count >= MOST_CUT:
+        raise ReplyCut(f"length: {count} replies in a row were cut at their limit of tokens")
     if count >= MOST_FORMAT_ERRORS:
-        raise TooManyFormatErrors(f"{count} replies in a row could not be read")
-    reminder = [{"role": "user", "content": f"[Format error] {state.get('error', '')}"}]
+        last = "; the last was cut at its limit of tokens (length)" if state.get("cut") else ""
+        raise TooManyFormatErrors(f"{count} replies in a row could not be read{last}")
+    reminder = [{"role": "user", "content": error if cut else f"[Format error] {error}"}]
     answered = [
         {"role": "tool", "tool_call_id": call["id"], "content": "[Not run: format error]"}
         for call in state["messages"][-1].get("tool_calls", [])

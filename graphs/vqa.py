@@ -91,7 +91,7 @@ async def look(state: State, runtime: Context) -> Update:
     context = runtime.context
     dialogue = state.get("dialogue", [])
     rounds = sum(message["role"] == "assistant" for message in dialogue)
-    native = context.protocol == "native" and rounds < MOST_TOOL_ROUNDS
+    native = context.protocol != "text" and rounds < MOST_TOOL_ROUNDS
     tools = [tool.schema() for tool in context.tools] if native else []
     prompt = render(
         "vqa_look",

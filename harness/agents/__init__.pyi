@@ -1,3 +1,7 @@
+from .constrained import CUT as CUT
+from .constrained import action_format as action_format
+from .constrained import read_action as read_action
+from .constrained import read_answer as read_answer
 from .foreign import install_skill as install_skill
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
@@ -12,6 +16,7 @@ from .protocol import on_wire as on_wire
 from .protocol import read_arguments as read_arguments
 from .protocol import read_text_reply as read_text_reply
 from .protocol import run_calls as run_calls
+from .react import MOST_CUT as MOST_CUT
 from .react import MOST_FORMAT_ERRORS as MOST_FORMAT_ERRORS
 from .react import ReactContext as ReactContext
 from .react import react_context as react_context
@@ -23,6 +28,7 @@ from .types import Agent as Agent
 from .types import AgentContext as AgentContext
 from .types import AgentRun as AgentRun
 from .types import AttemptEnded as AttemptEnded
+from .types import ReplyCut as ReplyCut
 from .types import Sample as Sample
 from .types import SkillMode as SkillMode
 from .types import TimeLimit as TimeLimit

@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from harness.agents.react import ReactContext
 from harness.models import ModelCall
 from harness.tools import Tool, ToolArgumentError, truncate
+
+if TYPE_CHECKING:
+    from harness.agents.react import ReactContext
 
 END_SIGNAL = "ACTION: TASK_COMPLETE"
 STOP = "Observation:"

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pydantic import JsonValue
+
+from harness.agents.constrained import (
+    LONGEST_REPLY,
+    action_format,
+    answer_format,
+    finish_tool,
+    rejected,
+)
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, ToolProtocol
@@ -20,6 +29,8 @@ PROGRAM = "program"
 """The graph whose model writes programs in place of calling tools."""
 MOST_FORMAT_ERRORS = 5
 """Format errors in a row after which an attempt is invalid. They use up no turn."""
+MOST_CUT = 2
+"""Replies in a row that are no JSON because they were cut, after which an attempt is invalid."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,8 @@ class ReactContext:
         sampling: their parameters.
         bench: what tools may touch.
         tools: tools the model may call; none makes a single-call question answerer.
-        protocol: native tool calls, or the text protocol.
+        protocol: native tool calls, the text protocol, or JSON that the server holds to a schema.
+        answer_schema: of the final answer, where the task declares its type.
         skill: the skill's part of the system prompt, or "".
         prompt: template of the system prompt.
         output_file: file that must exist at the end, or "".
@@ -44,6 +56,7 @@ class ReactContext:
     bench: Bench
     tools: tuple[Tool, ...] = ()
     protocol: ToolProtocol = "native"
+    answer_schema: dict[str, JsonValue] | None = None
     skill: str = ""
     prompt: str = "react_system"
     output_file: str = ""
@@ -56,10 +69,12 @@ class ReactContext:
 
     @cached_property
     def _rendered(self) -> str:
-        tools = [
+        tools: list[dict[str, Any]] = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in self.tools
         ]
+        if tools and self.protocol == "json":
+            tools.append(finish_tool(self.answer_schema))
         scripts = skill_scripts(self.bench.skill) if self.skill else None
         return render(
             self.prompt,
@@ -76,10 +91,31 @@ class ReactContext:
         tools: list[dict[str, Any]] | None = None,
         sampling: Sampling | None = None,
     ) -> Reply:
-        """Call the model, and pass its reply on as an event."""
-        reply = await self.model.complete(messages, tools=tools, sampling=sampling or self.sampling)
+        """Call the model, and pass its reply on as an event.
+
+        Raises:
+            BadInput: if the server rejects the request; names the tool whose schema it cannot take.
+        """
+        sampling, form = sampling or self.sampling, self._reply_format
+        if form is None:
+            reply = await self.model.complete(messages, tools=tools, sampling=sampling)
+        else:
+            if sampling.max_tokens is None:
+                sampling = sampling.model_copy(update={"max_tokens": LONGEST_REPLY})
+            try:
+                reply = await self.model.complete(messages, sampling=sampling, response_format=form)
+            except BadInput as error:
+                raise rejected(error, self.tools) from error
         self.tell({"type": "reply", "text": reply.text, "reply": reply})
         return reply
+
+    @cached_property
+    def _reply_format(self) -> dict[str, JsonValue] | None:
+        if self.protocol != "json":
+            return None
+        if self.tools:
+            return action_format(self.tools, self.answer_schema)
+        return None if self.answer_schema is None else answer_format(self.answer_schema)
 
     def tell(self, event: dict[str, Any]) -> None:
         """Pass an event on."""
@@ -169,6 +205,7 @@ def react_context(
         bench=Bench(sample.workdir, context.sandbox, context.limits, context.skill),
         tools=get_tools(names),
         protocol=context.protocol,
+        answer_schema=sample.answer_schema,
         skill=skill_block(skill, context.skill_mode, readable=readable),
         prompt="program_system" if programs else "react_system",
         output_file=context.output_file,

@@ -96,6 +96,8 @@ class Recorder:
                 self.observation(event["text"])
             case "format_error":
                 self.message("user", f"[Format error] {event['text']}")
+            case "cut":
+                self.message("user", f"[Cut at the token limit] {event['text']}")
             case "reminder":
                 self.message("user", f"[System check] missing: {event['text']}")
             case "check":

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from pydantic import JsonValue
+
 from harness.core import Trajectory, Usage
 from harness.models import Model, Sampling
 from harness.sandbox import Limits, Sandbox
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from harness.agents.skills import SkillOnce
 
 SkillMode = Literal["preloaded", "discovered", "none"]
-ToolProtocol = Literal["native", "text"]
+ToolProtocol = Literal["native", "text", "json"]
+"""Native tool calls; the text protocol; or JSON that the server holds to the tools' schemas."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,14 @@ class Sample:
         task_id: the task.
         prompt: the user prompt that the task family made.
         workdir: fresh work folder with the input files.
+        answer_schema: JSON schema of the answer, where the task declares its type.
     """
 
     id: str
     task_id: str
     prompt: str
     workdir: Path
+    answer_schema: dict[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class AgentContext:
         on_event: called with every event of the run, for progress and streaming.
         checkpoints: SQLite file for graph state, or None for none.
         tools: names of the tools that our graphs offer the model.
-        protocol: native tool calls, or the text protocol.
+        protocol: how replies ask for tools.
         output_file: file that the agent must leave in its work folder, or "".
         endpoint: variables that lead a foreign agent to the gateway (`OPENAI_BASE_URL`, ...).
     """
@@ -122,6 +127,10 @@ class TurnLimit(AttemptEnded):
 
 class TooManyFormatErrors(AttemptEnded):
     """Too many replies in a row could not be read."""
+
+
+class ReplyCut(AttemptEnded):
+    """Replies were cut at their limit of tokens (`finish_reason` is `length`)."""
 
 
 class TimeLimit(AttemptEnded):

@@ -28,7 +28,7 @@ from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
 from harness.models import LimitedModel, LiveLimits, Model
 from harness.sandbox import Sandbox
-from harness.tasks import leaves_workbook
+from harness.tasks import answer_schema, leaves_workbook
 
 if TYPE_CHECKING:
     from harness.models import Gateway
@@ -114,7 +114,7 @@ class Attempts:
         base, family = plan.suite.base, self._family(task)
         model = LimitedModel(self._model, self.limits)
         prompt = await asyncio.to_thread(family.prepare, task, base, workdir)
-        sample = Sample(id=name, task_id=task.id, prompt=prompt, workdir=workdir)
+        sample = Sample(name, task.id, prompt, workdir, answer_schema(task))
         context = attempt_context(
             plan.suite.suite,
             task,
@@ -168,6 +168,9 @@ def attempt_context(
         skill_mode: in place of the suite's.
     """
     spreadsheet = leaves_workbook(task)
+    protocol = suite.protocol
+    if protocol == "auto":
+        protocol = "json" if model.constrains else "native"
     tools = suite.tools
     if tools is None:
         tools = ("python", "bash") if spreadsheet else ()
@@ -178,7 +181,7 @@ def attempt_context(
         sampling=suite.sampling.model_copy(update={"seed": seed}),
         max_turns=suite.max_turns,
         tools=tools,
-        protocol=suite.protocol,
+        protocol=protocol,
         output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
     )
 

@@ -70,7 +70,8 @@ class Suite(Value):
         max_turns: model calls per attempt.
         limits: tokens, usd and seconds per attempt.
         tools: tools of our graphs; default python and bash for spreadsheet tasks, else none.
-        protocol: native tool calls, or the text protocol.
+        protocol: native tool calls, the text protocol, or `json`: actions, and answers of a
+            declared type, that the server holds to a schema. `auto` is json where the server can.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Suite(Value):
     max_turns: int = 100
     limits: SampleLimits = SampleLimits()
     tools: tuple[str, ...] | None = None
-    protocol: ToolProtocol = "native"
+    protocol: ToolProtocol | Literal["auto"] = "auto"
 
 
 class LoadedSuite(Value):

@@ -58,6 +58,7 @@ class AttemptsSpec(Value):
         agent: spec, with the folder that its files start at, and whether its code may run here.
         model: spec of the driver's model.
         simulated: whether a simulated model answers.
+        constrains: whether its server holds replies to a JSON schema.
         work: where the worker makes the folder for its work folders; None: on its own disk.
         events: whether the driver wants the events.
         traced: whether the driver is traced.
@@ -76,6 +77,7 @@ class AttemptsSpec(Value):
     limits: SampleLimits
     model: str
     simulated: bool
+    constrains: bool
     work: Path | None
     events: bool
     traced: bool
@@ -99,6 +101,7 @@ async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[Re
         limits=plan.sample_limits,
         model=run.model.spec,
         simulated=run.model.simulated,
+        constrains=run.model.constrains,
         work=run.out.absolute() / "work" if executor.shares_disk else None,
         events=run.on_event is not None,
         traced=tracing.watched(),
@@ -217,10 +220,13 @@ class RemoteModel:
         channel: to the driver.
         spec: of the model.
         simulated: whether a simulated model answers.
+        constrains: whether its server holds replies to a JSON schema.
     """
 
-    def __init__(self, channel: Channel, spec: str, simulated: bool) -> None:
-        self.spec, self.simulated = spec, simulated
+    def __init__(
+        self, channel: Channel, spec: str, simulated: bool, constrains: bool = False
+    ) -> None:
+        self.spec, self.simulated, self.constrains = spec, simulated, constrains
         self._channel = channel
 
     async def complete(
@@ -328,7 +334,7 @@ async def make_attempts(
         sample_limits=settings.limits,
     )
     sandbox = select(settings.sandbox)
-    model = RemoteModel(channel, settings.model, settings.simulated)
+    model = RemoteModel(channel, settings.model, settings.simulated, settings.constrains)
 
     def on_event(event: dict[str, Any]) -> None:
         channel.tell("event", json.loads(json.dumps(event, default=str)))

@@ -32,6 +32,7 @@ from .limits import LimitedModel as LimitedModel
 from .limits import LiveLimits as LiveLimits
 from .limits import SampleLimitReached as SampleLimitReached
 from .limits import SampleLimits as SampleLimits
+from .replay import constrained as constrained
 from .replay import differences as differences
 from .replay import excerpts as excerpts
 from .replay import export_calls as export_calls

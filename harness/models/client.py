@@ -53,6 +53,7 @@ class ChatModel:
     Attributes:
         spec: the spec string.
         simulated: whether a simulated model answers, now or when the calls were recorded.
+        constrains: whether its server holds replies to a JSON schema.
         role: who asks, in the record of calls.
     """
 
@@ -68,7 +69,7 @@ class ChatModel:
         hedge: bool,
     ) -> None:
         self.spec = str(spec)
-        self.simulated = endpoint.simulated
+        self.simulated, self.constrains = endpoint.simulated, endpoint.constrains
         self.role: Role = role
         self._endpoint = endpoint
         self._price: Price | None = price_of(spec, official=endpoint.official)

@@ -105,6 +105,8 @@ class Endpoint:
         key_variable: the variable it comes from, for messages.
         backend: answers in this process; None where the URLs are asked over HTTP.
         simulated: whether a simulated or scripted model answers.
+        constrains: whether replies can be held to a JSON schema, so that none is malformed. Of a
+            recording: whether they were.
     """
 
     kind: str
@@ -114,6 +116,7 @@ class Endpoint:
     key_variable: str = ""
     backend: Backend | None = None
     simulated: bool = False
+    constrains: bool = False
 
     @property
     def official(self) -> bool:
@@ -177,13 +180,17 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
         case "vllm":
             urls = base_urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
             key = os.environ.get("VLLM_API_KEY") or "EMPTY"
-            return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY")
+            return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY", constrains=True)
         case "replay":
             from harness.models.replay import Recording
 
             recording = Recording(Path(spec.name))
             return Endpoint(
-                "replay", "recorded", backend=recording.answer, simulated=recording.simulated
+                "replay",
+                "recorded",
+                backend=recording.answer,
+                simulated=recording.simulated,
+                constrains=recording.constrained,
             )
         case "scripted":
             from harness.models.scripted import Script

@@ -79,6 +79,7 @@ class LimitedModel:
 
     def __init__(self, model: Model, limits: SampleLimits | LiveLimits) -> None:
         self.spec, self.simulated = model.spec, model.simulated
+        self.constrains = model.constrains
         self._model = model
         self._live = limits if isinstance(limits, LiveLimits) else LiveLimits(limits)
         self._began = time.monotonic()

@@ -112,6 +112,7 @@ class Recording:
 
     Attributes:
         simulated: whether a simulated or scripted model answered any of them.
+        constrained: whether any reply was held to a JSON schema because its server can.
     """
 
     def __init__(self, path: Path) -> None:
@@ -119,6 +120,7 @@ class Recording:
         self._answers = {call.call_id: call.response for call in self._calls}
         self._models = sorted({(call.kind, str(call.body["model"])) for call in self._calls})
         self.simulated = any(call.kind in ("simulated", "scripted") for call in self._calls)
+        self.constrained = constrained(self._calls)
         self._path = path
 
     async def answer(self, body: Body) -> Body:
@@ -140,6 +142,11 @@ class Recording:
             f"not in the recording {self._path} ({len(self._calls)} calls): request {key}; "
             f"the nearest recorded request differs in\n  {lines}",
         )
+
+
+def constrained(calls: Sequence[StoredCall]) -> bool:
+    """Whether replies of a server that holds them to a JSON schema were held to one."""
+    return any(call.kind in ("local", "vllm") and "response_format" in call.body for call in calls)
 
 
 def nearest(body: Body, recorded: Sequence[Body]) -> list[str]:

@@ -97,10 +97,16 @@ class Model(Protocol):
 
     The client implements it, whatever the back end. The limits of an attempt and a worker's
     connection to the driver wrap one.
+
+    Attributes:
+        spec: the spec string.
+        simulated: whether a simulated model answers.
+        constrains: whether its server holds replies to a JSON schema (`response_format`).
     """
 
     spec: str
     simulated: bool
+    constrains: bool
 
     async def complete(
         self,

@@ -3,6 +3,7 @@ from .answers import Judge as Judge
 from .answers import Judged as Judged
 from .answers import accepted_answers as accepted_answers
 from .answers import all_or_nothing as all_or_nothing
+from .answers import answer_schema as answer_schema
 from .answers import choices_of as choices_of
 from .answers import named_metric as named_metric
 from .answers import normalise as normalise

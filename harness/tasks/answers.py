@@ -178,3 +178,35 @@ def choices_of(task: Task) -> dict[str, str]:
     """Letter -> text of the options, in order; {} for a free question."""
     choices = task.meta.get("choices", {})
     return {key: str(text) for key, text in choices.items()} if isinstance(choices, dict) else {}
+
+
+_NUMBER_TYPE: dict[str, JsonValue] = {"type": "number"}
+_WHOLE_TYPE: dict[str, JsonValue] = {"type": "integer"}
+_SHORT_TEXTS: dict[str, JsonValue] = {
+    "type": "array",
+    "items": {"type": "string", "maxLength": 200},
+    "minItems": 1,
+    "maxItems": 50,
+}
+_TYPES: dict[str, dict[str, JsonValue]] = {
+    "numeric": _NUMBER_TYPE,
+    "number": _NUMBER_TYPE,
+    "float": _NUMBER_TYPE,
+    "numbers": _WHOLE_TYPE,
+    "integer": _WHOLE_TYPE,
+    "boolean": {"enum": ["yes", "no"]},
+    "list": _SHORT_TEXTS,
+}
+
+
+def answer_schema(task: Task) -> dict[str, JsonValue] | None:
+    """The JSON schema of an answer as the task declares it; None for any text.
+
+    What declares it: `meta["answer_type"]` (`integer`, `number`, `boolean`, `list`), else
+    `meta["metric"]`, else the check. Letters of `meta["choices"]` bind where the metric is
+    `choice`. The expected answer is never looked at: its type would give part of it away.
+    """
+    metric = task.meta.get("metric", task.check)
+    if choices := choices_of(task):
+        return {"enum": list(choices)} if metric == "choice" else None
+    return _TYPES.get(str(task.meta.get("answer_type", metric)))

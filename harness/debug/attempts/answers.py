@@ -25,6 +25,7 @@ from harness.models import (
     Reply,
     Sampling,
     StoredCall,
+    constrained,
     nearest,
     read_reply,
     request_body,
@@ -78,6 +79,7 @@ class Answers:
         beyond: answers what is not on record; None stops there.
         counts: how much was served since the beginning.
         meter: what each task's calls used, when they were made.
+        constrained: whether replies were held to a JSON schema.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Answers:
         self.beyond: Beyond | None = None
         self.meter = Meter()
         self.counts = Counts()
+        self.constrained = constrained(calls)
         self._calls = list(calls)
         self._ids = {call.call_id for call in calls}
         self._by_request = {_request_key(call.body): call for call in reversed(calls)}
@@ -181,7 +184,7 @@ class RecordedModel:
     """Answers as the attempt's model did (:class:`harness.models.types.Model`)."""
 
     def __init__(self, spec: str, simulated: bool, answers: Answers) -> None:
-        self.spec, self.simulated = spec, simulated
+        self.spec, self.simulated, self.constrains = spec, simulated, answers.constrained
         self._answers = answers
 
     async def complete(

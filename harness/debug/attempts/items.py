@@ -142,6 +142,7 @@ class _Closing:
 
     def __init__(self, model: ChatModel) -> None:
         self.spec, self.simulated = model.spec, model.simulated
+        self.constrains = model.constrains
         self._model = model
 
     async def complete(self, messages: list[Message], **settings: Any) -> Reply:
@@ -252,6 +253,7 @@ def _context(
     """What the attempt's graph was given, its model and tools answering from the record."""
     from harness.agents import react_context
     from harness.evals import attempt_context
+    from harness.tasks import answer_schema
 
     lock, (suite, task) = finished.lock, attempted
     agent = attempt_context(
@@ -262,7 +264,9 @@ def _context(
         skill=skill,
         skill_mode=lock.get("skill_mode"),
     )
-    sample = Sample(str(finished.record["id"]), task.id, prompt, workdir)
+    sample = Sample(
+        str(finished.record["id"]), task.id, prompt, workdir, answer_schema(task)
+    )
     context = react_context(sample, agent, graph=str(lock["agent"]).partition(":")[2])
     tools = (
         tool if tool.name in COMPUTED else recorded_tool(tool, answers) for tool in context.tools

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from harness.agents import ToolProtocol
 from harness.core import BadInput, Option, Score, Task, Usage, digest, failed, passed
 from harness.core.rundir import RunReader
 from harness.evals import (
@@ -43,8 +42,8 @@ from harness.receipts.trigger.report import TriggerReport, attempts_of, confusio
 from harness.skills import Skill, load_skill
 
 TURNS = 3
-LONGEST_REPLY = {"text": 256, "native": 4096}
-"""Tokens of a reply. A model that answers in the text protocol is a small one."""
+LONGEST_REPLY, LONGEST_SMALL = 4096, 256
+"""Tokens of a reply; of the embedded engine's models, and in the text protocol."""
 
 
 class TriggerSettings(SkillSettings):
@@ -56,7 +55,7 @@ class TriggerSettings(SkillSettings):
         queries: file of queries; None to draft them from the descriptions.
         epochs: attempts per query.
         loaded: regular expression for a client's output.
-        protocol: of `graph:react`; `auto` is text for the embedded engine, which takes no tools.
+        protocol: of `graph:react`; `auto` is json where the server can hold replies to a schema.
     """
 
     suite: str = "trigger"
@@ -71,7 +70,9 @@ class TriggerSettings(SkillSettings):
     loaded: Annotated[
         str | None, Option("Group 1 names a loaded skill in cmd:'s output.", metavar="REGEX")
     ] = None
-    protocol: Annotated[Literal["auto", "native", "text"], Option(show_default=False)] = "auto"
+    protocol: Annotated[Literal["auto", "native", "text", "json"], Option(show_default=False)] = (
+        "auto"
+    )
     epochs: Annotated[int, Field(ge=1), Option()] = 1
     limit: Annotated[int | None, Field(ge=1), Option("Take the first queries only.")] = None
 
@@ -239,18 +240,17 @@ def _plan(
     settings: TriggerSettings, library: Library, queries: Sequence[Query], folder: Path
 ) -> _Plan:
     agent = open_probe(settings.agent or REACT, library.skills, folder, settings.loaded)
-    protocol: ToolProtocol = "native"
-    if settings.protocol != "auto":
-        protocol = settings.protocol
-    elif agent_model_spec(settings.models).startswith("local/"):
-        protocol = "text"
+    protocol = settings.protocol
+    if protocol == "auto" and agent_model_spec(settings.models).startswith("local/"):
+        protocol = "json"
+    small = protocol == "text" or (protocol == "json" and settings.protocol == "auto")
     suite = Suite(
         name="trigger",
         skill_mode="discovered",
         max_turns=TURNS,
         protocol=protocol,
         tools=(),
-        sampling=Sampling(max_tokens=LONGEST_REPLY[protocol]),
+        sampling=Sampling(max_tokens=LONGEST_SMALL if small else LONGEST_REPLY),
     )
     tasks = tuple(query.task for query in queries)
     single = folder / library.tested[0] if len(library.tested) == 1 else None
