@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task
 from harness.sandbox import Sandbox, select
-from harness.tasks import family, normalise, read_number, token_f1
+from harness.tasks import answer_schema, family, normalise, read_number, token_f1
 
 HERE = Path()
 
@@ -254,3 +256,38 @@ def test_f1_is_symmetric_and_bounded(left: str, right: str) -> None:
 def test_numbers_are_read_back(value: float) -> None:
     assert read_number(f"so it is {value!r}") == value
     assert read_number(f"{value:,.2f}") == pytest.approx(value, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("declared", "valid", "bad"),
+    [
+        ({"check": "numeric"}, 4.5, "four"),
+        ({"check": "vqa", "meta": {"answer_type": "integer"}}, 4, 4.5),
+        ({"check": "search", "meta": {"metric": "boolean"}}, "yes", "maybe"),
+        (
+            {"check": "longdoc", "meta": {"metric": "choice", "choices": {"A": "x", "B": "y"}}},
+            "B",
+            "y",
+        ),
+        ({"check": "em", "meta": {"answer_type": "list"}}, ["a", "b"], []),
+    ],
+)
+def test_an_answers_type_comes_from_what_the_task_declares(
+    declared: dict[str, Any], valid: Any, bad: Any
+) -> None:
+    schema = answer_schema(Task(id="t", prompt="?", **declared))
+    validator = jsonschema.Draft202012Validator(schema or {})
+    assert validator.is_valid(valid)
+    assert not validator.is_valid(bad)
+
+
+@pytest.mark.parametrize("check", ["em", "exact", "f1", "contains", None])
+@pytest.mark.parametrize("gold", [4, "yes", "A", ["a", "b"]])
+def test_an_answers_type_is_never_taken_from_the_gold(check: str | None, gold: Any) -> None:
+    assert answer_schema(Task(id="t", prompt="?", check=check, answer=gold)) is None
+
+
+def test_letters_bind_only_where_letters_are_judged() -> None:
+    meta: dict[str, Any] = {"choices": {"A": "3"}, "answer_type": "list"}
+    task = Task(id="t", prompt="?", check="vqa", meta=meta)
+    assert answer_schema(task) is None
