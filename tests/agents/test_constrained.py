@@ -69,7 +69,8 @@ def test_the_schema_takes_each_tool_with_its_own_arguments_only(tmp_path: Path) 
 
     def fits(name: str, arguments: dict[str, Any]) -> bool:
         reply = {"thought": "", "action": {"name": name, "arguments": arguments}}
-        return jsonschema.Draft202012Validator(schema).is_valid(reply)
+        validator: Any = jsonschema.Draft202012Validator(schema)
+        return validator.is_valid(reply)
 
     assert fits("bash", {"command": "ls"})
     assert fits("finish", {"answer": "x"})
@@ -87,7 +88,7 @@ def test_references_of_a_tools_schema_lead_to_where_it_stands_now() -> None:
     }
     tools = [TOOLS["bash"], Tool("plot", "Plot.", inner, TOOLS["bash"].run)]
     form: Any = action_format(tools, {"type": "integer"})
-    validator = jsonschema.Draft202012Validator(form["json_schema"]["schema"])
+    validator: Any = jsonschema.Draft202012Validator(form["json_schema"]["schema"])
 
     def fits(name: str, arguments: dict[str, Any]) -> bool:
         action = {"name": name, "arguments": arguments}

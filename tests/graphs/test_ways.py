@@ -33,6 +33,7 @@ class Scripted:
     replies: list[str | ModelCall]
     spec: str = "scripted/model"
     simulated: bool = True
+    constrains: bool = False
     prompts: list[str] = field(default_factory=list[str])
 
     async def complete(self, messages: list[Message], **settings: Any) -> Reply:

@@ -30,7 +30,7 @@ ASKED: list[Message] = [{"role": "user", "content": "hi"}]
 class Scripted:
     """Answers after waiting and working for given times."""
 
-    spec, simulated = "simulated/scripted", True
+    spec, simulated, constrains = "simulated/scripted", True, False
 
     def __init__(self, waits: float, works: float) -> None:
         self._waits, self._works = waits, works

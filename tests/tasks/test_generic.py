@@ -276,7 +276,7 @@ def test_an_answers_type_comes_from_what_the_task_declares(
     declared: dict[str, Any], valid: Any, bad: Any
 ) -> None:
     schema = answer_schema(Task(id="t", prompt="?", **declared))
-    validator = jsonschema.Draft202012Validator(schema or {})
+    validator: Any = jsonschema.Draft202012Validator(schema or {})
     assert validator.is_valid(valid)
     assert not validator.is_valid(bad)
 
