@@ -9,8 +9,10 @@ fields and strings with quotes, line ends and letters of other alphabets; 60 req
 all five tools on offer, temperature 0. The arms are protocols of `graph:react`: `json` (the server
 holds replies to the schemas), `text` and `native` (nothing is held). A call is unreadable
 if there is none, its arguments are no JSON, or they do not fit the tool's schema; a reply that was
-cut at `--tokens` counts as unreadable, and is also counted on its own. `right tool` is the share of
-readable calls of the tool that the request is about.
+cut at `--tokens` counts as unreadable, and is also counted on its own. `ended` are replies that say
+in the form of their protocol that nothing is left to do; with `native`, which has no such form, a
+reply without a call counts as unreadable. `right tool` is the share of readable calls of the tool
+that the request is about.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def record(required: list[str], **properties: Any) -> dict[str, Any]:
     }
 
 
-TEXT: dict[str, Any] = {"type": "string"}
+TEXT: dict[str, Any] = {"type": "string", "maxLength": 60}
 ADDRESS = record(["street", "city"], street=TEXT, city=TEXT, postcode=TEXT)
 LINE = record(["name", "count"], name=TEXT, count={"type": "integer", "minimum": 1, "maximum": 999})
 SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -87,7 +89,12 @@ SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "write_file": (
         "Write a text file, line by line as given.",
-        record(["path", "content"], path=TEXT, content=TEXT, append={"type": "boolean"}),
+        record(
+            ["path", "content"],
+            path=TEXT,
+            content={"type": "string", "maxLength": 200},
+            append={"type": "boolean"},
+        ),
     ),
     "query": (
         "Look rows up in a table.",
@@ -102,7 +109,7 @@ SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
                     ["column", "is", "value"],
                     column=TEXT,
                     **{"is": {"enum": ["equal", "less", "more"]}},
-                    value={"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]},
+                    value={"anyOf": [{"type": "number"}, TEXT, {"type": "null"}]},
                 ),
             },
             limit={"type": "integer", "minimum": 1, "maximum": 100},
@@ -134,12 +141,15 @@ async def _unused(arguments: Arguments, bench: Bench) -> str:
     raise AssertionError("no tool is run")
 
 
+ENDED = "ended"
 TOOLS = tuple(Tool(name, text, form, _unused) for name, (text, form) in SCHEMAS.items())
 
 
 def fault(action: Action | Final | None, tool: str) -> str:
     """Why a reply is no readable call, or "" if it is; then whether it is the right one counts."""
-    if not isinstance(action, Action):
+    if isinstance(action, Final):
+        return ENDED
+    if action is None:
         return "no call"
     if action.name not in SCHEMAS:
         return "no such tool"
@@ -189,12 +199,13 @@ async def arm(model: ChatModel, protocol: ToolProtocol, calls: int, tokens: int)
     outcomes = await asyncio.gather(*map(outcome, range(calls)))
     faults = Counter(reason for reason, _, _ in outcomes)
     wrong = faults.pop("wrong tool", 0)
-    right = faults.pop("", 0)
-    unreadable = calls - right - wrong
+    right, ended = faults.pop("", 0), faults.pop(ENDED, 0)
+    unreadable = calls - right - wrong - ended
     return {
         "calls": calls,
         "unreadable": unreadable,
         "ci95": share_interval(unreadable, calls),
+        "ended": ended,
         "cut": sum(cut for _, cut, _ in outcomes),
         "right tool": round(right / max(right + wrong, 1), 3),
         "faults": dict(faults.most_common(6)),
@@ -225,7 +236,7 @@ def main() -> None:
         name=option(help="of the model in the report, where the spec does not tell"),
         arms=["json", "text", "native"],
         calls=300,
-        tokens=option(type=int, default=256, help="of a reply at most"),
+        tokens=option(type=int, default=512, help="of a reply at most"),
         concurrency=4,
         store=option(type=Path, help="calls.sqlite: a run that was stopped resumes"),
         out=Path("evals/results/constrained.json"),
