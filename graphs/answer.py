@@ -40,7 +40,7 @@ async def answer(state: State, runtime: Runtime[ReactContext]) -> dict[str, Any]
     plain = replace(context, tools=(), output_file="")  # one call can use no tool
     system, examples = split_examples(plain.system_prompt())
     messages = [{"role": "system", "content": system}, *FORM, *examples, *state["messages"]]
-    reply = await plain.ask(messages)
+    reply = await plain.ask(messages, form=plain.reply_format)
     message = {"role": "assistant", "content": reply.text}
     typed = plain.protocol == "json" and plain.answer_schema is not None
     return {

@@ -76,7 +76,7 @@ async def think(state: State, runtime: Context) -> Update:
     if context.tools and context.protocol == "text":
         sampling = sampling.model_copy(update={"stop": (*(sampling.stop or ()), STOP)})
     native = [tool.schema() for tool in context.tools] if context.protocol == "native" else []
-    reply = await context.ask(messages, native or None, sampling)
+    reply = await context.ask(messages, native or None, sampling, context.reply_format)
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.tool_calls:
         message["tool_calls"] = [on_wire(call) for call in reply.tool_calls]

@@ -188,7 +188,7 @@ async def arm(model: ChatModel, protocol: ToolProtocol, calls: int, tokens: int)
         tool = list(SCHEMAS)[number % len(SCHEMAS)]
         system = {"role": "system", "content": context.system_prompt()}
         user = {"role": "user", "content": request(tool, number // len(SCHEMAS))}
-        reply = await context.ask([system, user], native)
+        reply = await context.ask([system, user], native, form=context.reply_format)
         try:
             reason = fault(action_in(reply, protocol), tool)
         except FormatError as error:

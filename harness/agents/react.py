@@ -90,13 +90,20 @@ class ReactContext:
         messages: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
         sampling: Sampling | None = None,
+        form: dict[str, JsonValue] | None = None,
     ) -> Reply:
         """Call the model, and pass its reply on as an event.
+
+        Args:
+            messages: the conversation.
+            tools: that the reply may call in the server's own form.
+            sampling: in place of the attempt's.
+            form: what the server holds the reply to, such as :attr:`reply_format`.
 
         Raises:
             BadInput: if the server rejects the request; names the tool whose schema it cannot take.
         """
-        sampling, form = sampling or self.sampling, self._reply_format
+        sampling = sampling or self.sampling
         if form is None:
             reply = await self.model.complete(messages, tools=tools, sampling=sampling)
         else:
@@ -110,7 +117,8 @@ class ReactContext:
         return reply
 
     @cached_property
-    def _reply_format(self) -> dict[str, JsonValue] | None:
+    def reply_format(self) -> dict[str, JsonValue] | None:
+        """The `response_format` of an action or a typed answer; None where nothing is held."""
         if self.protocol != "json":
             return None
         if self.tools:

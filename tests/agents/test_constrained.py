@@ -198,3 +198,11 @@ def test_an_unconstrained_request_has_no_schema(tmp_path: Path) -> None:
         lambda _: completion("4"), tmp_path, spec="graph:answer", answer_schema={"type": "number"}
     )
     assert "response_format" not in served.bodies[0]
+
+
+def test_graphs_with_a_form_of_their_own_are_not_held_to_actions(tmp_path: Path) -> None:
+    """A program, say, is asked for as it is where the model's server could hold it to a schema."""
+    program = completion("```python\nprint(40 + 2)\n```")
+    _, served = attempt(lambda _: program, tmp_path, spec="graph:program", protocol="json")
+    assert served.bodies
+    assert all("response_format" not in body for body in served.bodies)

@@ -264,9 +264,7 @@ def _context(
         skill=skill,
         skill_mode=lock.get("skill_mode"),
     )
-    sample = Sample(
-        str(finished.record["id"]), task.id, prompt, workdir, answer_schema(task)
-    )
+    sample = Sample(str(finished.record["id"]), task.id, prompt, workdir, answer_schema(task))
     context = react_context(sample, agent, graph=str(lock["agent"]).partition(":")[2])
     tools = (
         tool if tool.name in COMPUTED else recorded_tool(tool, answers) for tool in context.tools
