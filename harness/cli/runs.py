@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.core import remove_tree
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def prune(run: Path, yes: bool) -> None:
         if path.exists():
             click.echo(f"{'removing' if yes else 'would remove'} {path}")
             if yes:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                remove_tree(path)
 
 
 @click.command()

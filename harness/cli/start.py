@@ -130,7 +130,7 @@ def doctor(refresh: bool, as_json: bool) -> None:
 
     Example: harness doctor
     """
-    from harness.sandbox import preferred, probe_backends
+    from harness.sandbox import cautions, preferred, probe_backends
 
     findings, reports = list(diagnose()), list(probe_backends(refresh=refresh))
     best = preferred(reports)
@@ -150,9 +150,13 @@ def doctor(refresh: bool, as_json: bool) -> None:
             lines.append(f"      {report.reason}")
         if report.escaped:
             lines.append(f"      lets through: {', '.join(report.escaped)}")
+        lines += [f"      note: {note}" for note in cautions(report.name) if report.admitted]
     result = {
         "findings": [finding._asdict() for finding in findings],
-        "ladder": [report.model_dump(mode="json") for report in reports],
+        "ladder": [
+            {**report.model_dump(mode="json"), "cautions": list(cautions(report.name))}
+            for report in reports
+        ],
         "default_sandbox": best.name if best else None,
     }
     emit(result, as_json, "\n".join(lines))

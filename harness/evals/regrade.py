@@ -6,12 +6,20 @@ writes the records, so that these do not depend on where the scores come from.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, Outcome, Score, Task, Usage, Value, write_atomic
+from harness.core import (
+    BadInput,
+    Outcome,
+    Score,
+    Task,
+    Usage,
+    Value,
+    temporary_work_folder,
+    write_atomic,
+)
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import PARTS_FILE, RunParts, code_digest, read_parts, sample_parts
 from harness.evals.report import (
@@ -93,10 +101,10 @@ class RegradeReport(Value):
 
 def score_again(task: Task, base: Path, family: FamilyOf, answer: str | None) -> Score:
     """Judge an answer whose work folder is gone, by today's rules."""
-    with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
+    with temporary_work_folder("regrade-") as folder:
         judge = family(task)
-        judge.prepare(task, base, Path(folder))
-        return judge.score(task, base, Path(folder), answer)
+        judge.prepare(task, base, folder)
+        return judge.score(task, base, folder, answer)
 
 
 def local_judge(base: Path, family: FamilyOf) -> Judge:

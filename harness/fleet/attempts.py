@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Generator, Mapping
@@ -26,7 +25,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, JsonValue
 
 from harness.agents import AgentRun, SkillMode
-from harness.core import Task, Trajectory, Usage, Value, tracing
+from harness.core import Task, Trajectory, Usage, Value, temporary_work_folder, tracing
 from harness.evals import (
     Attempts,
     EvalPlan,
@@ -344,13 +343,13 @@ async def make_attempts(
     tools = ToolCalls(content=settings.content)
     # Of this worker alone: an attempt that begins again elsewhere may not lose its folder here.
     with (
-        tempfile.TemporaryDirectory(prefix="worker-", dir=settings.work) as folder,
+        temporary_work_folder("worker-", settings.work) as folder,
         tracing.watching(tools) if settings.traced else nullcontext(),
         _send_warnings(channel),
     ):
         async with gateway_of(plan, model) as gateway:
             attempts = Attempts(
-                plan, Path(folder), model, sandbox,
+                plan, folder, model, sandbox,
                 lambda task: family(task, sandbox=None if settings.trust else sandbox),
                 on_event if settings.events else None, gateway,
             )  # fmt: skip

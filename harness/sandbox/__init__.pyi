@@ -1,6 +1,7 @@
 from .execution import Sandbox as Sandbox
 from .selection import PREFERRED as PREFERRED
 from .selection import BackendReport as BackendReport
+from .selection import cautions as cautions
 from .selection import preferred as preferred
 from .selection import probe_backends as probe_backends
 from .selection import select as select

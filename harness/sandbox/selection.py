@@ -17,6 +17,7 @@ from harness.core import Value, cache_root, temporary_work_folder, write_atomic
 from harness.core.errors import BadInput
 from harness.sandbox.attacks import ATTACKS, storm
 from harness.sandbox.backends import BACKENDS, UNCONFINED
+from harness.sandbox.cgroups import group_place
 from harness.sandbox.execution import Sandbox
 from harness.sandbox.types import SandboxUnavailable
 
@@ -104,6 +105,21 @@ def preferred(reports: Iterable[BackendReport]) -> BackendReport | None:
     """
     admitted = [report for report in reports if report.admitted]
     return min(admitted, key=lambda report: PREFERRED.index(report.name), default=None)
+
+
+def cautions(name: str) -> tuple[str, ...]:
+    """What a back end does not keep from a hostile program on this machine, for this user."""
+    notes: list[str] = []
+    if name in ("bubblewrap", "landlock") and os.geteuid() == 0:
+        notes.append("you are root: it gets no capability, but an ordinary user risks less.")
+    if name == "landlock":
+        notes.append("names, sizes and times of files outside the work folder can be seen (stat).")
+    if name in ("bubblewrap", "landlock") and group_place() is None:
+        notes.append(
+            "no control group can be made: memory that no process shows (unmapped shared pages, "
+            "socket buffers) passes the limit. As a user of systemd: `systemd-run --user --scope`."
+        )
+    return tuple(notes)
 
 
 def _probe(name: str) -> BackendReport:

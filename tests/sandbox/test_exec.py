@@ -12,7 +12,7 @@ import pytest
 
 from harness.core import cache_root, remove_tree
 from harness.core.errors import BadInput
-from harness.sandbox import PREFERRED, Limits, probe_backends, select
+from harness.sandbox import PREFERRED, Limits, cautions, probe_backends, select
 from harness.sandbox.backends import BACKENDS
 from harness.sandbox.execution import Plan
 
@@ -146,3 +146,12 @@ def test_a_command_line_takes_paths_as_they_are(
 def test_seatbelt_says_which_system_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     assert BACKENDS["seatbelt"].diagnose() == "needs macOS, found 'linux'."
+
+
+def test_what_a_back_end_does_not_keep_in_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert "you are root" in cautions("bubblewrap")[0]
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert not any("you are root" in note for note in cautions("bubblewrap"))
+    assert any("stat" in note for note in cautions("landlock"))
+    assert cautions("none") == ()

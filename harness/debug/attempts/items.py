@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents import ReactContext, Sample
-from harness.core import BadInput, Task, Trajectory, assets, digest_tree
+from harness.core import BadInput, Task, Trajectory, assets, digest_tree, remove_tree
 from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
     Answers,
@@ -182,7 +181,7 @@ def open_item(
         """A fresh work folder with the task's files; the prompt that the family makes."""
         from harness.tasks import family
 
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         folder.mkdir(parents=True)
         return family(task).prepare(task, suite.base, folder)
 
