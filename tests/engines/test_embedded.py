@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import httpx2
@@ -14,7 +14,8 @@ import pytest
 
 from harness.core import BadInput
 from harness.engines import pull
-from harness.engines.embedded import app
+from harness.engines.embedded import LocalModel, app
+from harness.engines.embedded.process import read_metrics
 
 NAME = "smollm2-135m"
 SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
@@ -221,16 +222,31 @@ def test_other_model_name_is_refused() -> None:
         _run(work)
 
 
-def test_cancelled_request_frees_the_engine() -> None:
-    async def work(client: openai.AsyncOpenAI) -> Any:
-        long = asyncio.create_task(_ask(client, STORY, max_tokens=4000))
-        await asyncio.sleep(1.0)
-        long.cancel()
-        return await asyncio.wait_for(
-            _ask(client, "What is the capital of France?", max_tokens=16), 20
-        )
+@pytest.mark.parametrize("stream", [False, True])
+def test_cancelled_request_frees_the_engine(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    """With one slot, the next request would wait for thousands of tokens."""
+    monkeypatch.setenv("HARNESS_ENGINE_SLOTS", "1")
+    model = LocalModel(NAME)
 
-    assert "Paris" in _run(work).choices[0].message.content
+    async def work() -> tuple[int, int]:
+        body = {"model": NAME, "messages": [{"role": "user", "content": STORY}]}
+        long = model.answer({**body, "max_tokens": 7000, "stream": stream})
+        with suppress(TimeoutError):
+            chunks: Any = await asyncio.wait_for(long, 3)
+            await anext(chunks)
+            await chunks.aclose()
+        short: Any = await model.answer({**body, "max_tokens": 1})
+        address = model.engine.running
+        assert address is not None
+        async with httpx2.AsyncClient() as client:
+            headers = {"authorization": f"Bearer {address.key}"}
+            page = await client.get(f"{address.url}/metrics", headers=headers)
+        figures = read_metrics(page.text)
+        return short["usage"]["completion_tokens"], int(figures["tokens_predicted_total"])
+
+    tokens, predicted = asyncio.run(work())
+    assert tokens == 1
+    assert predicted < 7000
 
 
 def test_models_and_health() -> None:

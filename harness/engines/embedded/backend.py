@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Sequence,
+)
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import httpx
@@ -25,6 +32,8 @@ from harness.models import Backend, Body, Endpoint, ModelSpec, Refused, base_url
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+T = TypeVar("T")
 
 DEFAULT_MAX_TOKENS = 1024
 """Where a request sets none: a small model that loops must not fill its whole context."""
@@ -91,6 +100,10 @@ def is_folder(name: str) -> bool:
     return "/" in name and not name.endswith(weights.SUFFIX)
 
 
+class _EngineLost(Exception):
+    """The engine ended before it had answered."""
+
+
 class LocalModel:
     """A model of this machine, answered by its shared engine.
 
@@ -114,71 +127,101 @@ class LocalModel:
         self.engine = SharedEngine(path, launch)
         self.context = launch.context
         self._address: Address | None = None
+        self._lost: Address | None = None
         self._clients: WeakKeyDictionary[Any, tuple[httpx.AsyncClient, AsyncGenerator[None]]]
         self._clients = WeakKeyDictionary()
 
     async def answer(self, body: Body) -> Body | AsyncIterator[Body]:
         """The completion of a chat request, or its chunks.
 
+        The engine is always asked for a stream: it notices only there that its client is gone.
+
         Raises:
             Refused: for a request that cannot be honoured, or if the engine fails.
         """
         request = self._request(body)
         if body.get("stream"):
-            chunks = self._chunks(request)
-            first = await anext(chunks)  # a refusal must be a 400, not a broken stream
 
-            async def stream() -> AsyncGenerator[Body]:
-                async with aclosing(chunks):
-                    yield first
-                    async for chunk in chunks:
-                        yield chunk
+            async def begin() -> AsyncIterator[Body]:
+                chunks = self._chunks(request)
+                return _resumed(await anext(chunks), chunks)  # a refusal is no broken stream
 
-            return stream()
-        completion = await self.post("/v1/chat/completions", request)
-        return self._signed(completion)
+            return await self._retried(begin)
+
+        async def complete() -> Body:
+            usage = {"stream": True, "stream_options": {"include_usage": True}}
+            async with aclosing(self._chunks(request | usage)) as chunks:
+                return assembled([chunk async for chunk in chunks])
+
+        return await self._retried(complete)
 
     async def post(self, path: str, body: Body) -> Body:
-        """The engine's JSON answer to a request.
+        """The engine's JSON answer to a request that is no chat.
 
         Raises:
             Refused: if it refuses, or does not survive the request.
         """
-        response = await self._sent("POST", path, body)
-        return response.json()
 
-    async def _sent(
-        self, method: str, path: str, body: Body, stream: bool = False
-    ) -> httpx.Response:
-        """A response with status 200, of the engine or the next one."""
-        lost: Address | None = None
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                address = self._address or await asyncio.to_thread(self.engine.start, lost)
-            except (BadInput, Unreachable) as error:
-                raise Refused(500, str(error)) from error
-            self._address = address
-            client = await self._client(address.url)
-            headers = {"authorization": f"Bearer {address.key}"}
-            request = client.build_request(method, address.url + path, json=body, headers=headers)
-            try:
-                response = await client.send(request, stream=stream)
-            except httpx.TransportError as error:
-                lost = address
-                if self._address == address:
-                    self._address = None
-                if attempt == ATTEMPTS:
-                    raise Refused(
-                        500,
-                        f"the engine of local/{self._name} ended {attempt} times before it had "
-                        f"answered this request; see {str(self.engine.files.log)!r}",
-                    ) from error
-                continue
+        async def ask() -> Body:
+            response = await self._sent(path, body)
+            return response.json()
+
+        return await self._retried(ask)
+
+    async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What `ask` returns, from this engine or from the next."""
+        for _ in range(ATTEMPTS):
+            with suppress(_EngineLost):
+                return await ask()
+        raise Refused(
+            500,
+            f"the engine of local/{self._name} ended {ATTEMPTS} times before it had answered this "
+            f"request; see {str(self.engine.files.log)!r}",
+        )
+
+    async def _sent(self, path: str, body: Body, *, stream: bool = False) -> httpx.Response:
+        """A response with status 200."""
+        try:
+            self._address = self._address or await asyncio.to_thread(self.engine.start, self._lost)
+        except (BadInput, Unreachable) as error:
+            raise Refused(500, str(error)) from error
+        address = self._address
+        client = await self._client(address.url)
+        headers = {"authorization": f"Bearer {address.key}"}
+        request = client.build_request("POST", address.url + path, json=body, headers=headers)
+        with self._watched(address):
+            response = await client.send(request, stream=stream)
             if response.status_code == 200:
                 return response
             await response.aread()
-            raise _refusal(response)
-        raise AssertionError  # the last attempt returned or raised
+        raise _refusal(response)
+
+    @contextmanager
+    def _watched(self, address: Address) -> Generator[None]:
+        """Around what is read from an engine, which is not asked again once it was lost."""
+        try:
+            yield
+        except httpx.TransportError as error:
+            self._lost = address
+            if self._address == address:
+                self._address = None
+            raise _EngineLost from error
+
+    async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
+        response = await self._sent("/v1/chat/completions", body, stream=True)
+        address = self._address or Address("", "", 0)
+        try:
+            with self._watched(address):
+                async for line in response.aiter_lines():
+                    text = line.removeprefix("data: ")
+                    if text == line or text == "[DONE]":
+                        continue
+                    chunk = json.loads(text)
+                    if "error" in chunk:
+                        raise Refused(500, str(chunk["error"].get("message")))
+                    yield self._signed(chunk)
+        finally:
+            await response.aclose()
 
     async def _client(self, url: str) -> httpx.AsyncClient:
         """The client of the running event loop, which closes it when it ends."""
@@ -191,24 +234,6 @@ class LocalModel:
             self._clients[loop] = client, keeper
             await anext(keeper)
         return self._clients[loop][0]
-
-    async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
-        response = await self._sent("POST", "/v1/chat/completions", body, stream=True)
-        try:
-            async for line in response.aiter_lines():
-                text = line.removeprefix("data: ")
-                if text == line or text == "[DONE]":
-                    continue
-                chunk = json.loads(text)
-                if "error" in chunk:
-                    raise Refused(500, str(chunk["error"].get("message")))
-                yield self._signed(chunk)
-        except httpx.TransportError as error:
-            self._address = None
-            reason = f"the engine of local/{self._name} ended in the middle of an answer"
-            raise Refused(500, reason) from error
-        finally:
-            await response.aclose()
 
     def _request(self, body: Body) -> Body:
         """The request as llama.cpp reads it.
@@ -256,6 +281,47 @@ class LocalModel:
             f"gguf-{self._digest[:16]}" if self._digest else reply.get("system_fingerprint")
         )
         return reply | {"model": self._name, "system_fingerprint": fingerprint}
+
+
+async def _resumed(first: Body, chunks: AsyncGenerator[Body]) -> AsyncGenerator[Body]:
+    """A stream whose first chunk was read already."""
+    try:
+        async with aclosing(chunks):
+            yield first
+            async for chunk in chunks:
+                yield chunk
+    except _EngineLost as error:
+        raise Refused(500, "the engine ended in the middle of an answer") from error
+
+
+def assembled(chunks: Sequence[Body]) -> Body:
+    """The completion that chunks of a stream make.
+
+    Raises:
+        Refused: if the stream ended early.
+    """
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
+    calls: dict[int, dict[str, Any]] = {}
+    for part in (part for chunk in chunks for part in chunk["choices"]):
+        choice["finish_reason"] = part["finish_reason"] or choice["finish_reason"]
+        if part.get("logprobs"):
+            logprobs = choice.setdefault("logprobs", {"content": []})
+            logprobs["content"] += part["logprobs"]["content"]
+        for name in ("content", "reasoning_content"):
+            if part["delta"].get(name):
+                message[name] = message.get(name, "") + part["delta"][name]
+        for piece in part["delta"].get("tool_calls", ()):
+            function = {"name": "", "arguments": ""}
+            call = calls.setdefault(piece["index"], {"type": "function", "function": function})
+            call["id"] = piece.get("id") or call.get("id")
+            for name, text in piece["function"].items():
+                call["function"][name] += text
+    if choice["finish_reason"] is None:
+        raise Refused(500, "embedded engine: the answer broke off")
+    if calls:
+        message |= {"content": message["content"] or None, "tool_calls": list(calls.values())}
+    return {**chunks[-1], "object": "chat.completion", "choices": [choice]}
 
 
 async def _closing(client: httpx.AsyncClient) -> AsyncGenerator[None]:
