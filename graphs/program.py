@@ -35,18 +35,19 @@ from harness.core import render
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
 # One exchange before the task, for small models follow an example in turns, and hardly one in a
-# system prompt. Cells by letter, as people name them.
+# system prompt. It shows how a heading becomes the letter of a column.
 WORKBOOK = (
-    "In `Sheet1`, put twice the amount of column A into column C, from row 2 to the last row. "
-    "Input: `input.xlsx`. Output: `{output}`.",
+    "Fill Double with twice the Amount. Input: `input.xlsx`. Output: `{output}`.\n\n"
+    "Sheet `Sales`:\n\n```\nAmount | Name | Double\n3 | Ann | \n```",
     """```python
 import openpyxl
 
 book = openpyxl.load_workbook("input.xlsx")
-values = openpyxl.load_workbook("input.xlsx", data_only=True)
-sheet, source = book["Sheet1"], values["Sheet1"]
-for row in range(2, source.max_row + 1):
-    amount = source[f"A{row}"].value
+sheet = book["Sales"]
+values = openpyxl.load_workbook("input.xlsx", data_only=True)[sheet.title]
+# Amount is column A, Double is column C
+for row in range(2, values.max_row + 1):
+    amount = values[f"A{row}"].value
     if amount is not None:
         sheet[f"C{row}"] = 2 * amount
 book.save("{output}")
