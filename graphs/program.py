@@ -43,13 +43,12 @@ WORKBOOK = (
 import openpyxl
 
 book = openpyxl.load_workbook("input.xlsx")
-sheet = book["Sales"]
-values = openpyxl.load_workbook("input.xlsx", data_only=True)[sheet.title]
+values = openpyxl.load_workbook("input.xlsx", data_only=True)
 # Amount is column A, Double is column C
-for row in range(2, values.max_row + 1):
-    amount = values[f"A{row}"].value
+for row in range(2, values["Sales"].max_row + 1):
+    amount = values["Sales"][f"A{row}"].value
     if amount is not None:
-        sheet[f"C{row}"] = 2 * amount
+        book["Sales"][f"C{row}"] = 2 * amount
 book.save("{output}")
 ```""",
 )
