@@ -28,6 +28,8 @@ LONGEST_REPLY = 2048
 """Tokens of a reply where none are configured: a loop within a string would fill the context."""
 LONGEST_THOUGHT = 200
 """Characters: two sentences."""
+LONGEST_ANSWER = 1000
+"""Characters of an answer of no declared type, for the same reason."""
 CUT = (
     "Your reply was cut at its limit of tokens, in the middle of the JSON. Write a shorter one: "
     "a short thought, and a smaller step."
@@ -42,7 +44,7 @@ def finish_tool(answer: Schema | None) -> Schema:
     Args:
         answer: schema of the task's answer; None for any text.
     """
-    answer = answer or {"type": "string"}
+    answer = answer or {"type": "string", "maxLength": LONGEST_ANSWER}
     return {
         "name": FINISH,
         "description": "End the task. The answer is empty where none was asked for.",

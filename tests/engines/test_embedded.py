@@ -197,6 +197,7 @@ def test_stream_is_the_same_text_and_usage() -> None:
         ({"stop": [""]}, "stop"),
         ({"extra_body": {"min_tokens": 3}}, "min_tokens"),
         ({"tools": 5}, "tools"),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
         ({"extra_body": {"messages": []}}, "messages"),
         ({"response_format": {"type": "grammar"}}, "response_format"),
     ],

@@ -65,8 +65,9 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
             be, or the engine's library is not installed.
     """
     if base_url:
-        return Endpoint("local", spec.name, base_urls(base_url))
-    return Endpoint("local", spec.name, backend=backend(spec.name))
+        return Endpoint("local", spec.name, base_urls(base_url), constrains=True)
+    constrains = not is_folder(spec.name)
+    return Endpoint("local", spec.name, backend=backend(spec.name), constrains=constrains)
 
 
 def backend(name: str) -> Backend:
@@ -128,6 +129,7 @@ class LocalModel:
         self.context = launch.context
         self._address: Address | None = None
         self._lost: Address | None = None
+        self._tools: bool | None = None
         self._clients: WeakKeyDictionary[Any, tuple[httpx.AsyncClient, AsyncGenerator[None]]]
         self._clients = WeakKeyDictionary()
 
@@ -140,6 +142,13 @@ class LocalModel:
             Refused: for a request that cannot be honoured, or if the engine fails.
         """
         request = self._request(body)
+        if request.get("tools") and not await self._retried(self._lists_tools):
+            raise Refused(
+                400,
+                f"tools: the chat template of {self._name!r} has no place for tools; hold replies "
+                "to a schema instead (`protocol: json`)",
+                "tools",
+            )
         if body.get("stream"):
 
             async def begin() -> AsyncIterator[Body]:
@@ -155,6 +164,13 @@ class LocalModel:
 
         return await self._retried(complete)
 
+    async def _lists_tools(self) -> bool:
+        """Whether the model's chat template puts tools before it; llama.cpp drops them if not."""
+        if self._tools is None:
+            page = await self._sent("GET", "/props")
+            self._tools = "tools" in str(page.json().get("chat_template"))
+        return self._tools
+
     async def post(self, path: str, body: Body) -> Body:
         """The engine's JSON answer to a request that is no chat.
 
@@ -163,7 +179,7 @@ class LocalModel:
         """
 
         async def ask() -> Body:
-            response = await self._sent(path, body)
+            response = await self._sent("POST", path, body)
             return response.json()
 
         return await self._retried(ask)
@@ -179,7 +195,9 @@ class LocalModel:
             f"request; see {str(self.engine.files.log)!r}",
         )
 
-    async def _sent(self, path: str, body: Body, *, stream: bool = False) -> httpx.Response:
+    async def _sent(
+        self, method: str, path: str, body: Body | None = None, *, stream: bool = False
+    ) -> httpx.Response:
         """A response with status 200."""
         try:
             self._address = self._address or await asyncio.to_thread(self.engine.start, self._lost)
@@ -188,7 +206,7 @@ class LocalModel:
         address = self._address
         client = await self._client(address.url)
         headers = {"authorization": f"Bearer {address.key}"}
-        request = client.build_request("POST", address.url + path, json=body, headers=headers)
+        request = client.build_request(method, address.url + path, json=body, headers=headers)
         with self._watched(address):
             response = await client.send(request, stream=stream)
             if response.status_code == 200:
@@ -208,7 +226,7 @@ class LocalModel:
             raise _EngineLost from error
 
     async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
-        response = await self._sent("/v1/chat/completions", body, stream=True)
+        response = await self._sent("POST", "/v1/chat/completions", body, stream=True)
         address = self._address or Address("", "", 0)
         try:
             with self._watched(address):

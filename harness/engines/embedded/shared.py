@@ -7,6 +7,7 @@ before it ends.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
@@ -16,7 +17,6 @@ import time
 from dataclasses import asdict, dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
 
 from harness.core import BadInput, Unreachable, cache_root, digest, private_folder
 from harness.engines.embedded.process import Files, Launch, arguments
@@ -33,7 +33,7 @@ QUIET = {"OMP_WAIT_POLICY": "PASSIVE"}
 other work made 1.4 tokens a second where these make 14 (docs/concepts/models.md)."""
 
 _local = threading.Lock()
-_held: dict[Path, IO[str]] = {}
+_held: dict[Path, int] = {}
 _children: list[subprocess.Popen[bytes]] = []
 
 
@@ -122,9 +122,9 @@ class SharedEngine:
             try:
                 private_folder(self.files.stem.parent)
                 if self.files.users not in _held:
-                    users = self.files.users.open("w")
+                    users = os.open(self.files.users, os.O_RDWR | os.O_CREAT, 0o600)
                     fcntl.flock(users, fcntl.LOCK_SH)  # waits for an engine that is ending
-                    _held[self.files.users] = users
+                    _held[self.files.users] = users  # until this process ends
             except OSError as error:
                 raise BadInput(
                     f"cannot write {str(self.files.stem.parent)!r}: {error.strerror}; set "
@@ -175,6 +175,13 @@ class SharedEngine:
             f"{str(self._path)!r} does not load: {last.strip()[-300:]!r}; see "
             f"{str(self.files.log)!r}"
         )
+
+
+@atexit.register
+def _leave() -> None:
+    """Engines outlive the command that started them, and Python need not warn of it."""
+    for process in _children:
+        process.returncode = 0
 
 
 def _locked(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Replies of Proposer and Checker, read whatever their form: never an exception, never NaN.
 
-Engines that are known to hold a model to a JSON schema get one (the embedded engine does), so that
-a small model that knows what it would answer, but not how to write it down, can take part. Other
+Servers that hold a model to a JSON schema (vLLM and the embedded engine do) get one, so that a
+small model that knows what it would answer, but not how to write it down, can take part. Other
 endpoints are asked in words alone and read leniently.
 """
 
@@ -77,7 +77,7 @@ def parts_format(model: Model, parts: int) -> Format | None:
 
 
 def _array(model: Model, fields: Format, least: int, most: int) -> Format | None:
-    if not model.spec.startswith("local/"):
+    if not model.constrains:
         return None
     item: Format = {
         "type": "object",

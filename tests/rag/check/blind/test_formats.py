@@ -1,4 +1,4 @@
-"""Reply forms go to the embedded engine alone, and say nothing but a form."""
+"""Reply forms go to servers that hold a model to them, and say nothing but a form."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from harness.models import Model
 from harness.rag.check.blind import answers_format, pairs_format, parts_format
 
 
-def model(spec: str) -> Model:
-    return cast(Model, SimpleNamespace(spec=spec, simulated=False))
+def model(spec: str, constrains: bool) -> Model:
+    return cast(Model, SimpleNamespace(spec=spec, simulated=False, constrains=constrains))
 
 
 def test_other_endpoints_are_asked_in_words_alone() -> None:
-    for spec in ("openai/x", "vllm/x", "simulated/lookup", "replay/x.jsonl"):
-        assert answers_format(model(spec), 2) is None
-        assert pairs_format(model(spec)) is None
-        assert parts_format(model(spec), 2) is None
+    for spec in ("openai/x", "simulated/lookup", "replay/x.jsonl"):
+        assert answers_format(model(spec, False), 2) is None
+        assert pairs_format(model(spec, False)) is None
+        assert parts_format(model(spec, False), 2) is None
 
 
 def test_the_embedded_engine_takes_them() -> None:
-    local = model("local/smollm2-135m")
+    local = model("local/smollm2-135m", True)
     for form in (answers_format(local, 3), pairs_format(local), parts_format(local, 2)):
         schema: Any = (form or {})["json_schema"]
         schema = schema["schema"]
