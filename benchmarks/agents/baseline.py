@@ -49,7 +49,7 @@ PROTOCOL: dict[str, Any] = {
     "max_tokens": 1024,
     "context_tokens": 8192,
     "turns": TURNS,
-    "react_protocol": "text",
+    "react_protocol": "json",
     "program_seconds": {"react": 120, "program": 60},
     "program_memory_mb": 2048,
     "skill": None,
