@@ -10,6 +10,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.families` | a task's `check` | `(sandbox) -> Family` |
 | `harness.scorers` | a task's `check` | `(task, answer, workdir) -> Score` |
 | `harness.engines` | the kind of a model spec | `(spec, base_url) -> Endpoint` |
+| `harness.servers` | the kind of a model spec | `(name, mode) -> (base URL, key)` |
 | `harness.wires` | the path behind `/v1/` | a `harness.models.Format`, served by the gateway |
 | `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
 | `harness.weights` | the kind of a model spec | `(name) -> Path`, or None |

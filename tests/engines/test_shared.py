@@ -12,11 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import openai
 import pytest
 
 from harness.core import BadInput
 from harness.engines import location, pull
-from harness.engines.embedded import LocalModel, launch_settings, shared
+from harness.engines.embedded import LocalModel, launch_settings, server, shared
 from harness.models import Refused, open_model
 
 NAME = "smollm2-135m"
@@ -153,3 +155,20 @@ def test_settings_must_be_numbers(monkeypatch: pytest.MonkeyPatch, text: str) ->
     monkeypatch.setenv("HARNESS_ENGINE_SLOTS", text)
     with pytest.raises(BadInput, match=f"HARNESS_ENGINE_SLOTS: .* got '{text}'"):
         launch_settings()
+
+
+def test_an_engine_makes_embeddings() -> None:
+    url, key = server(f"{NAME}#mean", "embedding")
+    client = openai.OpenAI(base_url=url, api_key=key)
+    texts = ["The cat sat on the mat.", "A cat was sitting on a mat.", "Taxes fell in 1997."]
+    rows = client.embeddings.create(model="m", input=texts, encoding_format="float").data
+    first, second, third = (np.asarray(row.embedding) for row in rows)
+    assert len(first) == 576
+    assert first @ second > first @ third
+    again = client.embeddings.create(model="m", input=texts[:1], encoding_format="float").data
+    assert again[0].embedding == pytest.approx(rows[0].embedding, abs=1e-3)
+
+
+def test_unknown_pooling_is_named() -> None:
+    with pytest.raises(BadInput, match="expected #mean, #last or #cls"):
+        server(f"{NAME}#max", "embedding")

@@ -3,6 +3,7 @@ from .backend import app as app
 from .backend import backend as backend
 from .backend import endpoint as endpoint
 from .backend import is_folder as is_folder
+from .backend import server as server
 from .process import Launch as Launch
 from .shared import SharedEngine as SharedEngine
 from .shared import launch_settings as launch_settings

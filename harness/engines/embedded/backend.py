@@ -18,6 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 DEFAULT_MAX_TOKENS = 1024
 """Where a request sets none: a small model that loops must not fill its whole context."""
+EMBEDDED_TOKENS = 2048
+"""Most tokens of a text that becomes one vector or one score."""
 ATTEMPTS = 3
 """Engines that may end while they answer one request, before the request is held to be why."""
 HONOURED = frozenset(
@@ -96,6 +99,29 @@ def app(name: str) -> Starlette:
     return served(model.answer, name, lambda: model.engine.running is not None, **facts)
 
 
+def server(name: str, mode: str) -> tuple[str, str]:
+    """Base URL and key of the engine that makes embeddings or ranks texts, started if need be.
+
+    This is the plugin `local` of the group `harness.servers`.
+
+    Args:
+        name: name of the model or path of a GGUF file, with `#mean`, `#last` or `#cls` behind it
+            where the file does not say how the vectors of tokens make the vector of a text.
+        mode: `embedding` or `rerank`.
+
+    Raises:
+        BadInput: if the file is not there, or does not load so.
+    """
+    path, _, pooling = name.partition("#")
+    if pooling not in ("", "mean", "last", "cls"):
+        raise BadInput(f"expected #mean, #last or #cls behind {path!r}, got {'#' + pooling!r}")
+    context = weights.find(path).context if path in weights.KNOWN else EMBEDDED_TOKENS
+    launch = launch_settings(mode)
+    launch = replace(launch, pooling=pooling, context=min(context, launch.context, EMBEDDED_TOKENS))
+    address = SharedEngine(weights.require(path), launch).start()
+    return f"{address.url}/v1", address.key
+
+
 def is_folder(name: str) -> bool:
     """Whether a name means a folder with a vision model, which runs in this process."""
     return "/" in name and not name.endswith(weights.SUFFIX)
@@ -110,7 +136,6 @@ class LocalModel:
 
     Args:
         name: model name without `local/`, or the path of a GGUF file.
-        mode: `chat`, `embedding` or `rerank`.
 
     Attributes:
         engine: which other commands may use at the same time.
@@ -120,9 +145,9 @@ class LocalModel:
         BadInput: as :func:`endpoint`.
     """
 
-    def __init__(self, name: str, mode: str = "chat") -> None:
+    def __init__(self, name: str) -> None:
         path = weights.require(name)
-        launch = launch_settings(mode)
+        launch = launch_settings()
         self._name = name
         self._digest = "" if name.endswith(weights.SUFFIX) else weights.find(name).sha256
         self.engine = SharedEngine(path, launch)
@@ -170,19 +195,6 @@ class LocalModel:
             page = await self._sent("GET", "/props")
             self._tools = "tools" in str(page.json().get("chat_template"))
         return self._tools
-
-    async def post(self, path: str, body: Body) -> Body:
-        """The engine's JSON answer to a request that is no chat.
-
-        Raises:
-            Refused: if it refuses, or does not survive the request.
-        """
-
-        async def ask() -> Body:
-            response = await self._sent("POST", path, body)
-            return response.json()
-
-        return await self._retried(ask)
 
     async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What `ask` returns, from this engine or from the next."""

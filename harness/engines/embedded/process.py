@@ -38,6 +38,7 @@ class Launch:
         threads: 0 takes one for each physical core that the process may use.
         idle_s: seconds without a request after which an engine that no command holds ends.
         mode: `chat`, `embedding` or `rerank`.
+        pooling: of an embedding, `mean`, `last` or `cls`; "" is what the file says.
     """
 
     slots: int = 4
@@ -45,6 +46,7 @@ class Launch:
     threads: int = 0
     idle_s: float = 30.0
     mode: str = "chat"
+    pooling: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def main() -> int:
         os.truncate(files.log, 0)
         files.address.unlink(missing_ok=True)
         key = secrets.token_urlsafe(24)
-        server = _server(path, launch, key)
+        server = serve(path, launch, key)
         address = {"url": server.listening_address, "key": key, "pid": os.getpid()}
         write_atomic(files.address, json.dumps(address))
         _watch(server, files, launch, path.with_suffix(".speed.json"))
@@ -109,7 +111,12 @@ def _lock(handle: IO[str]) -> bool:
     return False
 
 
-def _server(path: Path, launch: Launch, key: str) -> Any:
+def serve(path: Path, launch: Launch, key: str) -> Any:
+    """llama.cpp's server around a file, in this process; it listens at once.
+
+    Raises:
+        RuntimeError: if the file does not load.
+    """
     import xllamacpp  # pyright: ignore[reportMissingTypeStubs]
 
     library: Any = xllamacpp
@@ -126,8 +133,10 @@ def _server(path: Path, launch: Launch, key: str) -> Any:
     params.verbosity = 1
     if launch.mode != "chat":
         params.embedding = True
-    if launch.mode == "rerank":
-        params.pooling_type = library.llama_pooling_type.LLAMA_POOLING_TYPE_RANK
+        params.n_batch = params.n_ubatch = launch.context  # a text is pooled in one piece
+        pooling = "rank" if launch.mode == "rerank" else launch.pooling or "unspecified"
+        kind = f"LLAMA_POOLING_TYPE_{pooling.upper()}"
+        params.pooling_type = getattr(library.llama_pooling_type, kind)
     return library.Server(params)
 
 

@@ -61,7 +61,7 @@ def launch_settings(mode: str = "chat") -> Launch:
     chosen: dict[str, float] = {}
     for field in fields(Launch):
         text = os.environ.get(PREFIX + field.name.upper())
-        if field.name == "mode" or not text:
+        if field.name in ("mode", "pooling") or not text:
             continue
         try:
             value = float(text) if field.name == "idle_s" else int(text)

@@ -33,6 +33,7 @@ _ENGLISH_NAME = re.compile(r"(?:^|[-_/])en(?:[-_.]|$)|english|all-minilm|all-mpn
 FORMS = """\
   local              all-MiniLM-L6-v2, carried by a package (English, the first 256 tokens)
   lexical            hashed characters, no model
+  local/<path>.gguf  embeddings of the embedded engine (#mean, #last or #cls if it does not say)
   openai/<model>     embeddings of an OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
   vllm/<model>       embeddings of a vLLM server (--base-url or VLLM_BASE_URL)
   <org>/<model>      any sentence-transformers model of the hub
@@ -105,7 +106,7 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
                 "pip install 'agent-skill-harness[rag]', or use the encoder 'lexical'"
             )
         return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences, "local", ENGLISH)
-    if kind.startswith(("openai/", "vllm/")):
+    if kind.startswith(("openai/", "vllm/", "local/")):
         encode = _embeddings(kind, base_url)
         return Encoder(kind, encode(["dimension"]).shape[1], encode, kind)
     if "/" in kind or Path(kind).is_dir():
@@ -193,17 +194,28 @@ def _hub_encoder(name: str) -> Encoder:
 
 
 def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vectors]:
-    """Embeddings of an OpenAI-compatible endpoint, `/v1/embeddings`."""
+    """Embeddings of an OpenAI-compatible endpoint or of the embedded engine, `/v1/embeddings`."""
     import openai
 
-    from harness.models import parse_spec, resolve
+    from harness.core.plugins import load
+    from harness.models import Endpoint, parse_spec, resolve
 
-    endpoint = resolve(parse_spec(spec), base_url)
-    client = openai.OpenAI(
-        api_key=endpoint.key, base_url=endpoint.urls[0], max_retries=RETRIES, timeout=TIMEOUT_S
-    )
+    parsed = parse_spec(spec)
+    embedded = parsed.kind == "local" and not base_url
+
+    @cache
+    def client_of(url: str, key: str) -> openai.OpenAI:
+        return openai.OpenAI(api_key=key, base_url=url, max_retries=RETRIES, timeout=TIMEOUT_S)
+
+    def find_endpoint() -> Endpoint:
+        if not embedded:
+            return resolve(parsed, base_url)
+        url, key = load("servers", "local")(parsed.name, "embedding")
+        return Endpoint("local", parsed.name, (url,), key)
 
     def encode(texts: list[str]) -> Vectors:
+        endpoint = find_endpoint()  # of the embedded engine, which may have ended since
+        client = client_of(endpoint.urls[0], endpoint.key)
         rows: list[list[float]] = []
         for start in range(0, len(texts), REQUEST_TEXTS):
             batch = [text or " " for text in texts[start : start + REQUEST_TEXTS]]

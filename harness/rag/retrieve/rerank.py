@@ -17,6 +17,7 @@ FORMS = """\
   <org>/<model> or ./<folder>       a cross-encoder of sentence-transformers
   late/<org>/<model> or late/./<folder>   late interaction (ColBERT and its kind)
   late/local                        token vectors of the default encoder, not trained for it
+  local/<path>.gguf                 a reranker in the embedded engine
   http(s)://HOST/rerank#<model>     a rerank endpoint (Jina, Cohere, vLLM)"""
 
 
@@ -47,7 +48,19 @@ def open_reranker(spec: str) -> Reranker:
         BadInput: if there is none, or it cannot be loaded.
     """
     if spec.startswith(("http://", "https://")):
-        return Reranker(spec, _endpoint(spec))
+        return Reranker(spec, _endpoint(spec, os.environ.get("RERANK_API_KEY")))
+    if spec.startswith("local/"):
+        from harness.core.plugins import load
+
+        serve = load("servers", "local")
+        name = spec.removeprefix("local/")
+        serve(name, "rerank")
+
+        def score(query: str, texts: list[str]) -> list[float]:
+            url, key = serve(name, "rerank")  # the engine may have ended since
+            return _endpoint(f"{url}/rerank", key)(query, texts)
+
+        return Reranker(spec, score)
     if spec.startswith("late/"):
         return Reranker(spec, _late_interaction(spec.removeprefix("late/")))
     if "/" in spec:
@@ -93,17 +106,16 @@ def _late_interaction(name: str) -> Scorer:
     return score
 
 
-def _endpoint(spec: str) -> Scorer:
+def _endpoint(spec: str, key: str | None) -> Scorer:
     """Relevance by a `/rerank` endpoint (the form of Jina, Cohere and vLLM).
 
-    A key is sent only if `RERANK_API_KEY` is set: that of another endpoint is none of its business.
+    Of keys in the environment only `RERANK_API_KEY` is sent: others are none of its business.
     """
     import httpx
 
     url, _, model = spec.partition("#")
 
     def score(query: str, texts: list[str]) -> list[float]:
-        key = os.environ.get("RERANK_API_KEY")
         body = {"model": model, "query": query, "documents": texts, "top_n": len(texts)}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:

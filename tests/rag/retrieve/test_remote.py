@@ -131,3 +131,13 @@ def test_models_from_a_folder(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot load .* as a SentenceTransformer"):
         (tmp_path / "empty").mkdir()
         open_encoder(str(tmp_path / "empty"))
+
+
+def test_the_embedded_engine_encodes_and_ranks() -> None:
+    """With a chat model: its vectors are poor, but they are those of the texts."""
+    encoder = open_encoder("local/smollm2-135m#mean")
+    vectors = encoder.encode(["The cat sat.", "A cat was sitting.", "Taxes fell in 1997."])
+    assert vectors.shape == (3, encoder.dimension)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    scores = open_reranker("local/smollm2-135m").score("cats", ["a cat", "taxes"])
+    assert len(set(scores)) == 2
