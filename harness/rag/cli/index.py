@@ -89,7 +89,8 @@ def index() -> None:
     "--encoder",
     default="local",
     show_default=True,
-    help="local, lexical, openai/NAME, vllm/NAME or a sentence-transformers name or folder.",
+    help="local, lexical, local/PATH.gguf, openai/NAME, vllm/NAME or a name or folder of "
+    "sentence-transformers.",
 )
 @shared_option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
 @click.option("--chunk-tokens", type=int, default=230, show_default=True)
@@ -178,7 +179,9 @@ def delete(ids: tuple[str, ...], folder: Path, as_json: bool) -> None:
 @shared_option("--top", help="Passages.")
 @shared_option("--arm", default="hybrid", show_default=True)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Also != >= <= > < ~; repeats.")
-@click.option("--rerank", help="NAME/OF-MODEL, late/NAME or http://HOST/rerank#MODEL.")
+@click.option(
+    "--rerank", help="NAME/OF-MODEL, late/NAME, local/PATH.gguf or http://HOST/rerank#MODEL."
+)
 @click.option("--parents", is_flag=True, help="The larger passage around each chunk.")
 @json_option
 def search(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from harness.core import BadInput, Unreachable
+from harness.engines import pull
 from harness.rag.retrieve import bundled_model, open_encoder, open_reranker
 
 LEXICAL = open_encoder("lexical")
@@ -135,8 +136,10 @@ def test_models_from_a_folder(tmp_path: Path) -> None:
 
 def test_the_embedded_engine_encodes_and_ranks() -> None:
     """With a chat model: its vectors are poor, but they are those of the texts."""
+    pull("smollm2-135m")
     encoder = open_encoder("local/smollm2-135m#mean")
-    vectors = encoder.encode(["The cat sat.", "A cat was sitting.", "Taxes fell in 1997."])
+    texts = ["The cat sat on the mat.", "A cat was sitting on a mat.", "Taxes fell in 1997."]
+    vectors = encoder.encode(texts)
     assert vectors.shape == (3, encoder.dimension)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
     scores = open_reranker("local/smollm2-135m").score("cats", ["a cat", "taxes"])
