@@ -1,5 +1,6 @@
 from .constrained import CUT as CUT
 from .constrained import action_format as action_format
+from .constrained import call_schemas as call_schemas
 from .constrained import read_action as read_action
 from .constrained import read_answer as read_answer
 from .foreign import install_skill as install_skill

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -61,13 +61,30 @@ def action_format(tools: Sequence[Tool], answer: Schema | None) -> Schema:
     listed: list[Any] = [{"name": tool.name, "parameters": tool.parameters} for tool in tools]
     if FINISH in (tool.name for tool in tools):
         raise BadInput(f"no tool may be named {FINISH!r}: that action ends an attempt")
-    actions: list[JsonValue] = []
-    for index, tool in enumerate([*listed, finish_tool(answer)]):
-        place = f"#/properties/action/anyOf/{index}/properties/arguments"
-        arguments = _moved(tool["parameters"], place)
-        actions.append(_object({"name": {"const": tool["name"]}, "arguments": arguments}))
+    actions = call_schemas([*listed, finish_tool(answer)], "#/properties/action/anyOf")
     thought: Schema = {"type": "string", "maxLength": LONGEST_THOUGHT}
     return _format("action", _object({"thought": thought, "action": {"anyOf": actions}}))
+
+
+def call_schemas(functions: Sequence[Mapping[str, Any]], place: str) -> list[JsonValue]:
+    """Schemas of calls of functions: `{"name": …, "arguments": {…}}` each.
+
+    Args:
+        functions: `name` and `parameters` of each.
+        place: JSON pointer of the list in the schema that it becomes a part of.
+    """
+    return [
+        _object(
+            {
+                "name": {"const": function["name"]},
+                "arguments": _moved(
+                    function.get("parameters") or {"type": "object"},
+                    f"{place}/{index}/properties/arguments",
+                ),
+            }
+        )
+        for index, function in enumerate(functions)
+    ]
 
 
 def answer_format(answer: Schema) -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -17,11 +18,12 @@ import openai
 import pytest
 
 from harness.core import BadInput
-from harness.engines import location, pull
+from harness.engines import is_pulled, location, pull
 from harness.engines.embedded import LocalModel, launch_settings, server, shared
 from harness.models import Refused, open_model
 
 NAME = "smollm2-135m"
+CODER = "qwen2.5-coder-0.5b"
 ASK = """
 import asyncio, sys
 from harness.engines.embedded import LocalModel
@@ -172,3 +174,26 @@ def test_an_engine_makes_embeddings() -> None:
 def test_unknown_pooling_is_named() -> None:
     with pytest.raises(BadInput, match="expected #mean, #last or #cls"):
         server(f"{NAME}#max", "embedding")
+
+
+@pytest.mark.skipif(not is_pulled(CODER), reason=f"{CODER} was not pulled")
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "f"}}])
+def test_a_required_call_is_a_call(monkeypatch: pytest.MonkeyPatch, choice: Any) -> None:
+    """With a model whose own calls llama.cpp does not recognise."""
+    monkeypatch.delenv("HARNESS_CACHE")
+    days = {"type": "integer", "minimum": 1, "maximum": 9}
+    parameters = {"type": "object", "properties": {"days": days}, "required": ["days"]}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+    body = {
+        "model": CODER,
+        "messages": [{"role": "user", "content": "Say hello in three words."}],
+        "tools": tools,
+        "tool_choice": choice,
+        "max_tokens": 60,
+    }
+    completion: Any = asyncio.run(LocalModel(CODER).answer(body))
+    [choice_made] = completion["choices"]
+    [call] = choice_made["message"]["tool_calls"]
+    assert choice_made["finish_reason"] == "tool_calls"
+    assert call["function"]["name"] == "f"
+    assert json.loads(call["function"]["arguments"])["days"] in range(1, 10)

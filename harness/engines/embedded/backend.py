@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -20,7 +21,7 @@ from collections.abc import (
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import httpx
@@ -174,6 +175,8 @@ class LocalModel:
                 "to a schema instead (`protocol: json`)",
                 "tools",
             )
+        if functions := _required_functions(request):
+            return _as_call(await self._complete(_held_to_calls(request, functions)))
         if body.get("stream"):
 
             async def begin() -> AsyncIterator[Body]:
@@ -182,12 +185,15 @@ class LocalModel:
 
             return await self._retried(begin)
 
-        async def complete() -> Body:
+        return await self._complete(request)
+
+    async def _complete(self, request: Body) -> Body:
+        async def ask() -> Body:
             usage = {"stream": True, "stream_options": {"include_usage": True}}
             async with aclosing(self._chunks(request | usage)) as chunks:
                 return assembled([chunk async for chunk in chunks])
 
-        return await self._retried(complete)
+        return await self._retried(ask)
 
     async def _lists_tools(self) -> bool:
         """Whether the model's chat template puts tools before it; llama.cpp drops them if not."""
@@ -284,6 +290,9 @@ class LocalModel:
                 number = isinstance(value, int | float) and not isinstance(value, bool)
                 if not number or not low <= value <= high:
                     raise _rejected(name, f"expected a number from {low} to {high}", value)
+        tools: Any = values.get("tools", [])
+        if not isinstance(tools, list) or not all(_is_function(tool) for tool in tools):  # pyright: ignore[reportUnknownVariableType]
+            raise _rejected("tools", "expected a list of functions with names", tools)
         stop: Any = values.get("stop", [])
         if (
             stop == ""
@@ -354,12 +363,54 @@ def assembled(chunks: Sequence[Body]) -> Body:
     return {**chunks[-1], "object": "chat.completion", "choices": [choice]}
 
 
+def _required_functions(request: Body) -> list[dict[str, Any]]:
+    """The functions of which one must be called; none where the model may also speak."""
+    choice: Any = request.get("tool_choice")
+    functions = [tool["function"] for tool in request.get("tools", ())]
+    if isinstance(choice, dict):
+        name: Any = cast("dict[str, Any]", choice).get("function", {}).get("name")
+        functions = [function for function in functions if function["name"] == name]
+        if not functions:
+            raise _rejected("tool_choice", "expected the name of a tool", name)
+    return functions if choice == "required" or isinstance(choice, dict) else []
+
+
+def _held_to_calls(request: Body, functions: list[dict[str, Any]]) -> Body:
+    """A request whose reply is one call: llama.cpp lets a model speak before a required one."""
+    from harness.agents import call_schemas
+
+    schema = {"anyOf": call_schemas(functions, "#/anyOf")}
+    form = {"type": "json_schema", "json_schema": {"name": "call", "schema": schema}}
+    return request | {"tool_choice": "none", "response_format": form}
+
+
+def _as_call(completion: Body) -> Body:
+    """A completion whose text is a call, with the call in its place; as it is if it was cut."""
+    [choice] = completion["choices"]
+    if choice["finish_reason"] == "stop":
+        call = json.loads(choice["message"]["content"], strict=False)
+        arguments = json.dumps(call["arguments"], ensure_ascii=False)
+        function = {"name": call["name"], "arguments": arguments}
+        held = {"id": f"call_{uuid.uuid4().hex[:12]}", "type": "function", "function": function}
+        choice |= {
+            "message": {"role": "assistant", "content": None, "tool_calls": [held]},
+            "finish_reason": "tool_calls",
+        }
+    return completion
+
+
 async def _closing(client: httpx.AsyncClient) -> AsyncGenerator[None]:
     """Closes a client when its event loop ends, as loops close the generators left in them."""
     try:
         yield
     finally:
         await client.aclose()
+
+
+def _is_function(tool: Any) -> bool:
+    return isinstance(tool, dict) and bool(
+        cast("dict[str, Any]", tool).get("function", {}).get("name")
+    )
 
 
 def _rejected(param: str, expected: str, value: Any) -> Refused:
