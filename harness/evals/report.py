@@ -268,7 +268,7 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
                 id=item.id, before=old[item.id].outcome, after=item.outcome,
                 answer_before=old[item.id].answer, answer_after=item.answer, reason=item.reason,
             )
-            for item in new_items
+            for item in sorted(new_items, key=lambda item: item.id)
             if item.id in old and {old[item.id].outcome, item.outcome} == {"pass", "fail"}
         ),
     )  # fmt: skip

@@ -121,7 +121,12 @@ class LoadedSuite(Value):
         """Digest of the settings, the tasks and the contents of their files."""
         files = {path: digest_file(self.base / path) for path in self.files}
         tasks = [task.model_dump(mode="json") for task in self.tasks]
-        return digest([self.suite.model_dump(mode="json", exclude={"split_by"}), tasks, files])
+        settings = self.suite.model_dump(mode="json", exclude={"split_by"})
+        # Suites had these values before the defaults came to depend on the model; runs and receipts
+        # of that time stay valid. What was chosen is recorded with a run.
+        settings["agent"] = self.suite.agent or "graph:react"
+        settings["protocol"] = settings["protocol"].replace("auto", "native")
+        return digest([settings, tasks, files])
 
 
 def possible_path(task: Task) -> str | None:

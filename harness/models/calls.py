@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -279,7 +280,10 @@ def _connect(path: Path | None) -> sqlite3.Connection:
     """
     if path is not None:
         private_folder(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # holds every prompt
+        # It holds every prompt. One that exists is not opened: closing it would drop the locks that
+        # another connection of this process has on it.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30)
     db.execute("PRAGMA journal_mode = WAL")
     version = db.execute("PRAGMA user_version").fetchone()[0]
