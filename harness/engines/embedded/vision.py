@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.core import BadInput
-from harness.engines.embedded.backend import DEFAULT_MAX_TOKENS
+from harness.engines.embedded.wire import DEFAULT_MAX_TOKENS
 from harness.models import Backend, Body, Refused
 
 if TYPE_CHECKING:

@@ -1,0 +1,176 @@
+"""Between the gateway's chat completions and llama.cpp's.
+
+llama.cpp passes over parameters that it does not know and has sampling defaults of its own; here
+each parameter is honoured or refused by name, and what is absent means what it means to OpenAI's
+clients. Answers are put together from a stream.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from harness.models import Body, Refused
+
+if TYPE_CHECKING:
+    import httpx
+
+DEFAULT_MAX_TOKENS = 1024
+"""Where a request sets none: a small model that loops must not fill its whole context."""
+HONOURED = frozenset(
+    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format",
+     "grammar", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty",
+     "repetition_penalty", "logit_bias", "logprobs", "top_logprobs", "max_tokens",
+     "max_completion_tokens", "stop", "seed", "stream", "stream_options", "user", "n",
+     "chat_template_kwargs", "lora"}
+)  # fmt: skip
+RANGES = {
+    "temperature": (0, 2), "top_p": (0, 1), "min_p": (0, 1), "presence_penalty": (-2, 2),
+    "frequency_penalty": (-2, 2), "repetition_penalty": (0, 10), "top_k": (0, 1 << 20),
+    "seed": (0, (1 << 32) - 2), "max_tokens": (1, 1 << 20), "max_completion_tokens": (1, 1 << 20),
+    "n": (1, 1),
+}  # fmt: skip
+"""What a number may be; llama.cpp takes any."""
+OPEN = {"temperature": 0, "top_p": 1, "top_k": 0, "min_p": 0}
+"""Nothing is cut off where the request does not ask for it; greedy without a temperature."""
+
+
+def llama_request(body: Body, name: str) -> Body:
+    """A chat request as llama.cpp reads it.
+
+    Args:
+        body: the request.
+        name: of the model, without `local/`.
+
+    Raises:
+        Refused: with the parameter that cannot be honoured.
+    """
+    if body.get("model") not in (name, f"local/{name}"):
+        raise _rejected("model", f"expected {name!r}", body.get("model"))
+    if not isinstance(body.get("messages"), list) or not body["messages"]:
+        raise _rejected("messages", "expected a list of messages", body.get("messages"))
+    values = {param: value for param, value in body.items() if value is not None}
+    for param, value in values.items():
+        if param not in HONOURED:
+            raise Refused(400, f"{param}: the embedded engine has no such parameter", param)
+        if param in RANGES:
+            low, high = RANGES[param]
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not low <= value <= high:
+                raise _rejected(param, f"expected a number from {low} to {high}", value)
+    tools: Any = values.get("tools", [])
+    if not isinstance(tools, list) or not all(_is_function(tool) for tool in tools):  # pyright: ignore[reportUnknownVariableType]
+        raise _rejected("tools", "expected a list of functions with names", tools)
+    stop: Any = values.get("stop", [])
+    if stop == "" or not isinstance(stop, str | list) or (isinstance(stop, list) and "" in stop):
+        raise _rejected("stop", "expected stop strings that are not empty", stop)
+    form: Any = values.get("response_format")
+    kinds = ("text", "json_object", "json_schema")
+    if form is not None and getattr(form, "get", dict[str, Any]().get)("type") not in kinds:
+        raise _rejected("response_format", f"expected a type, one of {', '.join(kinds)}", form)
+    values["max_tokens"] = (
+        values.pop("max_completion_tokens", None) or values.get("max_tokens") or DEFAULT_MAX_TOKENS
+    )
+    if "repetition_penalty" in values:
+        values["repeat_penalty"] = values.pop("repetition_penalty")
+    return OPEN | values
+
+
+def assembled(chunks: Sequence[Body]) -> Body:
+    """The completion that chunks of a stream make.
+
+    Raises:
+        Refused: if the stream ended early.
+    """
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
+    calls: dict[int, dict[str, Any]] = {}
+    for part in (part for chunk in chunks for part in chunk["choices"]):
+        choice["finish_reason"] = part["finish_reason"] or choice["finish_reason"]
+        if part.get("logprobs"):
+            logprobs = choice.setdefault("logprobs", {"content": []})
+            logprobs["content"] += part["logprobs"]["content"]
+        for name in ("content", "reasoning_content"):
+            if part["delta"].get(name):
+                message[name] = message.get(name, "") + part["delta"][name]
+        for piece in part["delta"].get("tool_calls", ()):
+            function = {"name": "", "arguments": ""}
+            call = calls.setdefault(piece["index"], {"type": "function", "function": function})
+            call["id"] = piece.get("id") or call.get("id")
+            for name, text in piece["function"].items():
+                call["function"][name] += text
+    if choice["finish_reason"] is None:
+        raise Refused(500, "embedded engine: the answer broke off")
+    if calls:
+        message |= {"content": message["content"] or None, "tool_calls": list(calls.values())}
+    return {**chunks[-1], "object": "chat.completion", "choices": [choice]}
+
+
+def required_functions(request: Body) -> list[dict[str, Any]]:
+    """The functions of which one must be called; none where the model may also speak."""
+    choice: Any = request.get("tool_choice")
+    functions = [tool["function"] for tool in request.get("tools", ())]
+    if isinstance(choice, dict):
+        name: Any = cast("dict[str, Any]", choice).get("function", {}).get("name")
+        functions = [function for function in functions if function["name"] == name]
+        if not functions:
+            raise _rejected("tool_choice", "expected the name of a tool", name)
+    return functions if choice == "required" or isinstance(choice, dict) else []
+
+
+def held_to_calls(request: Body, functions: list[dict[str, Any]]) -> Body:
+    """A request whose reply is one call: llama.cpp lets a model speak before a required one."""
+    from harness.agents import call_schemas
+
+    schema = {"anyOf": call_schemas(functions, "#/anyOf")}
+    form = {"type": "json_schema", "json_schema": {"name": "call", "schema": schema}}
+    return request | {"tool_choice": "none", "response_format": form}
+
+
+def as_call(completion: Body) -> Body:
+    """A completion whose text is a call, with the call in its place; as it is if it was cut."""
+    [choice] = completion["choices"]
+    if choice["finish_reason"] == "stop":
+        call = json.loads(choice["message"]["content"], strict=False)
+        arguments = json.dumps(call["arguments"], ensure_ascii=False)
+        function = {"name": call["name"], "arguments": arguments}
+        held = {"id": f"call_{uuid.uuid4().hex[:12]}", "type": "function", "function": function}
+        choice |= {
+            "message": {"role": "assistant", "content": None, "tool_calls": [held]},
+            "finish_reason": "tool_calls",
+        }
+    return completion
+
+
+def _is_function(tool: Any) -> bool:
+    return isinstance(tool, dict) and bool(
+        cast("dict[str, Any]", tool).get("function", {}).get("name")
+    )
+
+
+def _rejected(param: str, expected: str, value: Any) -> Refused:
+    return Refused(400, f"{param}: {expected}, found {value!r:.80}", param)
+
+
+FAULTS = {
+    "parse tools": "tools",
+    "schema": "response_format",
+    "grammar": "response_format",
+    "context size": "messages",
+    "image input": "messages",
+}
+"""What llama.cpp says of a request that it cannot answer, some of it with a status of 500."""
+
+
+def refusal(response: httpx.Response) -> Refused:
+    """Why the engine refuses."""
+    try:
+        message = str(response.json()["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        message = response.text[:300]
+    for words, param in FAULTS.items():
+        if words in message.lower():
+            return Refused(400, f"{param}: {message}", param)
+    return Refused(response.status_code, f"embedded engine: {message}")
