@@ -56,6 +56,7 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
         load_suite(str(path))
 
 
+@pytest.mark.wing("engines")
 @pytest.mark.parametrize(
     ("check", "suite_agent", "model", "agent", "expected"),
     [
