@@ -56,11 +56,12 @@ def serve(
     """
     import uvicorn
 
-    from harness.engines.embedded import LocalModel, backend, is_folder
+    from harness.engines.embedded import LocalModel, app, backend, is_folder
 
-    application = around(backend(_name(spec))) if around is not None else served_app(spec)
+    name = _name(spec)
+    application = around(backend(name)) if around is not None else app(name)
     with bind(port) as listener:
-        if not is_folder(name := _name(spec)):
+        if not is_folder(name):
             LocalModel(name).engine.start()
         config = uvicorn.Config(application, log_level="warning", lifespan="off")
         server = uvicorn.Server(config)

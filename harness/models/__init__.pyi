@@ -47,6 +47,7 @@ from .responding import bind as bind
 from .responding import event_bytes as event_bytes
 from .responding import respond as respond
 from .responding import serving as serving
+from .transport import closed_with_loop as closed_with_loop
 from .types import Backend as Backend
 from .types import Body as Body
 from .types import Message as Message

@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -200,20 +200,21 @@ class Connections:
         clients = self._loop().clients
         if index not in clients:
             client = self._endpoint.client(index, self._concurrency)
-            clients[index] = _Client(client, _closing(client))
+            clients[index] = _Client(client, closed_with_loop(client.close))
             await anext(clients[index].keeper)
         return clients[index].client
 
 
-async def _closing(client: openai.AsyncOpenAI) -> AsyncGenerator[None]:
-    """Closes a client when it is closed itself: by us, or by the event loop at its end.
+async def closed_with_loop(close: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    """Calls `close` when it is closed itself: by us, or by the event loop at its end.
 
-    Scripts that never close a model would be warned of connections that were left open.
+    Scripts that never close a model would be warned of connections that were left open. Begin it
+    with `anext`, and keep it for as long as the loop may use what is closed.
     """
     try:
         yield
     finally:
-        await client.close()
+        await close()
 
 
 def _refusal(

@@ -20,6 +20,7 @@ import pytest
 from harness.core import BadInput
 from harness.engines import is_pulled, location, pull
 from harness.engines.embedded import LocalModel, launch_settings, server, shared
+from harness.engines.embedded.process import speed_file
 from harness.models import Refused, open_model
 
 NAME = "smollm2-135m"
@@ -169,6 +170,12 @@ def test_an_engine_makes_embeddings() -> None:
     assert first @ second > first @ third
     again = client.embeddings.create(model="m", input=texts[:1], encoding_format="float").data
     assert again[0].embedding == pytest.approx(rows[0].embedding, abs=1e-3)
+
+
+def test_no_speed_is_noted_beside_a_file_of_the_users(cache: Path, tmp_path: Path) -> None:
+    ours = cache.resolve() / "models" / "m.gguf"
+    assert speed_file(ours) == ours.with_name("m.speed.json")
+    assert speed_file(tmp_path.resolve() / "m.gguf") is None
 
 
 def test_unknown_pooling_is_named() -> None:

@@ -34,7 +34,16 @@ from harness.engines.embedded.wire import (
     refusal,
     required_functions,
 )
-from harness.models import Backend, Body, Endpoint, ModelSpec, Refused, base_urls, served
+from harness.models import (
+    Backend,
+    Body,
+    Endpoint,
+    ModelSpec,
+    Refused,
+    base_urls,
+    closed_with_loop,
+    served,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -184,7 +193,7 @@ class LocalModel:
     async def _lists_tools(self) -> bool:
         """Whether the model's chat template puts tools before it; llama.cpp drops them if not."""
         if self._tools is None:
-            page = await self._sent("GET", "/props")
+            page, _ = await self._sent("GET", "/props")
             self._tools = "tools" in str(page.json().get("chat_template"))
         return self._tools
 
@@ -201,8 +210,8 @@ class LocalModel:
 
     async def _sent(
         self, method: str, path: str, body: Body | None = None, *, stream: bool = False
-    ) -> httpx.Response:
-        """A response with status 200."""
+    ) -> tuple[httpx.Response, Address]:
+        """A response with status 200, and the engine that gave it."""
         try:
             self._address = self._address or await asyncio.to_thread(self.engine.start, self._lost)
         except (BadInput, Unreachable) as error:
@@ -214,7 +223,7 @@ class LocalModel:
         with self._watched(address):
             response = await client.send(request, stream=stream)
             if response.status_code == 200:
-                return response
+                return response, address
             await response.aread()
         raise refusal(response)
 
@@ -230,8 +239,7 @@ class LocalModel:
             raise _EngineLost from error
 
     async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
-        response = await self._sent("POST", "/v1/chat/completions", body, stream=True)
-        address = self._address or Address("", "", 0)
+        response, address = await self._sent("POST", "/v1/chat/completions", body, stream=True)
         try:
             with self._watched(address):
                 async for line in response.aiter_lines():
@@ -252,7 +260,7 @@ class LocalModel:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=16)
             timeout = httpx.Timeout(None, connect=5)
             client = async_http_client(url, timeout, limits=limits, verify=False)
-            keeper = _closing(client)
+            keeper = closed_with_loop(client.aclose)
             self._clients[loop] = client, keeper
             await anext(keeper)
         return self._clients[loop][0]
@@ -275,11 +283,3 @@ async def _resumed(first: Body, chunks: AsyncGenerator[Body]) -> AsyncGenerator[
                 yield chunk
     except _EngineLost as error:
         raise Refused(500, "the engine ended in the middle of an answer") from error
-
-
-async def _closing(client: httpx.AsyncClient) -> AsyncGenerator[None]:
-    """Closes a client when its event loop ends, as loops close the generators left in them."""
-    try:
-        yield
-    finally:
-        await client.aclose()

@@ -1,8 +1,9 @@
 """The engine process: llama.cpp's own server (`xllamacpp`) around one GGUF file, on loopback.
 
-`python -m harness.engines.embedded.process FILE LAUNCH` is started by :mod:`.shared`, once for a
-file and its settings on a machine. It holds a lock for as long as it lives, writes its address and
-a key where only its user reads them, and ends when nobody has asked anything for a while.
+`python -m harness.engines.embedded.process FILE STEM LAUNCH` is started by :mod:`.shared`, once
+for a file and its settings on a machine. It holds a lock for as long as it lives, writes its
+address and a key where only its user reads them, and ends when nobody has asked anything for a
+while.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import re
 import secrets
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from harness.core import write_atomic
+from harness.core import BadInput, cache_root, write_atomic
 from harness.models import HOST
 
 LOOK_S = 0.5
@@ -93,7 +95,7 @@ def main() -> int:
         server = serve(path, launch, key)
         address = {"url": server.listening_address, "key": key, "pid": os.getpid()}
         write_atomic(files.address, json.dumps(address))
-        _watch(server, files, launch, path.with_suffix(".speed.json"))
+        _watch(server, files, launch, speed_file(path))
         files.address.unlink(missing_ok=True)
         sys.stdout.flush()
         os._exit(0)  # the native threads are not waited for: nobody is served any more
@@ -151,7 +153,13 @@ def physical_cores() -> int:
     return max(1, len(cores))
 
 
-def _watch(server: Any, files: Files, launch: Launch, speeds: Path) -> None:
+def speed_file(path: Path) -> Path | None:
+    """Where the speed of a file is noted: beside it in our cache; nothing beside a user's file."""
+    ours = (cache_root() / "models").resolve()
+    return path.with_suffix(".speed.json") if path.parent == ours else None
+
+
+def _watch(server: Any, files: Files, launch: Launch, speeds: Path | None) -> None:
     """Return when nobody has asked for a while and nobody holds the engine, or for ten times that.
 
     Nobody can begin to hold it from then on until this process has ended.
@@ -164,9 +172,10 @@ def _watch(server: Any, files: Files, launch: Launch, speeds: Path) -> None:
         if latest != figures or latest["requests_processing"] or latest["requests_deferred"]:
             figures, since = latest, time.monotonic()
             continue
-        if figures["tokens_predicted_total"] >= noted + SPEED_TOKENS:
+        if speeds is not None and figures["tokens_predicted_total"] >= noted + SPEED_TOKENS:
             noted = figures["tokens_predicted_total"]
-            _note_speed(figures, speeds)
+            with suppress(BadInput):  # a full disk is no reason to end
+                _note_speed(figures, speeds)
         idle_s = time.monotonic() - since
         if idle_s < launch.idle_s:
             continue

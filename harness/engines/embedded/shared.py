@@ -60,7 +60,8 @@ def launch_settings(mode: str = "chat") -> Launch:
     """
     chosen: dict[str, float] = {}
     for field in fields(Launch):
-        text = os.environ.get(PREFIX + field.name.upper())
+        variable = PREFIX + field.name.upper()
+        text = os.environ.get(variable)
         if field.name in ("mode", "pooling") or not text:
             continue
         try:
@@ -68,8 +69,7 @@ def launch_settings(mode: str = "chat") -> Launch:
         except ValueError:
             value = 0
         if value <= 0:
-            name = PREFIX + field.name.upper()
-            raise BadInput(f"{name}: expected a number above 0, got {text!r}")
+            raise BadInput(f"{variable}: expected a number above 0, got {text!r}")
         chosen[field.name] = value
     return Launch(mode=mode, **chosen)  # pyright: ignore[reportArgumentType]  # integers where integers belong
 

@@ -202,19 +202,18 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
 
     parsed = parse_spec(spec)
     embedded = parsed.kind == "local" and not base_url
+    fixed = None if embedded else resolve(parsed, base_url)
 
     @cache
     def client_of(url: str, key: str) -> openai.OpenAI:
         return openai.OpenAI(api_key=key, base_url=url, max_retries=RETRIES, timeout=TIMEOUT_S)
 
     def find_endpoint() -> Endpoint:
-        if not embedded:
-            return resolve(parsed, base_url)
         url, key = load("servers", "local")(parsed.name, "embedding")
         return Endpoint("local", parsed.name, (url,), key)
 
     def encode(texts: list[str]) -> Vectors:
-        endpoint = find_endpoint()  # of the embedded engine, which may have ended since
+        endpoint = fixed or find_endpoint()  # of the embedded engine, which may have ended since
         client = client_of(endpoint.urls[0], endpoint.key)
         rows: list[list[float]] = []
         for start in range(0, len(texts), REQUEST_TEXTS):
