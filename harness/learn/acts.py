@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic import JsonValue
@@ -46,6 +46,8 @@ _WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
 _ELSEWHERE = ("/dev/", "/tmp/", "$")  # what a command writes there is no work
 _APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
+_TESTS_LATER = re.compile(r"test|spec\b|jest|mocha|\btox\b|\bnox\b|\bcheck\b", re.I)
+_REMOVES = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(?:rm|mv)\s+([^;&|\n]*)")
 
 
 def interruption(step: Step) -> bool:
@@ -103,6 +105,8 @@ class Act:
         exit_code: where the log has it.
         quoted: how the log words the exit code, "" if it does not.
         paths: files that an edit changed.
+        replaced: text that an edit took out, None where the log does not show it.
+        inserted: text that an edit put in.
         by_user: a command that the user ran.
         keys: call id and time, which tell lines of the log apart.
     """
@@ -114,6 +118,8 @@ class Act:
     exit_code: int | None = None
     quoted: str = ""
     paths: tuple[str, ...] = ()
+    replaced: str | None = None
+    inserted: str = ""
     by_user: bool = False
     keys: tuple[str, ...] = field(default=(), compare=False)
 
@@ -150,7 +156,7 @@ def acts(trajectory: Trajectory) -> list[Act]:
         elif (output := shell_output(text)) is not None:
             if command:
                 act = Act("command", step.step_id, command, plain(output), by_user=True, keys=keys)
-                history += [act, *_by_shell(act)]
+                history += _with_changes(act)
         elif text:
             history.append(Act("user", step.step_id, text, keys=keys))
     return history
@@ -172,15 +178,16 @@ def _called(
             fields = ("file_path", "path", "notebook_path", "target_file")
             named = [path for key in fields if isinstance(path := call.arguments.get(key), str)]
             patch = command or string(call.arguments.get("patch"))
-            paths = named[:1] or [changed or moved for changed, moved in _PATCHED.findall(patch)]
-            yield Act("edit", step.step_id, paths=tuple(paths), keys=keys)
+            paths = named[:1] or [path or moved for path, moved in _PATCHED.findall(patch)]
+            old, new = _replacement(call.arguments, patch, text)
+            shown = Act("edit", step.step_id, paths=tuple(paths), keys=keys)
+            yield replace(shown, replaced=old, inserted=new)
     elif name in COMMANDS and command:
         output, code, quoted = _unwrapped(text)
         if code is None and silent_zero and result is not None:
             code = 1 if extra.get("is_error") else 0
         act = Act("command", step.step_id, command, plain(output), code, quoted, keys=keys)
-        yield act
-        yield from _by_shell(act)
+        yield from _with_changes(act)
 
 
 def _command(arguments: dict[str, JsonValue]) -> str:
@@ -195,6 +202,27 @@ def _command(arguments: dict[str, JsonValue]) -> str:
         shell = len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh")
         return words[2] if shell and words[1].startswith("-") else shlex.join(words)
     return string(raw)
+
+
+def _replacement(
+    arguments: dict[str, JsonValue], patch: str, result: str
+) -> tuple[str | None, str]:
+    """(text that an edit took out, None where that is not shown, text that it put in)."""
+    if patch:
+        lines = patch.split("\n")
+        old = [line[1:] for line in lines if line.startswith("-")]
+        new = [line[1:] for line in lines if line.startswith("+")]
+        return None if "*** Delete File: " in patch else "\n".join(old), "\n".join(new)
+    listed = arguments.get("edits")
+    edits = [mapping(edit) for edit in listed] if isinstance(listed, list) else [arguments]
+    pairs = [
+        (edit.get("old_string", edit.get("old_str")), edit.get("new_string", edit.get("new_str")))
+        for edit in edits
+    ]
+    if pairs and all(isinstance(old, str) for old, _ in pairs):
+        return "\n".join(string(old) for old, _ in pairs), "\n".join(string(n) for _, n in pairs)
+    content = arguments.get("content", arguments.get("file_text"))
+    return "" if "created" in result[:200] else None, string(content)
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, str]:
@@ -213,17 +241,24 @@ def _unwrapped(text: str) -> tuple[str, int | None, str]:
     return (body if marked else text[match.end() :].lstrip("\n")), code, match.group()
 
 
-def _by_shell(act: Act) -> Iterable[Act]:
-    """Edits that a command line makes by itself."""
+def _with_changes(act: Act) -> Iterator[Act]:
+    """A command, and the edit that its line makes by itself: before it if tests run behind that."""
     text = act.text.partition("<<")[0] if "<<" in act.text else act.text
-    paths = [written or teed for written, teed in _WRITES.findall(text)]
-    paths += [
-        word
-        for match in _IN_PLACE.finditer(text)
-        for word in match.group(1).split()
-        if re.fullmatch(r"[\w./-]*\.\w+", word)
-    ]
-    paths = [path for path in paths if not path.startswith(_ELSEWHERE)]
+    changes = [*_WRITES.finditer(text), *_IN_PLACE.finditer(text), *_REMOVES.finditer(text)]
+    paths = [path for path in _changed(text) if not path.startswith(_ELSEWHERE)]
     if _APPLIES.search(text):
         paths.append("")
-    return [Act("edit", act.step, paths=tuple(paths), keys=act.keys)] if paths else []
+    edit = Act("edit", act.step, paths=tuple(paths), keys=act.keys)
+    end = max((match.end() for match in changes), default=len(text))
+    tested_after = bool(_TESTS_LATER.search(text[end:]))
+    yield from ([edit] if paths and tested_after else [])
+    yield act
+    yield from ([edit] if paths and not tested_after else [])
+
+
+def _changed(text: str) -> list[str]:
+    """The files that a command line writes, changes, moves or removes."""
+    named = [match.group(1) for match in (*_IN_PLACE.finditer(text), *_REMOVES.finditer(text))]
+    words = [word for line in named for word in line.split()]
+    files = [word for word in words if re.fullmatch(r"[\w./-]*\w\.\w+", word)]
+    return [written or teed for written, teed in _WRITES.findall(text)] + files

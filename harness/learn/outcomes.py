@@ -2,7 +2,8 @@
 
 What counts is what came behind the last edit: the last verdict of the tests, and what the user
 did or said. Signs that contradict each other decide nothing. A sign whose quote cannot be found
-in the file is no sign.
+in the file is no sign. Tests say nothing of work that was taken back after they ran, and their
+passing says nothing where what they demand was edited away, or where a run left some of them out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from harness.core import Trajectory
 from harness.core.redaction import until_secret
 from harness.learn.acts import Act, acts
 from harness.learn.session_logs import Spans
-from harness.learn.signs import TestRun, saying, takes_back, takes_on, test_run
+from harness.learn.signs import (
+    TestRun,
+    excuses_failures,
+    is_test_file,
+    saying,
+    stashes,
+    takes_back,
+    takes_on,
+    test_run,
+    weakens_tests,
+)
 from harness.learn.types import Claim, Outcome, Sign
 
 _PROSE = {".md", ".rst", ".txt", ".log", ".adoc"}
@@ -43,7 +54,10 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
         index
         for index in edits
         if not history[index].paths
-        or any(PurePosixPath(path).suffix not in _PROSE for path in history[index].paths)
+        or any(
+            PurePosixPath(path).suffix not in _PROSE or is_test_file(path)
+            for path in history[index].paths
+        )
     ]
     if undone := _undone(history, edits, spans):
         return undone
@@ -54,6 +68,8 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
         last = {run.command: claim for run, claim in signs.tests}  # of each command, its last run
         if any(claim is None or claim.verdict != "pass" for claim in last.values()):
             tested = None
+        elif _weakened(history):
+            tested, signs.void = None, "what the tests demand was edited away"
     claims = (*signs.favour, *signs.against, *([tested] if tested else []))
     if len({claim.verdict for claim in claims}) > 1:
         return Outcome(verdict="unknown", reason="the signs contradict each other", claims=claims)
@@ -63,7 +79,9 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
         ended = "passed" if tested.verdict == "pass" else "failed"
         reason = f"the tests {ended} behind the last edit"
         return Outcome(verdict=tested.verdict, reason=reason, claims=claims)
-    if signs.tests:
+    if signs.void:
+        reason = signs.void
+    elif signs.tests:
         reason = "the tests behind the last edit decide nothing"
     else:
         reason = "nothing behind the last edit says how it went" if real else "nothing was judged"
@@ -86,8 +104,19 @@ def _undone(history: list[Act], edits: list[int], spans: Spans) -> Outcome | Non
     return Outcome(verdict="fail", reason=_REASONS["undo"], claims=(claim,))
 
 
+def _weakened(history: list[Act]) -> bool:
+    """Whether an edit takes away what tests demand, as far as the log shows it."""
+    failed = False
+    for act in history:
+        if act.kind == "edit" and weakens_tests(act, failed):
+            return True
+        run = test_run(act) if act.kind == "command" else None
+        failed = failed or (run is not None and run.verdict == "fail")
+    return False
+
+
 class _Signs:
-    """What was seen behind the last edit, in order.
+    """What was seen behind the last edit, in order; `void` says why tests do not count.
 
     Args:
         history: everything that was done.
@@ -99,6 +128,7 @@ class _Signs:
         self.favour: list[Claim] = []
         self.against: list[Claim] = []
         self.tests: list[tuple[TestRun, Claim | None]] = []
+        self.void = ""
         self._spans = spans
         before = history[:start]
         self._files = [path for act in before if act.kind == "edit" for path in act.paths]
@@ -107,6 +137,7 @@ class _Signs:
         self._spoke = False
         self._asked = next((a.text[-1:] == "?" for a in reversed(before) if a.kind == "say"), False)
         self._approval: Claim | None = None
+        self._gone = self._stashed = False
         for index, act in enumerate(history[start:], start=start):
             self._worked = self._worked or _works(act)
             if act.kind == "say":
@@ -118,10 +149,14 @@ class _Signs:
             elif act.kind == "interrupt" and all(a.kind == act.kind for a in history[index:]):
                 quote = act.text if act.text.startswith("[") else "turn_aborted"
                 self._add(_claim("interrupt", "fail", quote, act, spans))
+        if self._stashed:
+            self._forget("the work was stashed")
 
     def _said(self, act: Act) -> None:
         word = saying(act.text, self._asked) if self._worked else None
         self._spoke = self._spoke or self._worked
+        if excuses_failures(act.text) and any(run.verdict == "fail" for run, _ in self.tests):
+            self._forget("the user knows of the failures")
         good = word is not None and word.saying in ("thanks", "approval")
         if word is None or good:
             # Who continues without a word of it may have seen that nothing was wrong.
@@ -141,13 +176,22 @@ class _Signs:
             own = _claim("approval", "pass", act.text, act, self._spans) if act.by_user else None
             self._add(own or self._approval)
             self._approval = None
-        by_request = self._spoke or act.by_user
-        if self._edited and by_request and went_well and takes_back(act.text, self._files):
-            self._add(_claim("revert", "fail", act.text, act, self._spans))
-        elif run := test_run(act):
+        if went_well and (stashed := stashes(act.text)) is not None:
+            self._stashed = stashed
+        if self._edited and went_well and takes_back(act.text, self._files, every=False):
+            self._forget("work was taken back after the tests ran")
+            self._gone = self._gone or takes_back(act.text, self._files)
+            if (self._spoke or act.by_user) and takes_back(act.text, self._files):
+                self._add(_claim("revert", "fail", act.text, act, self._spans))
+        elif (run := test_run(act)) and not (self._gone or self._stashed):
             verdict = "pass" if run.verdict == "pass" else "fail"
             claim = _claim("tests", verdict, run.quote, act, self._spans)
             self.tests.append((run, None if run.verdict == "unclear" else claim))
+            self.void = ""
+
+    def _forget(self, reason: str) -> None:
+        if self.tests:
+            self.tests, self.void = [], reason
 
     def _add(self, claim: Claim | None) -> None:
         if claim is not None:

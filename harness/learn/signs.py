@@ -76,6 +76,28 @@ _NOTHING_RAN = re.compile(
     r"command not found|No module named|not recognized as|no tests ran|No tests found"
     r"|[Mm]issing script|No rule to make target|timed? out|No such file or directory|not installed",
 )
+_DESELECTS = re.compile(
+    r"\s-[km][= ]?\s*(?:\"[^\"]*\bnot\b|'[^']*\bnot\b|not\b)"
+    r"|--(?:deselect|ignore|ignore-glob|skip|exclude|exclude-task|testPathIgnorePatterns|invert"
+    r"|grep-invert)(?=[= ]|$)"
+    r"|\s-skip\b|-D(?:test|it\.test)=\S*!|--filter[= ]\S*!"
+)
+"""A run without the tests that fail passes whatever the work is like."""
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py|pytest\.ini|tox\.ini|(?:jest|vitest)\.config\.\w+)$"
+    r"|(?:[._-](?:tests?|spec)|Tests?|Spec)\.\w+$"
+)
+_GUARDS = re.compile(
+    r"\b(?:XCT)?[Aa]ssert\w*\b|(?<![.\w])expect\(|\.should\b|\braises\(|\bt\.(?:Error|Fatal)\w*\("
+    r"|^\s*(?:async )?def test|^\s*func Test|@Test\b|#\[test\]|^\s*(?:it|test)\("
+)
+_SKIPS = re.compile(
+    r"@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bpytest\.(?:skip|xfail)\("
+    r"|\bself\.skipTest\(|\b(?:it|test|describe)\.(?:skip|todo|fixme|only)\b|\bx(?:it|test|describe)\("
+    r"|\bt\.Skip\w*\(|#\[ignore|@(?:Disabled|Ignore)\b|\bcollect_ignore"
+)
+_STASH = re.compile(r"^git\s+(?:-C\s+\S+\s+)?stash\b\s*(\S*)")
 _BEFORE = re.compile(
     r"^(?:\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)|export\s+\w+=[^\s;&|]*)\s*&&)+"
 )
@@ -138,6 +160,14 @@ _APPROVAL = re.compile(
     r"|\b(?:open|create|make) (?:a|the) (?:pr|pull request)\b",
     re.I,
 )
+_KNOWN = re.compile(
+    r"\b(?:those|these|they|that|it|the (?:failures?|failing tests?|failed tests?|errors?))"
+    r"(?: (?:ones?|two|three|failures?|failing tests?|tests?|errors?))*"
+    r"(?:'s|'re| is| are| was| were| have been)\s+(?:all |both |just |already |well |only )*"
+    r"(?:known|expected|flaky|unrelated|pre-?existing|not (?:yours|related|your fault))\b"
+    r"(?: (?:failures?|issues?|problems?|errors?|ones?|to fail))?",
+    re.I,
+)
 _RESERVE = re.compile(
     r"\b(?:but|however|except|although|though|unless|wait|not|no|never|wrong|broken|bug|error|fail\w*"
     r"|still|instead|almost|nearly|revert|undo|before)\b|n't\b|n\u2019t\b|\?",
@@ -156,7 +186,8 @@ class TestRun(NamedTuple):
 
     Attributes:
         command: without pipes and redirections: what tells two runs apart.
-        verdict: `unclear` where the output contradicts the exit code, or decides nothing.
+        verdict: `unclear` where the output contradicts the exit code, or decides nothing, and where
+            all tests passed but those that the command left out.
         quote: of the output, "" where nothing decides.
     """
 
@@ -178,6 +209,13 @@ def test_command(command: str) -> str | None:
 
 def test_run(act: Act) -> TestRun | None:
     """What a command says about the tests; None if it runs none."""
+    run = _judged(act)
+    if run is not None and run.verdict == "pass" and _DESELECTS.search(act.text):
+        return TestRun(run.command, "unclear", "")
+    return run
+
+
+def _judged(act: Act) -> TestRun | None:
     command = test_command(act.text)
     if command is None:
         return None
@@ -200,13 +238,42 @@ def test_run(act: Act) -> TestRun | None:
     return TestRun(command, "fail" if code else "pass", act.quoted)
 
 
-def takes_back(command: str, edited: Iterable[str]) -> bool:
-    """Whether a command line undoes every one of the files `edited`."""
+def is_test_file(path: str) -> bool:
+    """Whether a file holds tests, what they need, or how they are run, by its name."""
+    return bool(_TEST_FILE.search(path))
+
+
+def weakens_tests(act: Act, after_failure: bool) -> bool:
+    """Whether an edit takes away or changes what tests demand, or has tests left out.
+
+    Args:
+        act: an edit.
+        after_failure: whether tests had failed before it: a change of a test file that the log
+            does not show counts then.
+    """
+    if act.replaced is None and after_failure and any(map(is_test_file, act.paths)):
+        return True
+    old, new = (act.replaced or "").split("\n"), act.inserted.split("\n")
+    remaining = {line.strip() for line in new}
+    lost = any(_GUARDS.search(line) and line.strip() not in remaining for line in old)
+    return lost or len(_SKIPS.findall(act.inserted)) > len(_SKIPS.findall(act.replaced or ""))
+
+
+def stashes(command: str) -> bool | None:
+    """Whether a command line stashes the work (True) or brings it back (False); None if neither."""
+    verbs = [match.group(1) for part in _SEGMENTS.split(command.strip())
+             if (match := _STASH.match(part))]  # fmt: skip
+    verbs = [verb for verb in verbs if verb not in ("list", "show", "drop", "clear", "create")]
+    return verbs[-1] not in ("pop", "apply", "branch") if verbs else None
+
+
+def takes_back(command: str, edited: Iterable[str], every: bool = True) -> bool:
+    """Whether a command line undoes every one of the files `edited`, or any of them."""
     files = [path for path in edited if path]
-    return any(_reverts(part, files) for part in _SEGMENTS.split(command.strip()))
+    return any(_reverts(part, files, every) for part in _SEGMENTS.split(command.strip()))
 
 
-def _reverts(part: str, files: list[str]) -> bool:
+def _reverts(part: str, files: list[str], every: bool) -> bool:
     try:
         words = shlex.split(part)
     except ValueError:
@@ -221,9 +288,8 @@ def _reverts(part: str, files: list[str]) -> bool:
     if verb == "revert":
         return "--abort" not in arguments and "--no-commit" not in arguments
     if verb == "restore":
-        return not ("--staged" in arguments and "--worktree" not in arguments) and _covers(
-            paths, files
-        )
+        index_only = "--staged" in arguments and "--worktree" not in arguments
+        return not index_only and _covers(paths, files, every)
     if verb == "checkout" and not {"-b", "-B", "--orphan", "-t"} & set(arguments):
         if "--" in arguments:
             behind = arguments[arguments.index("--") + 1 :]
@@ -232,16 +298,18 @@ def _reverts(part: str, files: list[str]) -> bool:
             # The first word may name a branch: `main` does, although `src/main/App.java` lies in
             # a folder of that name.
             paths = paths[1:]
-        return _covers(paths, files)
+        if not paths and {"-f", "--force"} & set(arguments) and len(arguments) == 1:
+            return True
+        return _covers(paths, files, every)
     return False
 
 
-def _covers(paths: list[str], files: list[str]) -> bool:
-    """Whether the paths of a command are the whole tree or hold every file that was edited."""
+def _covers(paths: list[str], files: list[str], every: bool) -> bool:
+    """Whether the paths of a command are the whole tree, or hold every (any) file of `files`."""
     if any(path in _WHOLE for path in paths):
         return True
     names = [path.removeprefix("./").rstrip("/") for path in paths]
-    return bool(files) and all(
+    return bool(files) and (all if every else any)(
         any(f"/{file}".endswith(f"/{name}") or f"/{name}/" in f"/{file}" for name in names)
         for file in files
     )
@@ -257,6 +325,11 @@ class Said(NamedTuple):
 
     saying: Saying
     quote: str
+
+
+def excuses_failures(message: str) -> bool:
+    """Whether a user says that the failures of the tests are known, or not those of the work."""
+    return bool(_KNOWN.search(message.strip()[:LOOKED_AT].replace("\u2019", "'")))
 
 
 def saying(message: str, asked_before: bool = False) -> Said | None:
@@ -277,10 +350,11 @@ def saying(message: str, asked_before: bool = False) -> Said | None:
     if (match := _CORRECTION.search(text)) and not match.group().rstrip().endswith("?"):
         answer = asked_before and re.match(r"(?:no|nope|nah)\b", match.group(), re.I)
         return None if answer else said("correction", match)
-    if (asked_before and not re.search(r"\bthank", text, re.I)) or _RESERVE.search(text):
+    bare = _KNOWN.sub("", text)
+    if (asked_before and not re.search(r"\bthank", text, re.I)) or _RESERVE.search(bare):
         return None
     if (match := _APPROVAL.search(text)) and len(text.split()) <= 12:
         return said("approval", match)
-    if (match := _THANKS.search(text)) and not _FILLER.sub("", _THANKS.sub("", text)):
+    if (match := _THANKS.search(text)) and not _FILLER.sub("", _THANKS.sub("", bare)):
         return said("thanks", match)
     return None

@@ -1,8 +1,9 @@
 """Sessions on disk as the two clients write them, from a few events a session.
 
-An event is a tuple: `("user", text)`, `("say", text)`, `("edit", path)`, `("sh", command, output,
-exit_code)`, `("interrupt",)`, `("reject", command)`, `("bang", command, output)` (a command that
-the user ran with `!`), `("meta", text)` (a message that the client wrote in the user's name).
+An event is a tuple: `("user", text)`, `("say", text)`, `("edit", path)` or, with texts,
+`("edit", path, old, new)`, `("write", path, content)` (over a file, Claude only), `("sh", command,
+output, exit_code)`, `("interrupt",)`, `("reject", command)`, `("bang", command, output)` (a command
+that the user ran with `!`), `("meta", text)` (a message that the client wrote in the user's name).
 """
 
 from __future__ import annotations
@@ -77,8 +78,13 @@ class _Claude:
             self.line("assistant", [{"type": "text", "text": rest[0]}])
         elif kind == "edit":
             path = f"{self.cwd}/{rest[0]}"
-            given = {"file_path": path, "old_string": "a", "new_string": "b"}
+            old, new = rest[1:] or ("a", "b")
+            given = {"file_path": path, "old_string": old, "new_string": new}
             self.use("Edit", given, f"The file {path} has been updated.", False, {"filePath": path})
+        elif kind == "write":
+            path = f"{self.cwd}/{rest[0]}"
+            given = {"file_path": path, "content": rest[1]}
+            self.use("Write", given, f"The file {path} has been updated.", False, {})
         elif kind == "sh":
             command, output, code = rest
             given = {"command": command, "description": "Run it"}
@@ -136,7 +142,12 @@ class _Codex:
         if kind in ("user", "say", "meta"):
             self.said("assistant" if kind == "say" else "user", rest[0])
         elif kind == "edit":
-            patch = f"*** Begin Patch\n*** Update File: {rest[0]}\n@@\n-a\n+b\n*** End Patch"
+            old, new = rest[1:] or ("a", "b")
+            lines = [f"-{line}" for line in old.split("\n")] + [
+                f"+{line}" for line in new.split("\n")
+            ]
+            head = f"*** Begin Patch\n*** Update File: {rest[0]}\n@@\n"
+            patch = head + "\n".join(lines) + "\n*** End Patch"
             done = f"Success. Updated the following files:\nM {rest[0]}\n"
             told = {"output": done, "metadata": {"exit_code": 0, "duration_seconds": 0.0}}
             self.call("apply_patch", patch, json.dumps(told))

@@ -16,8 +16,9 @@ from harness.trajectories import open_trajectories
 from tests.learn.cases import HELD_OUT, TUNING, Case, written
 from tests.learn.fresh import FRESH
 from tests.learn.traps import TRAPS
+from tests.learn.voided import VOIDED
 
-CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH)
+CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED)
 
 
 def outcome_of(path: Path) -> Outcome:
