@@ -72,9 +72,9 @@ class Verified(Value):
 
     Attributes:
         solution: what was verified.
-        findings: contradictions.
+        findings: contradictions; of an invalid one, those that could be read.
         reliability: p in [0, 1]; None where the verification is invalid.
-        judged: score of every step before the gate, in {-1, 1}.
+        judged: score of every step before the gate, in {-1, 1}; () where they cannot be read.
         gated: score of every step behind the gate.
         invalid: why there is no verdict, or None.
     """

@@ -8,12 +8,13 @@ gated step does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from harness.core import render
-from harness.models import Model, Sampling
+from harness.models import Message, Model, Sampling
 from harness.vision.premises.values import (
     Constraints,
     Finding,
@@ -26,6 +27,9 @@ from harness.vision.premises.values import (
 
 Part = dict[str, Any]
 """A part of a message in the form of the OpenAI API: an image, or text."""
+_TRIES = 3
+"""Calls for one reply that can be read."""
+_Value = TypeVar("_Value")
 OnUnreadable = Literal["invalid", "zero"]
 """What an unreadable audit makes: no verdict, or p = 0 as the official script has it."""
 
@@ -43,29 +47,49 @@ async def extract_constraints(
     """
     prompt = render("evpv_extract", question=question)
     content = [*images, {"type": "text", "text": prompt}]
-    reply = await model.complete([{"role": "user", "content": content}], sampling=sampling)
-    return read_constraints(reply.text)
+    return await _asked(model, content, read_constraints, sampling)
+
+
+async def _asked(
+    model: Model,
+    content: str | list[Part],
+    read: Callable[[str], _Value | None],
+    sampling: Sampling | None,
+) -> _Value | None:
+    """What a reply says; asked again where it cannot be read, None where none of three can."""
+    messages: list[Message] = [{"role": "user", "content": content}]
+    for _ in range(_TRIES):
+        reply = await model.complete(messages, sampling=sampling)
+        if (value := read(reply.text)) is not None:
+            return value
+        again = "That could not be read. Reply with one JSON object as described, nothing else."
+        messages += [
+            {"role": "assistant", "content": reply.text},
+            {"role": "user", "content": again},
+        ]
+    return None
 
 
 async def audit(
     model: Model, solution: Solution, constraints: Constraints, sampling: Sampling | None = None
-) -> tuple[Finding, ...] | None:
-    """Contradictions of every premise with the constraints, one call a premise; None if unreadable.
+) -> tuple[tuple[Finding, ...], bool]:
+    """Contradictions of every premise with the constraints, and whether every audit could be read.
 
-    The auditor sees neither image nor solution, only one claim and the numbered constraints.
+    One call a premise, and more where a reply cannot be read. The auditor sees neither image nor
+    solution, only one claim and the numbered constraints.
     """
     lines = constraints.lines()
     findings: list[Finding] = []
+    complete = True
     for number, step in enumerate(solution.steps):
         if step.premise is None or not lines:
             continue
         prompt = render("evpv_audit", claim=step.premise, constraints=lines)
-        reply = await model.complete([{"role": "user", "content": prompt}], sampling=sampling)
-        named = read_audit(reply.text, number, step.premise, lines)
-        if named is None:
-            return None
-        findings += named
-    return tuple(findings)
+        read = partial(read_audit, step=number, claim=step.premise, constraints=lines)
+        named = await _asked(model, prompt, read, sampling)
+        complete = complete and named is not None
+        findings += named or ()
+    return tuple(findings), complete
 
 
 async def judge_steps(
@@ -87,8 +111,7 @@ async def judge_steps(
             step=step.text,
         )
         content = [*images, {"type": "text", "text": prompt}]
-        reply = await model.complete([{"role": "user", "content": content}], sampling=sampling)
-        score = read_judgement(reply.text)
+        score = await _asked(model, content, read_judgement, sampling)
         if score is None:
             return None
         scores.append(score)
@@ -118,20 +141,20 @@ async def verify(
         on_unreadable: what becomes of an audit that cannot be read.
 
     Returns:
-        A verdict, or an invalid one with the reason.
+        A verdict, or an invalid one with the reason, and with the findings and scores that could
+        be read.
     """
     if constraints is None:
         constraints = await extract_constraints(model, images, question, sampling)
         if constraints is None:
             return Verified(solution=solution, invalid="the constraints could not be read")
-    findings = await audit(model, solution, constraints, sampling)
-    if findings is None and on_unreadable == "invalid":
-        return Verified(solution=solution, invalid="an audit could not be read")
+    findings, complete = await audit(model, solution, constraints, sampling)
     judged = await judge_steps(model, images, question, solution, constraints, sampling)
-    if judged is None:
-        return Verified(solution=solution, invalid="the judgement of a step could not be read")
-    p = 0.0 if findings is None else reliability(findings)
-    return verified(solution, judged, findings or (), p)
+    if judged is None or (not complete and on_unreadable == "invalid"):
+        unread = "an audit" if judged is not None else "the judgement of a step"
+        reason = f"{unread} could not be read"
+        return Verified(solution=solution, findings=findings, judged=judged or (), invalid=reason)
+    return verified(solution, judged, findings, reliability(findings) if complete else 0.0)
 
 
 def verified(
@@ -155,14 +178,29 @@ def solution_score(verdict: Verified, aggregator: Aggregator) -> float | None:
 def best_of(verdicts: Sequence[Verified], aggregator: Aggregator = "geometric_mean") -> int | None:
     """Which of several solutions scores best behind the gate; the first of equals.
 
-    Invalid ones are passed over; None where all are.
+    Invalid ones are passed over, but that none without a contradiction loses to a contradicted one:
+    what could not be audited may be right. None where all are invalid and none is contradicted.
     """
     scores = {
         place: score
         for place, verdict in enumerate(verdicts)
         if (score := solution_score(verdict, aggregator)) is not None
     }
-    return max(scores, key=lambda place: scores[place], default=None)
+    best = max(scores, key=lambda place: scores[place], default=None)
+    rivals = verdicts if best is None else [verdicts[best]]
+    unaudited = [
+        place
+        for place, verdict in enumerate(verdicts)
+        if verdict.invalid is not None and not verdict.findings
+    ]
+    if not unaudited or not any(verdict.findings for verdict in rivals):
+        return best
+
+    def judged(place: int) -> float:
+        scores = verdicts[place].judged
+        return AGGREGATORS[aggregator](scores) if scores else 0.0
+
+    return max(unaudited, key=judged)
 
 
 # What a contradiction takes off the reliability, by severity (EVPV, section 4.2).

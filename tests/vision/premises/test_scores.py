@@ -128,4 +128,20 @@ def test_invalid_verdicts_are_neither_best_nor_wrong() -> None:
     assert solution_score(broken, "correctness_rate") is None
     assert best_of([broken, poor]) == 1
     assert best_of([broken]) is None
+    assert best_of([broken, broken]) is None
     assert best_of([]) is None
+
+
+def test_what_could_not_be_audited_never_loses_to_what_was_contradicted() -> None:
+    wrong = Finding(step=0, claim="c", constraint="f", severity="high")
+    contradicted = verified(_solution([True, False]), (1.0, 1.0), [wrong], 0.5)
+    clean = verified(_solution([True, False]), (-1.0, 1.0), [], 1.0)
+    unread = Verified(solution=_solution([True, True]), judged=(1.0, -1.0), invalid="unreadable")
+    better = unread.model_copy(update={"judged": (1.0, 1.0)})
+    partly = better.model_copy(update={"findings": (wrong,)})
+    assert best_of([contradicted, unread]) == 1
+    assert best_of([contradicted, unread, better]) == 2
+    assert best_of([contradicted, clean, unread]) == 2
+    assert best_of([unread, clean]) == 1
+    assert best_of([contradicted, partly]) == 0
+    assert best_of([partly, unread]) == 1

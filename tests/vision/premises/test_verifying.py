@@ -98,6 +98,28 @@ def test_what_cannot_be_read_is_invalid(broken: str, reason: str) -> None:
     assert verdict.gated == ()
 
 
+def test_a_reply_that_cannot_be_read_is_asked_for_again() -> None:
+    broken: dict[str, int] = {}
+
+    def stammering(text: str) -> str:
+        broken[text] = broken.get(text, 0) + 1
+        return "I am not sure." if broken[text] < 3 else _model(text)
+
+    verdict, served = _verify(stammering)
+    assert verdict == _verify(_model)[0]
+    assert len(served.bodies) == 3 * 6
+    audit = [body["messages"] for body in served.bodies if "Claim: March" in _text(body)]
+    assert [len(messages) for messages in audit] == [1, 3, 5]
+    assert "one JSON object" in audit[1][2]["content"]
+
+
+def test_an_audit_in_part_keeps_what_it_found() -> None:
+    verdict, _ = _verify(lambda text: "?" if "Claim: April" in text else _model(text))
+    assert verdict.invalid == "an audit could not be read"
+    assert [finding.step for finding in verdict.findings] == [0]
+    assert verdict.judged == (1.0, 1.0, 1.0)
+
+
 def test_the_official_reading_of_an_unreadable_audit_is_no_reliability() -> None:
     verdict, _ = _verify(
         lambda text: "?" if "contradict" in text else _model(text), on_unreadable="zero"
