@@ -28,9 +28,10 @@ START_S = 300.0
 DYING_S = 10.0
 """After which an engine that did not answer, and lives, is asked again."""
 _POLL_S = 0.05
-QUIET = {"OMP_WAIT_POLICY": "PASSIVE"}
-"""A thread that waits gives its core away. Spinning, as OpenMP does by itself, two threads beside
-other work made 1.4 tokens a second where these make 14 (docs/concepts/models.md)."""
+QUIET = {"GOMP_SPINCOUNT": "300"}
+"""A thread that waits for another looks a few hundred times, and then gives its core away. Looking
+without end, as OpenMP does by itself, two threads beside other work made 1.4 tokens a second; not
+looking at all costs two fifths of the speed of a machine at rest (docs/concepts/models.md)."""
 
 _local = threading.Lock()
 _held: dict[Path, int] = {}
