@@ -2,14 +2,15 @@
 
 Two signs of loading count. A call of a `Skill` tool that names the skill, and a call of any tool
 whose arguments name a file of the skill's folder (`short-answers/SKILL.md`): clients that have no
-such tool let the model read the file or `cat` it. Text that mentions a skill is no sign.
+such tool let the model read the file or `cat` it. Text that mentions a skill is no sign, and a call
+that failed is none either way: an attempt with nothing else is invalid, as one without any answer.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -29,6 +30,7 @@ from harness.core import BadInput, Trajectory, Unreachable, assets, render
 from harness.models import SampleLimitReached
 from harness.skills import Skill
 from harness.tools import READ_SKILL_FILE, Arguments, Bench
+from harness.trajectories import content_text
 
 REACT, CHOOSE, NONE = "graph:react", "choose", "none"
 STEPS = 40
@@ -115,14 +117,17 @@ class _Reader:
         except (Unreachable, BadInput) as error:
             return recorder.run(None, f"{type(error).__name__}: {error}")
         run = recorder.run(None)
-        names = loaded(calls_of(run.trajectory), self._names)
+        calls = calls_of(run.trajectory)
+        names = loaded(calls, self._names)
+        if not names and (failures := [call for call in calls if call.failure]):
+            # It wanted a skill, and which one is not known: that is no answer without one.
+            return replace(run, invalid=f"{failures[0].name}: {failures[0].failure}"[:300])
         last = run.trajectory.steps[-1]
-        cut = (last.extra or {}).get("finish_reason") == "length"
-        # Models that reason at length may be cut before their text begins.
-        if not (names or last.message or last.tool_calls) and cut and last.source == "agent":
-            return replace(
-                run, invalid="the reply ended at its token limit before it said anything"
-            )
+        if not names and last.source == "agent" and not content_text(last.message).strip():
+            # Models that reason at length may be cut before their text begins.
+            cut = (last.extra or {}).get("finish_reason") == "length"
+            reason = "ended at its token limit before it said anything" if cut else "was empty"
+            return replace(run, invalid=f"the reply {reason}")
         return _result(run, names)
 
 
@@ -169,16 +174,22 @@ class _Client:
         output = read_output(text)
         if output.failure:
             return replace(run, invalid=f"the client reports a failure: {output.failure}")
-        if self._pattern is not None:
+        if self._pattern is not None and text.strip():
             return _result(run, matched(text, self._pattern, self._names))
-        if not output.events:
+        if not (output.events or self._pattern):
             return replace(
                 run,
                 invalid="expected JSON events with tool calls in the client's output (claude -p "
                 "--output-format stream-json --verbose, codex exec --json) or --loaded REGEX, "
                 f"found {text[:100]!r}",
             )
-        return _result(run, loaded(output.calls, self._names))
+        names = loaded(output.calls, self._names)
+        wanted = loaded([call._replace(failure="") for call in output.calls], self._names)
+        if wanted and not names:
+            return replace(run, invalid=f"the client's call that names {wanted[0]!r} failed")
+        if not (names or output.calls or output.said):
+            return replace(run, invalid="the client called no tool and said nothing")
+        return _result(run, names)
 
 
 class _Chooser:
@@ -245,10 +256,11 @@ _INPUTS = ("input", "arguments", "args", "command", "action", "parameters")
 
 
 class Call(NamedTuple):
-    """A tool call: the tool's name, and its arguments as JSON text."""
+    """A tool call: the tool's name, its arguments as JSON text, and why it failed, or ""."""
 
     name: str
     arguments: str
+    failure: str = ""
 
 
 class Output(NamedTuple):
@@ -257,28 +269,27 @@ class Output(NamedTuple):
     Attributes:
         events: how many lines are events of a client (JSON objects with a type).
         calls: tool calls among them, in order.
+        said: whether there is any text of the model.
         failure: what an event says that went wrong with the whole session, or "".
     """
 
     events: int
     calls: tuple[Call, ...]
+    said: bool
     failure: str
 
 
 def calls_of(trajectory: Trajectory) -> tuple[Call, ...]:
-    """The tool calls of a trajectory that ended in an observation which is no error."""
+    """The tool calls of a trajectory."""
     calls: list[Call] = []
     for step in trajectory.steps:
-        failed = {
-            result.source_call_id
-            for result in (step.observation.results if step.observation else ())
-            if isinstance(result.content, str) and result.content.startswith("[Error")
-        }
-        calls += [
-            Call(call.function_name, json.dumps(call.arguments, ensure_ascii=False))
-            for call in step.tool_calls or ()
-            if call.tool_call_id not in failed
-        ]
+        results = step.observation.results if step.observation else ()
+        texts = {result.source_call_id: content_text(result.content or "") for result in results}
+        for call in step.tool_calls or ():
+            arguments = json.dumps(call.arguments, ensure_ascii=False)
+            text = texts.get(call.tool_call_id, "")
+            failure = text.strip("[]") if text.startswith("[Error") else ""
+            calls.append(Call(call.function_name, arguments, failure))
     return tuple(calls)
 
 
@@ -286,20 +297,24 @@ def read_output(text: str) -> Output:
     """Read what a client printed: JSON lines, such as `claude -p --output-format stream-json
     --verbose` and `codex exec --json` print; or one JSON document of such events."""
     events = [event for event in _events(text) if isinstance(event.get("type"), str)]
-    calls = [call for event in events for call in _calls(event)]
+    failed = {id for event in events for id in _failed_ids(event)}
+    calls = [call for event in events for call in _calls(event, failed)]
     failure = ""
     for event in events:
         if event.get("is_error") is True or event["type"] in _FAILED_TYPES:
             message = event.get("result") or event.get("message") or event.get("error")
             failure = str(message or event["type"])[:300]
             break
-    return Output(len(events), tuple(dict.fromkeys(calls)), failure)
+    said = any(map(_says, events))
+    return Output(len(events), tuple(dict.fromkeys(calls)), said, failure)
 
 
 def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
     """Those of the skills that the calls loaded, in the order of loading."""
     skills: dict[str, None] = {}
     for call in calls:
+        if call.failure:
+            continue
         if call.name.lower() in ("skill", "load_skill", "activate_skill", "use_skill"):
             # Skills of a plugin are named `plugin:skill`.
             values = {text.split(":")[-1] for text in _texts(json.loads(call.arguments))}
@@ -337,21 +352,45 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
         yield from (cast("dict[str, Any]", row) for row in rows if isinstance(row, dict))
 
 
-def _calls(value: Any) -> Iterator[Call]:
-    """Every object in an event that is a tool call, however deep."""
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in an event, however deep; a tool call with nothing that stands in it."""
     if isinstance(value, list):
         for inner in cast("list[Any]", value):
-            yield from _calls(inner)
-    if not isinstance(value, dict):
-        return
-    item = cast("dict[str, Any]", value)
-    if item.get("type") in _CALL_TYPES:
+            yield from _objects(inner)
+    elif isinstance(value, dict):
+        item = cast("dict[str, Any]", value)
+        yield item
+        if item.get("type") not in _CALL_TYPES:
+            for inner in item.values():
+                yield from _objects(inner)
+
+
+def _failed_ids(event: dict[str, Any]) -> Iterator[str]:
+    """The ids of tool calls that an event reports as failed."""
+    for item in _objects(event):
+        if item.get("is_error") is True and "tool_use_id" in item:
+            yield str(item["tool_use_id"])
+        elif item.get("type") in _CALL_TYPES and (
+            item.get("status") == "failed" or item.get("exit_code")
+        ):
+            yield str(item.get("id"))
+
+
+def _says(event: dict[str, Any]) -> bool:
+    """Whether an event holds text of the model."""
+    texts = [item.get(key) for item in _objects(event) for key in ("text", "result")]
+    return any(isinstance(text, str) and text.strip() for text in texts)
+
+
+def _calls(event: dict[str, Any], failed: Container[str]) -> Iterator[Call]:
+    """Every tool call in an event."""
+    for item in _objects(event):
+        if item.get("type") not in _CALL_TYPES:
+            continue
         arguments: Any = next((item[key] for key in _INPUTS if key in item), None)
         try:
             json.loads(arguments)
         except (ValueError, TypeError):  # no JSON text: a command line, or the arguments themselves
             arguments = json.dumps(arguments)
-        yield Call(str(item.get("name") or item.get("tool") or item["type"]), arguments)
-        return
-    for inner in item.values():
-        yield from _calls(inner)
+        name = str(item.get("name") or item.get("tool") or item["type"])
+        yield Call(name, arguments, "failed" if str(item.get("id")) in failed else "")

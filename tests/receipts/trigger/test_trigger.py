@@ -100,6 +100,40 @@ def test_a_reply_that_was_cut_while_thinking_says_nothing(library: Path, queries
     assert "before it said anything" in next(iter(report["reasons"]))
 
 
+OPENING = ("read_skill_file", {"path": "bake-bread/SKILL.md"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "reason"),
+    [
+        ([], "the reply was empty"),
+        ([("read_skill_file", {"path": "bake-bread/skills.md"})], "no file 'bake-bread/skills.md'"),
+        ([("read_skill_file", {"path": "juggle/SKILL.md"})], "no file 'juggle/SKILL.md'"),
+        ([("Skill", {"skill": "bake-bread"})], "no tool 'Skill'"),
+        ([("read_skill_file", {"path": "bake-bread/x.md"}), OPENING], None),
+        ([("Skill", {"skill": "bake-bread"}), OPENING], None),
+    ],
+)
+def test_what_decides_nothing_is_not_taken_for_not_loaded(
+    library: Path, queries: Path, calls: list[tuple[str, dict[str, str]]], reason: str | None
+) -> None:
+    def answer(body: dict[str, Any]) -> Answer:
+        messages = body["messages"]
+        if "loaf" not in messages[1]["content"]:
+            return librarian(named_or(lambda query: "bake-bread"))(body)
+        turn = sum(message["role"] == "assistant" for message in messages)
+        if turn < len(calls):
+            name, arguments = calls[turn]
+            return native(name, json.dumps(arguments))
+        return completion("Knead it." if calls else " ")
+
+    report = measured(library / "bake-bread", queries, answer, "--library", library)
+    recall = report["skills"][0]["recall"]
+    expected = (1, 1, 1) if reason else (2, 2, 0)
+    assert (recall["hits"], recall["n"], recall["invalid"]) == expected
+    assert reason is None or reason in next(iter(report["reasons"]))
+
+
 def test_a_silent_control_makes_the_run_invalid(library: Path, queries: Path) -> None:
     with serve(lambda body: completion("I open nothing.")) as served:
         result = trigger(library / "bake-bread", "--library", library, "--queries", queries,
@@ -244,6 +278,48 @@ def test_a_client_that_fails_measures_nothing(library: Path, queries: Path, comm
     (one,) = json.loads(result.stdout)["skills"]
     assert one["control"]["invalid"] == 3
     assert one["recall"]["value"] is None
+
+
+FAILING = """
+import json, sys
+kind, prompt = sys.argv[1:]
+if "tie-knots" in prompt or "knot" not in prompt:
+    name = "tie-knots" if "tie-knots" in prompt else "none"
+    call = {"type": "tool_use", "id": "a", "name": "Skill", "input": {"skill": name}}
+    print(json.dumps({"type": "assistant", "message": {"content": [call]}}))
+elif kind == "silent":
+    print(json.dumps({"type": "result", "result": ""}))
+elif kind == "claude":
+    call = {"type": "tool_use", "id": "b", "name": "Read", "input": {"p": "tie-knots/no.md"}}
+    print(json.dumps({"type": "assistant", "message": {"content": [call]}}))
+    result = {"type": "tool_result", "tool_use_id": "b", "is_error": True, "content": "no file"}
+    print(json.dumps({"type": "user", "message": {"content": [result]}}))
+    print(json.dumps({"type": "result", "result": "Use a bowline."}))
+else:
+    item = {"type": "command_execution", "id": "i1", "command": "cat tie-knots/no.md"}
+    print(json.dumps({"type": "item.started", "item": item}))
+    print(json.dumps({"type": "item.completed", "item": {**item, "exit_code": 1}}))
+    said = {"type": "agent_message", "id": "i2", "text": "Use a bowline."}
+    print(json.dumps({"type": "item.completed", "item": said}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("silent", "said nothing"), ("claude", "'tie-knots' failed"), ("codex", "'tie-knots' failed")],
+)
+def test_a_call_that_failed_and_silence_are_no_answer_of_a_client(
+    library: Path, queries: Path, kind: str, reason: str
+) -> None:
+    script = library.parent / "client.py"
+    script.write_text(FAILING)
+    result = trigger(library / "tie-knots", "--library", library, "--queries", queries, "--json",
+                     "--agent", f"cmd:{sys.executable} {script} {kind} {{prompt}}",
+                     "--model", "simulated/librarian", "--out", library.parent / "run")  # fmt: skip
+    report = json.loads(result.stdout)
+    recall = report["skills"][0]["recall"]
+    assert (recall["n"], recall["invalid"]) == (0, 1)
+    assert reason in next(iter(report["reasons"]))
 
 
 def test_a_pattern_reads_other_clients(library: Path, queries: Path) -> None:
