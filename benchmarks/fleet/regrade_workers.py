@@ -37,8 +37,8 @@ def total(task, workdir, answer):
 """
 ARMS = {"this process": (), "two workers": ("--workers", "2")}
 KINDS: dict[str, tuple[str, ...]] = {
-    "workbook": ("--trust",),
-    "math": ("--trust",),
+    "workbook": ("--trust-checks",),
+    "math": ("--trust-checks",),
     "workbook in the sandbox": (),
 }
 
@@ -80,8 +80,8 @@ def measured(kind: str, tasks: int, epochs: int, folder: Path, first: int) -> di
     suite = judged_suite(folder / "suite", tasks, kind)
     with endpoint() as url:
         harness(
-            "run", str(suite), "--out", str(folder / "run"), "--epochs", str(epochs), "--trust",
-            "--sandbox", "none", "--model", "openai/mock", "--base-url", url,
+            "run", str(suite), "--out", str(folder / "run"), "--epochs", str(epochs),
+            "--trust-checks", "--sandbox", "none", "--model", "openai/mock", "--base-url", url,
         )  # fmt: skip
     arms = list(ARMS)[first:] + list(ARMS)[:first]
     result: dict[str, Any] = {"attempts": tasks * epochs}

@@ -189,15 +189,19 @@ def report_text(report: EvalReport) -> str:
     "regrade",
     cls=SettingsCommand,
     settings="harness.evals.settings:SuiteSettings",
-    only=("sandbox", "executor", "workers", "worker_resources"),
+    only=("sandbox", "trust_checks", "executor", "workers", "worker_resources"),
 )
 @click.argument("run", type=path_type)
 @shared_option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
 @shared_option("--out", help="Default: RUN-regraded.")
-@click.option("--trust", is_flag=True, help="Run checks that come with the suite unsandboxed.")
 @json_option
 def regrade_run(
-    run: Path, suite: str | None, out: Path | None, trust: bool, as_json: bool, **options: Any
+    run: Path,
+    suite: str | None,
+    out: Path | None,
+    trust_checks: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Judge the answers of RUN again, without running it: after a change of a check or an answer.
 
@@ -211,7 +215,7 @@ def regrade_run(
     target, sandbox = out or run.with_name(run.name + "-regraded"), options.pop("sandbox")
     show = tally_progress()
     report = regrade_folder(
-        run, target, suite, sandbox, trust=trust,
+        run, target, suite, sandbox, trust_checks=trust_checks,
         executor=WorkerSettings.model_validate(options).open_executor(),
         on_progress=lambda tally: show(target.name, tally),
     )  # fmt: skip

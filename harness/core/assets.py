@@ -98,7 +98,13 @@ def load_object(reference: str, base: Path | None = None) -> Any:
 
 
 def load_graph(name: str) -> Any:
-    """The compiled graph of `graphs/<name>.py` (its `graph`)."""
+    """The compiled graph of `graphs/<name>.py` (its `graph`).
+
+    Raises:
+        BadInput: if there is no such graph. A name from a suite or a run leads to no other folder.
+    """
+    if not name.isidentifier():
+        raise BadInput(f"expected the name of one of our graphs, such as 'react', got {name!r}")
     return load_object(f"graphs/{name}.py:graph", root())
 
 

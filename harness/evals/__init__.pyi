@@ -36,6 +36,7 @@ from .settings import DEFAULT_MODEL as DEFAULT_MODEL
 from .settings import EvalSettings as EvalSettings
 from .settings import ModelSettings as ModelSettings
 from .settings import SuiteSettings as SuiteSettings
+from .settings import TrustSettings as TrustSettings
 from .settings import WorkerSettings as WorkerSettings
 from .settings import agent_model_spec as agent_model_spec
 from .settings import agent_spec as agent_spec

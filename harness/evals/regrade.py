@@ -7,6 +7,7 @@ writes the records, so that these do not depend on where the scores come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +54,11 @@ class JudgingSpec(Value):
 
     Attributes:
         sandbox: name of a sandbox back end, `auto` or `none`; chosen on the machine that judges.
-        trust: whether code that comes with the suite runs outside the sandbox.
+        trust_checks: whether code that judges runs outside the sandbox.
     """
 
     sandbox: str
-    trust: bool
+    trust_checks: bool
 
     def family_of(self) -> FamilyOf:
         """What judges a task.
@@ -67,8 +68,7 @@ class JudgingSpec(Value):
         """
         from harness.sandbox import select
 
-        sandbox = None if self.trust else select(self.sandbox)
-        return lambda task: family(task, sandbox=sandbox)
+        return partial(family, sandbox=select(self.sandbox), trusted=self.trust_checks)
 
 
 class Regraded(Value):
@@ -175,7 +175,7 @@ def regrade_folder(
     reference: str | None,
     sandbox: str,
     *,
-    trust: bool,
+    trust_checks: bool,
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] | None = None,
 ) -> RegradeReport:
@@ -186,7 +186,7 @@ def regrade_folder(
         out: where the new records go; must not hold a run.
         reference: of the suite as it is now; None for the one that the run names.
         sandbox: name of a sandbox back end, `auto` or `none`.
-        trust: whether code that comes with the suite runs outside the sandbox.
+        trust_checks: whether code that judges runs outside the sandbox.
         executor: starts the workers that judge; None judges in this process.
         on_progress: called after every judgement.
 
@@ -200,7 +200,7 @@ def regrade_folder(
     named = reference or (rows[-1].suite if rows else "")
     if not named:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
-    spec = JudgingSpec(sandbox=sandbox, trust=trust)
+    spec = JudgingSpec(sandbox=sandbox, trust_checks=trust_checks)
     # Where workers judge on this machine, a sandbox that is missing is noticed before they start.
     judging = spec.family_of() if executor is None or executor.shares_disk else None
     suite = load_suite(named, reader.lock.get("split"))

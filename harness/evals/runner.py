@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,12 +148,13 @@ class Evaluator:
         """
         settings, label = self._settings, out.name
         plan, budget = self.plan(skill), self._budget or budget_of(settings)
-        sandbox = None if settings.trust else self._sandbox
         earlier = settings.earlier
         if earlier is not None and skill != settings.skill:  # a baseline has its own, or none
             earlier = earlier.with_name(earlier.name + "-baseline")
             earlier = earlier if (earlier / "run.json").is_file() else None
-        family: FamilyOf = lambda task: builtin_family(task, sandbox=sandbox)  # noqa: E731
+        family: FamilyOf = partial(
+            builtin_family, sandbox=self._sandbox, trusted=settings.trust_checks
+        )
         with CallStore(out / "calls.sqlite") as calls:
             async with aclosing(open_agent_model(settings, calls, budget=budget)) as model:
                 steps = begin(

@@ -78,6 +78,20 @@ class ModelSettings(Value):
     sandbox: Sandbox = "auto"
 
 
+class TrustSettings(Value):
+    """What may run outside the sandbox.
+
+    Attributes:
+        trust: the agent that a suite names.
+        trust_checks: checks that are code, and with them what an attempt left for them to run.
+    """
+
+    trust: Annotated[bool, Option("Run the agent that the suite names with your rights.")] = False
+    trust_checks: Annotated[
+        bool, Option("Judge outside the sandbox: what a model wrote may run with your rights.")
+    ] = False
+
+
 class WorkerSettings(Value):
     """Where the work of a suite is done.
 
@@ -124,13 +138,12 @@ class WorkerSettings(Value):
         return load("executors", self.executor)(self.workers, self.worker_resources)
 
 
-class SuiteSettings(ModelSettings, WorkerSettings):
+class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
     """What everything that runs a suite takes.
 
     Attributes:
         suite: path or name of a suite.
         limit: take the first tasks only.
-        trust: run code that comes with the suite outside the sandbox.
         out: run folder; default `runs/<id>`.
         resume: run folder to resume.
     """
@@ -142,7 +155,6 @@ class SuiteSettings(ModelSettings, WorkerSettings):
     ] = None
     skill_mode: Annotated[SkillMode | None, Option(choices=("preloaded", "discovered"))] = None
     limit: Annotated[int | None, Option("Take the first tasks only.")] = None
-    trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False
     out: Annotated[Path | None, Option("Run folder. Default: runs/<id>.")] = None
     resume: Annotated[Path | None, Option("Resume this run folder.")] = None
     concurrency: Annotated[int, Option()] = 16

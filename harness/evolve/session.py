@@ -52,7 +52,7 @@ ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
 # Settings that an eval run shares with the evolution.
 SHARED = (
     "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
-    "executor", "workers", "worker_resources",
+    "trust_checks", "executor", "workers", "worker_resources",
 )  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from harness.core import BadInput, Option, Value
-from harness.evals import ModelSettings, WorkerSettings
+from harness.evals import ModelSettings, TrustSettings, WorkerSettings
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal
 
@@ -122,7 +122,7 @@ def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
     return names
 
 
-class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
+class EvolveSettings(ModelSettings, WorkerSettings, TrustSettings, EvolveOptions):
     """Everything `harness evolve` takes: the options, and where models and tasks come from.
 
     Workers make the attempts at tasks; analysts and merger work in this process.
@@ -137,7 +137,6 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
         epochs: attempts per task.
-        trust: run code that comes with a suite outside the sandbox.
     """
 
     suite: Annotated[str | None, Option("Make the trajectories: run the suite's train split.")] = (
@@ -175,4 +174,3 @@ class EvolveSettings(ModelSettings, WorkerSettings, EvolveOptions):
         ),
     ] = ()
     epochs: Annotated[int, Option("Attempts per task.")] = 1
-    trust: Annotated[bool, Option("Run code that comes with the suite unsandboxed.")] = False

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ class AttemptsSpec(Value):
     agent: str
     agent_base: Path
     agent_trusted: bool
-    trust: bool
+    trust_checks: bool
     sandbox: str
     skill_mode: SkillMode | None
     seed: int
@@ -93,7 +94,7 @@ async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[Re
         agent=plan.agent.spec,
         agent_base=run.agent_base.absolute(),
         agent_trusted=run.agent_trusted,
-        trust=settings.trust,
+        trust_checks=settings.trust_checks,
         sandbox=settings.sandbox,
         skill_mode=plan.skill_mode,
         seed=plan.seed,
@@ -350,7 +351,7 @@ async def make_attempts(
         async with gateway_of(plan, model) as gateway:
             attempts = Attempts(
                 plan, folder, model, sandbox,
-                lambda task: family(task, sandbox=None if settings.trust else sandbox),
+                partial(family, sandbox=sandbox, trusted=settings.trust_checks),
                 on_event if settings.events else None, gateway,
             )  # fmt: skip
             turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

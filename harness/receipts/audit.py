@@ -328,7 +328,7 @@ async def open_subsets(
 ) -> AsyncGenerator[Subsets]:
     """Makes the attempts of an audit, while a block runs."""
     sandbox = select(settings.sandbox)
-    judge = partial(family, sandbox=None if settings.trust else sandbox)
+    judge = partial(family, sandbox=sandbox, trusted=settings.trust_checks)
     async with gateway_of(run, model) as gateway:
 
         def attempts(plan: EvalPlan) -> Attempts:

@@ -142,7 +142,7 @@ def suite_paths(base: Path) -> list[Path]:
     if folder in shared:
         raise BadInput(
             f"the suite lies in {str(folder)!r}, all of which its code could read: expected a "
-            "folder of its own; move it into one, or --trust it"
+            "folder of its own; move it into one"
         )
     entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     if len(entries) > MOST_ENTRIES:

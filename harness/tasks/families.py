@@ -11,7 +11,7 @@ from typing import Protocol
 
 from harness.core import BadInput, Score, Task, failed
 from harness.core.plugins import load, plugins
-from harness.sandbox import Sandbox
+from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer
 from harness.tasks.code_checks import is_function, run_command, run_function
 
@@ -48,13 +48,15 @@ def leaves_workbook(task: Task) -> bool:
     return task.check == "spreadsheet" or table
 
 
-def family(task: Task, sandbox: Sandbox | None = None) -> Family:
+def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False) -> Family:
     """The family that judges `task`.
 
     Args:
         task: its `check` decides.
-        sandbox: where code that comes with a suite, and programs on an agent's files, run; None
-            means that they are trusted and run in the open.
+        sandbox: where checks that are code, and programs on an agent's files, run; None takes the
+            first one of this machine that stops every attack, once there is something to run.
+        trusted: whether checks that are code run as the user's own programs. A program that opens
+            what an agent left (LibreOffice) is in the sandbox in any case.
     """
     if task.check == "spreadsheet":
         from harness.tasks.spreadsheet import SpreadsheetFamily
@@ -70,7 +72,7 @@ def family(task: Task, sandbox: Sandbox | None = None) -> Family:
         return TableFamily()
     if task.check in plugins("families"):
         return load("families", task.check)(sandbox)
-    return GenericFamily(sandbox)
+    return GenericFamily(sandbox, trusted=trusted)
 
 
 def copy_inputs(task: Task, base: Path, workdir: Path) -> None:
@@ -103,13 +105,14 @@ class GenericFamily:
     """Judges by comparison (`em`, `exact`, `contains`, `numeric`, `f1`), plugin, function, command.
 
     Args:
-        sandbox: where checks that are code run; None trusts them.
+        sandbox: where checks that are code run; None: see :func:`family`.
+        trusted: whether they run as the user's own programs instead.
     """
 
     name = "generic"
 
-    def __init__(self, sandbox: Sandbox | None = None) -> None:
-        self._sandbox = sandbox
+    def __init__(self, sandbox: Sandbox | None = None, *, trusted: bool = False) -> None:
+        self._sandbox, self._trusted = sandbox, trusted
 
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
         """See :meth:`Family.prepare`."""
@@ -133,9 +136,9 @@ class GenericFamily:
             return compare_answer(check, task, accepted, answer.strip())
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
-        if is_function(check):
-            return run_function(task, base, workdir, answer, self._sandbox)
-        return run_command(task, base, workdir, answer, self._sandbox)
+        sandbox = None if self._trusted else self._sandbox or select()
+        run_check = run_function if is_function(check) else run_command
+        return run_check(task, base, workdir, answer, sandbox)
 
 
 def _check(task: Task) -> str:

@@ -20,17 +20,18 @@ BATCH = 32
 _FILTER = "xlsx:Calc MS Excel 2007 XML"
 # Values that a spreadsheet program stored are kept (1 = never recalculate on load): LibreOffice
 # lacks some of Excel's functions. Formulas without a stored value are computed in any case.
-_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
-<oor:items xmlns:oor="http://openoffice.org/2001/registry"
-  xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
-<item oor:path="/org.openoffice.Office.Calc/Formula/Load"><prop oor:name="OOXMLRecalcMode"
-  oor:op="fuse"><value>1</value></prop></item>
-<item oor:path="/org.openoffice.Office.Calc/Content/Update"><prop oor:name="Link"
-  oor:op="fuse"><value>2</value></prop></item>
-<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop
-  oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
-</oor:items>
-"""
+# A workbook must not make it ask the network either, in no sandbox at that: no external link is
+# updated, and what is fetched nevertheless (a linked picture) goes to a proxy that is not there.
+_SETTINGS = {
+    "Office.Calc/Formula/Load/OOXMLRecalcMode": "1",
+    "Office.Calc/Content/Update/Link": "2",
+    "Office.Common/Security/Scripting/MacroSecurityLevel": "3",
+    "Office.Common/Security/Scripting/BlockUntrustedRefererLinks": "true",
+    "Inet/Settings/ooInetProxyType": "2",
+    "Inet/Settings/ooInetNoProxy": "",
+    **{f"Inet/Settings/ooInet{kind}ProxyName": "127.0.0.1" for kind in ("HTTP", "HTTPS", "FTP")},
+    **{f"Inet/Settings/ooInet{kind}ProxyPort": "9" for kind in ("HTTP", "HTTPS", "FTP")},
+}
 _PROCESSORS = os.cpu_count() or 1
 _workers = threading.BoundedSemaphore(_PROCESSORS)
 
@@ -52,7 +53,7 @@ def recalculate(
         paths: the workbooks; they are not changed.
         out: folder for the new workbooks, made if absent.
         timeout: seconds of one start (a batch of 32, or a single file).
-        sandbox: where LibreOffice runs; None: in the open, with limits.
+        sandbox: where LibreOffice runs; None: the first one here that stops every attack.
 
     Returns:
         path -> recalculated workbook, without the paths where that was impossible; empty where
@@ -85,7 +86,7 @@ def _convert(
     with _workers, temporary_work_folder("recalculate-") as folder:
         settings = folder / "profile" / "user" / "registrymodifications.xcu"
         settings.parent.mkdir(parents=True)
-        settings.write_text(_SETTINGS, "utf-8")
+        settings.write_text(_profile(), "utf-8")
         (folder / "in").mkdir()
         copies = {path: f"{number:04d}.xlsx" for number, path in enumerate(paths)}
         for path, copy in copies.items():
@@ -103,7 +104,7 @@ def _convert(
         ]
         # What it did is judged by the files that it leaves.
         limits = Limits(wall_s=timeout, cpu_s=int(timeout) + 1, memory_mb=4096)
-        (sandbox or select("none")).exec(command, workdir=folder, limits=limits)
+        (sandbox or select()).exec(command, workdir=folder, limits=limits)
         results: dict[Path, Path] = {}
         for path, copy in copies.items():
             with contextlib.suppress(FileNotFoundError, UnfitFile):
@@ -113,3 +114,19 @@ def _convert(
                         stream.write(data)
                     results[path] = Path(target)
         return results
+
+
+def _profile() -> str:
+    """The settings in the form of a user's profile."""
+    items: list[str] = []
+    for name, value in _SETTINGS.items():
+        path, _, prop = name.rpartition("/")
+        items.append(
+            f'<item oor:path="/org.openoffice.{path}"><prop oor:name="{prop}" oor:op="fuse">'
+            f"<value>{value}</value></prop></item>"
+        )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<oor:items xmlns:oor="http://openoffice.org/2001/registry">'
+        f"{''.join(items)}</oor:items>"
+    )

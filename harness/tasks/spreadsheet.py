@@ -29,7 +29,7 @@ class SpreadsheetFamily:
     """Judges `output.xlsx` against the golden workbook `task.answer`.
 
     Args:
-        sandbox: where LibreOffice opens the agent's workbook; None: in the open.
+        sandbox: where LibreOffice opens the agent's workbook; None: see :func:`recalculate`.
         with_recalculation: whether to recalculate outputs where LibreOffice is installed.
     """
 

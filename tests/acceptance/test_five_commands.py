@@ -42,6 +42,7 @@ def test_five_commands(
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     monkeypatch.setattr(chat_server, "answer", Wordy().answer)
     model = ("--model", "openai/test", "--base-url", chat_server.url)
+    agent = ("--agent", "py:agent.py:answer")
     suite = tmp_path / "my-suite"
 
     def run(*arguments: str) -> dict[str, Any]:
@@ -53,17 +54,17 @@ def test_five_commands(
     assert "harness" not in "".join(
         line for line in (suite / "agent.py").read_text().splitlines() if "import" in line[:8]
     )
-    first = run("eval", ".", "--trust", *model, "--out", "runs/first")
+    first = run("eval", ".", *agent, *model, "--out", "runs/first")
     assert (first["passed"], first["failed"], first["invalid"]) == (3, 2, 0)
     assert first["tokens"] == 5 * 25
     evolved = run(
-        "evolve", "--suite", ".", "--trust", *model, "--create", "my-skill",
+        "evolve", "--suite", ".", *agent, *model, "--create", "my-skill",
         "--analyst", "exemplar", "--gate", "none", "--out", "evolved",
     )  # fmt: skip
     assert evolved["edits"] > 0
     assert evolved["accepted"] is None
     second = run(
-        "eval", ".", "--trust", *model, "--skill", "evolved/skill/my-skill", "--out", "runs/second"
+        "eval", ".", *agent, *model, "--skill", "evolved/skill/my-skill", "--out", "runs/second"
     )
     assert second["passed"] == 5
     export = ("skill", "export", "evolved/skill/my-skill", "--target", "agents", "--out", ".")
@@ -82,6 +83,8 @@ def test_a_suites_own_agent_has_no_network_untrusted(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     assert harness("init", "my-suite").returncode == 0
+    with (tmp_path / "my-suite" / "suite.yaml").open("a") as file:
+        file.write("agent: cmd:python3 {suite}/agent.py {prompt} {workdir} {skill}\n")
     done = harness(
         "eval", "my-suite", "--model", "openai/test", "--base-url", chat_server.url, "--json"
     )

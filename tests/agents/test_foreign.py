@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents import open_agent
-from harness.core import BadInput
+from harness.core import BadInput, assets
 from tests.agents.scripted import attempt, completion, in_order
 
 NONE = in_order(completion("never asked"))
@@ -88,6 +88,16 @@ def test_code_of_a_suite_needs_trust(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def f(p, w, s):\n    return ''\n")
     with pytest.raises(BadInput, match="trust"):
         open_agent(f"py:{tmp_path}/mine.py:f")
+
+
+def test_the_name_of_one_of_our_graphs_leads_to_no_other_file(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    (tmp_path / "evil.py").write_text(f"open({str(mark)!r}, 'w')\ngraph = None\n")
+    up = "../" * len((assets.root() / "graphs").parts)
+    for name in (f"{up}{tmp_path}/evil", f"{up}{tmp_path}/./evil"):
+        with pytest.raises(BadInput, match="our graphs"):
+            open_agent(f"graph:{name}")
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize("spec", ["", "gpt", "cmd:", "py:x", "graph:x.py:", "http://x"])

@@ -160,10 +160,14 @@ def test_a_cell_is_judged_again_from_anywhere_as_its_arm_was(
         (tmp_path / "s.jsonl").write_text(rows)
         monkeypatch.chdir(tmp_path.parent)
         matrix = read_matrix(path)
-        MatrixRun(matrix, path.parent, tmp_path / "m", MatrixSettings(trust=True)).run()
+        MatrixRun(
+            matrix, path.parent, tmp_path / "m", MatrixSettings(trust=True, trust_checks=True)
+        ).run()
     for cell in matrix.cells():
         folder = tmp_path / "m" / cell.folder
-        judged = regrade_folder(folder, folder.with_suffix(".again"), None, "none", trust=True)
+        judged = regrade_folder(
+            folder, folder.with_suffix(".again"), None, "none", trust_checks=True
+        )
         assert judged.graded == (cell.context == "plain")
 
 

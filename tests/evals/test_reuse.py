@@ -47,7 +47,7 @@ class Lab:
         steps: list[Step] = []
         fields = EvalSettings(
             suite=str(self.folder / "suite.yaml"), out=self.folder / name, sandbox="none",
-            trust=True, models=("openai/x",), base_url=served.url, **settings,
+            trust=True, trust_checks=True, models=("openai/x",), base_url=served.url, **settings,
         )  # fmt: skip
         run_evaluation(fields, on_plan=steps.extend)
         return steps
@@ -157,7 +157,7 @@ def test_a_kill_between_plan_and_records_is_made_good(lab: Lab) -> None:
 
 def regrade(lab: Lab, *words: str) -> dict[str, Any]:
     run = str(lab.folder / "first")
-    found = CliRunner().invoke(cli, ["eval", "regrade", run, "--trust", "--json", *words])
+    found = CliRunner().invoke(cli, ["eval", "regrade", run, "--trust-checks", "--json", *words])
     assert found.exit_code == 0, found.output
     return json.loads(found.stdout)
 
@@ -175,7 +175,7 @@ def test_regrade_lists_what_has_changed_and_leaves_the_run_alone(lab: Lab) -> No
     assert {p.name: p.read_bytes() for p in (lab.folder / "first").glob("*.seg")} == before
     with pytest.raises(BadInput, match="holds a run"):
         regrade_folder(
-            lab.folder / "first", lab.folder / "first-regraded", None, "none", trust=True
+            lab.folder / "first", lab.folder / "first-regraded", None, "none", trust_checks=True
         )
     with serve(lambda _body: completion("4")) as served:
         steps = lab.run("next", served, earlier=lab.folder / "first-regraded")
@@ -197,7 +197,7 @@ def test_answers_to_other_questions_are_not_judged(lab: Lab, change: Callable[[L
         change(lab)
         lab.run("other", served)
     with pytest.raises(BadInput, match="cannot be judged by it"):
-        regrade_folder(lab.folder / "first", lab.folder / "out", None, "none", trust=True)
+        regrade_folder(lab.folder / "first", lab.folder / "out", None, "none", trust_checks=True)
     assert not (lab.folder / "out").exists()
 
 

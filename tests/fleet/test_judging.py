@@ -33,9 +33,9 @@ def test_two_workers_leave_the_same_files_even_if_one_dies(
             os.kill(killed[0], signal.SIGKILL)
 
     spread = regrade_folder(
-        run, out, None, "auto", trust=False, executor=LocalExecutor(2), on_progress=watch
+        run, out, None, "auto", trust_checks=False, executor=LocalExecutor(2), on_progress=watch
     )
-    alone = regrade_folder(run, tmp_path / "alone", None, "auto", trust=False)
+    alone = regrade_folder(run, tmp_path / "alone", None, "auto", trust_checks=False)
     assert contents(out) == contents(tmp_path / "alone")
     assert spread.model_copy(update={"after": alone.after}) == alone
     assert spread.graded == 30
@@ -57,7 +57,9 @@ def test_the_first_answer_that_cannot_be_judged_is_named_whoever_is_quicker(tmp_
     said: list[str] = []
     for executor in (None, LocalExecutor(2)):
         with pytest.raises(BadInput, match="slow") as error:
-            regrade_folder(run, tmp_path / "out", None, "auto", trust=True, executor=executor)
+            regrade_folder(
+                run, tmp_path / "out", None, "auto", trust_checks=True, executor=executor
+            )
         said.append(str(error.value))
         assert not (tmp_path / "out").exists()
     assert said[0] == said[1]

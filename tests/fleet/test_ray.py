@@ -155,9 +155,15 @@ def test_answers_are_judged_the_same_on_a_node_that_has_only_what_it_was_sent(
             os.kill(killed[0], signal.SIGKILL)
 
     executor = open_ray(1, {"CPU": 0.5, "first": 1})
-    regrade_folder(run, tmp_path / "here", None, "auto", trust=False)
+    regrade_folder(run, tmp_path / "here", None, "auto", trust_checks=False)
     there = regrade_folder(
-        run, tmp_path / "there", None, "auto", trust=False, executor=executor, on_progress=kill
+        run,
+        tmp_path / "there",
+        None,
+        "auto",
+        trust_checks=False,
+        executor=executor,
+        on_progress=kill,
     )
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
     assert (there.graded, len(killed)) == (18, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task
-from harness.sandbox import Sandbox, select
-from harness.tasks import answer_schema, family, normalise, read_number, token_f1
+from harness.sandbox import select
+from harness.tasks import Family, answer_schema, family, normalise, read_number, token_f1
 
 HERE = Path()
+Judge = Callable[[Task], Family]
 
 
 def _score(check: str, expected: JsonValue, answer: str | None, **meta: JsonValue) -> Score:
@@ -85,7 +88,7 @@ def test_a_task_that_cannot_be_judged_is_named(
 ) -> None:
     task = Task(id="odd-one", prompt="p", answer=expected, check=check, meta=meta)
     with pytest.raises(BadInput, match=message) as caught:
-        family(task).score(task, tmp_path, tmp_path, "1")
+        family(task, trusted=True).score(task, tmp_path, tmp_path, "1")
     assert "odd-one" in str(caught.value) or "missing.py" in str(caught.value)
 
 
@@ -128,8 +131,8 @@ def reaches_out(task, workdir, answer):
 
 
 @pytest.fixture(params=["trusted", "sandboxed"])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox | None:
-    return select("auto") if request.param == "sandboxed" else None
+def judge(request: pytest.FixtureRequest) -> Judge:
+    return partial(family, trusted=request.param == "trusted")
 
 
 @pytest.fixture
@@ -157,14 +160,14 @@ def base(tmp_path: Path) -> Path:
 )
 def test_check_functions(
     base: Path,
-    sandbox: Sandbox | None,
+    judge: Judge,
     function: str,
     answer: str | None,
     outcome: str,
     value: float,
 ) -> None:
     task = Task(id="t", prompt="p", answer="42", check=f"checks.py:{function}")
-    score = family(task, sandbox).score(task, base, base.parent / "work", answer)
+    score = judge(task).score(task, base, base.parent / "work", answer)
     assert (score.outcome, score.value) == (outcome, value)
     if function == "told":
         assert (score.reason, score.detail) == ("good enough", {"rows": 3})
@@ -175,9 +178,10 @@ def test_check_functions(
 def test_an_untrusted_check_cannot_write_outside(base: Path) -> None:
     outside = base / "written.txt"
     task = Task(id="t", prompt="p", check="checks.py:reaches_out", meta={"outside": str(outside)})
-    family(task, select("auto")).score(task, base, base.parent / "work", "")
+    family(task).score(task, base, base.parent / "work", "")
     assert not outside.exists()  # whatever it thought to have written
-    assert family(task, None).score(task, base, base.parent / "work", "").outcome == "pass"
+    score = family(task, trusted=True).score(task, base, base.parent / "work", "")
+    assert score.outcome == "pass"
 
 
 def test_modules_left_by_the_agent_are_not_imported_by_the_check(base: Path) -> None:
@@ -201,15 +205,15 @@ def test_modules_left_by_the_agent_are_not_imported_by_the_check(base: Path) -> 
         ("sleep 20", "invalid"),
     ],
 )
-def test_commands(base: Path, sandbox: Sandbox | None, command: str, outcome: str) -> None:
+def test_commands(base: Path, judge: Judge, command: str, outcome: str) -> None:
     task = Task(id="t", prompt="p", check=command, meta={"check_seconds": 1.5})
-    score = family(task, sandbox).score(task, base, base.parent / "work", "forty two")
+    score = judge(task).score(task, base, base.parent / "work", "forty two")
     assert score.outcome == outcome, score.reason
 
 
 @pytest.mark.parametrize("check", ["test -s answer.txt", "checks.py:reads"])
 def test_what_the_agent_left_in_the_way_neither_stops_nor_redirects_a_check(
-    base: Path, sandbox: Sandbox | None, check: str
+    base: Path, judge: Judge, check: str
 ) -> None:
     outside = base / "precious.txt"
     outside.write_text("keep")
@@ -217,7 +221,7 @@ def test_what_the_agent_left_in_the_way_neither_stops_nor_redirects_a_check(
     (work / "answer.txt").symlink_to(outside)
     (work / ".check-request.json").mkdir()
     task = Task(id="t", prompt="p", check=check)
-    assert family(task, sandbox).score(task, base, work, "new").outcome == "pass"
+    assert judge(task).score(task, base, work, "new").outcome == "pass"
     assert outside.read_text() == "keep"
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import zipfile
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 from pydantic import JsonValue
 
 from harness.core import BadInput, Task, read_models
@@ -192,3 +195,54 @@ def test_the_ledger_sample_gold_passes_and_input_fails(repository: Path, tmp_pat
         assert judge.score(task, base, work, None).outcome == "fail", task.id
         shutil.copy(base / task.answer, work / "output.xlsx")
         assert judge.score(task, base, work, None).outcome == "pass", task.id
+
+
+_DRAWN = (
+    '<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{r}">'
+    "<xdr:oneCellAnchor><xdr:from><xdr:col>1</xdr:col><xdr:colOff>0</xdr:colOff><xdr:row>1"
+    '</xdr:row><xdr:rowOff>0</xdr:rowOff></xdr:from><xdr:ext cx="952500" cy="952500"/><xdr:pic>'
+    '<xdr:nvPicPr><xdr:cNvPr id="1" name="p"/><xdr:cNvPicPr/></xdr:nvPicPr><xdr:blipFill>'
+    '<a:blip r:link="rId1"/><a:stretch><a:fillRect/></a:stretch></xdr:blipFill><xdr:spPr>'
+    '<a:prstGeom prst="rect"/></xdr:spPr></xdr:pic><xdr:clientData/></xdr:oneCellAnchor></xdr:wsDr>'
+)
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def _with_linked_picture(path: Path, url: str) -> Path:
+    """A workbook with a formula, a web service and a picture that lies at `url`."""
+    plain = write_workbook(path, {"S": [[1, "=A1+1", f'=_xlfn.WEBSERVICE("{url}")']]})
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    relation = '<Relationships xmlns="{}"><Relationship Id="rId1" Type="{}/{}" {}/></Relationships>'
+    with zipfile.ZipFile(plain) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet, folder = "xl/worksheets/sheet1.xml", "xl/drawings/"
+    drawing = f'<drawing xmlns:r="{_OFFICE}" r:id="rId1"/></worksheet>'
+    parts[sheet] = parts[sheet].replace("</worksheet>", drawing)
+    kind = "application/vnd.openxmlformats-officedocument.drawing+xml"
+    override = f'<Override PartName="/{folder}drawing1.xml" ContentType="{kind}"/></Types>'
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace("</Types>", override)
+    parts["xl/worksheets/_rels/sheet1.xml.rels"] = relation.format(
+        relations, _OFFICE, "drawing", f'Target="/{folder}drawing1.xml"'
+    )
+    parts[f"{folder}_rels/drawing1.xml.rels"] = relation.format(
+        relations, _OFFICE, "image", f'Target="{url}/p.png" TargetMode="External"'
+    )
+    parts[f"{folder}drawing1.xml"] = _DRAWN.format(r=_OFFICE)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return path
+
+
+@needs_soffice
+@pytest.mark.parametrize("sandbox", ["none", "auto"])
+def test_recalculating_asks_no_address_that_a_workbook_names(tmp_path: Path, sandbox: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        book = _with_linked_picture(tmp_path / "hostile.xlsx", url)
+        made = recalculate([book], tmp_path / "out", 60, select(sandbox))
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert load_workbook(made[book], data_only=True)["S"]["B1"].value == 2

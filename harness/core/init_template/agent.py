@@ -1,7 +1,8 @@
-"""An agent that imports nothing of the harness: one chat request, answer on stdout.
+"""An agent that imports nothing of the harness: one chat request.
 
-Usage: python3 agent.py PROMPT WORKDIR [SKILL_DIR]
-It reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, which the harness sets.
+`--agent py:agent.py:answer` calls the function below, in a process of its own for every task.
+It reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, which the harness sets. As a command:
+python3 agent.py PROMPT WORKDIR [SKILL_DIR]
 """
 
 import json
@@ -11,15 +12,13 @@ import urllib.request
 from pathlib import Path
 
 
-def main() -> None:
-    """Answer one task."""
-    prompt, workdir = sys.argv[1], Path(sys.argv[2])
-    skill = Path(sys.argv[3]) / "SKILL.md" if len(sys.argv) > 3 and sys.argv[3] else None
-    files = [path for path in sorted(workdir.iterdir()) if path.suffix in {".csv", ".txt"}]
+def answer(prompt: str, workdir: str, skill: str | None = None) -> str:
+    """Answer one task, with the files of its work folder and, if there is one, the skill."""
+    files = [path for path in sorted(Path(workdir).iterdir()) if path.suffix in {".csv", ".txt"}]
     context = "\n\n".join(f"{path.name}:\n{path.read_text()}" for path in files)
     messages = [{"role": "user", "content": f"{context}\n\n{prompt}"}]
-    if skill is not None and skill.is_file():
-        messages.insert(0, {"role": "system", "content": skill.read_text()})
+    if skill:
+        messages.insert(0, {"role": "system", "content": Path(skill, "SKILL.md").read_text()})
     request = urllib.request.Request(
         os.environ["OPENAI_BASE_URL"].rstrip("/") + "/chat/completions",
         data=json.dumps(
@@ -36,8 +35,8 @@ def main() -> None:
         },
     )
     with urllib.request.urlopen(request, timeout=120) as response:
-        print(json.load(response)["choices"][0]["message"]["content"].strip())
+        return str(json.load(response)["choices"][0]["message"]["content"]).strip()
 
 
 if __name__ == "__main__":
-    main()
+    print(answer(*sys.argv[1:]))

@@ -6,20 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from harness.core import BadInput, Option, Unreachable, Value, loops
+from harness.core import BadInput, Option, Unreachable, loops
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
 from harness.evals.reuse import adopt_spent
 from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
-from harness.evals.settings import EvalSettings
+from harness.evals.settings import EvalSettings, TrustSettings
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.models import Budget, CallStore
 
 
-class MatrixSettings(Value):
+class MatrixSettings(TrustSettings):
     """How a matrix is run; budgets are for all its cells together."""
 
-    trust: Annotated[bool, Option("Run code that comes with the suites unsandboxed.")] = False
     budget_usd: Annotated[float | None, Option("Of all cells together.")] = None
     budget_tokens: Annotated[int | None, Option("Of all cells together.")] = None
     budget_calls: Annotated[int | None, Option("Of all cells together.")] = None
@@ -125,6 +124,7 @@ class MatrixRun:
             seed=matrix.seed,
             sandbox=matrix.sandbox,
             trust=self._settings.trust,
+            trust_checks=self._settings.trust_checks,
             models=(model.spec,),
             base_url=model.base_url,
             concurrency=self._settings.concurrency,

@@ -46,7 +46,7 @@ class WorkbookPerturber:
     Args:
         clean: the trial on the clean input; its gold is read, not changed.
         store: folder for perturbed golden workbooks; out of every script's reach.
-        sandbox: where LibreOffice recomputes formulas; None: in the open.
+        sandbox: where LibreOffice recomputes formulas; None: see :func:`recalculate`.
     """
 
     def __init__(self, clean: Trial, store: Path, sandbox: Sandbox | None = None) -> None:

@@ -78,7 +78,7 @@ def trials(task: Task, base: Path, store: Path, sandbox: Sandbox | None = None) 
         task: the task.
         base: folder that its paths start at.
         store: private folder for perturbed gold.
-        sandbox: where formulas of perturbed workbooks are recomputed; None: in the open.
+        sandbox: where perturbed workbooks are recomputed; None: see :func:`recalculate`.
 
     Raises:
         BadInput: if the task's files or gold cannot be used.
