@@ -246,10 +246,10 @@ async def _run(
                         raise
                     limit = error
                     break
-                items, trajectories = read_run(out)
-                rows += [row_of(r, items, trajectories, parsed) for r in part.rollouts]
+                contents = read_run(out, calls.answered())
+                rows += [row_of(rollout, contents, parsed) for rollout in part.rollouts]
                 if all(row.outcome == "invalid" for row in rows):
-                    reasons = [items[row.id].reason for row in rows]
+                    reasons = [contents.items[row.id].reason for row in rows]
                     if all("unreachable" in reason.lower() for reason in reasons):
                         raise Unreachable(reasons[0])
                     raise BadInput(f"no rollout was valid; the first: {reasons[0]}")

@@ -116,7 +116,12 @@ class Interaction(Value):
 
 
 class Digests(Value):
-    """What a receipt rests on, SHA-256 each."""
+    """What a receipt rests on, SHA-256 each.
+
+    Attributes:
+        calls: of the requests that were sent to the model.
+        run: of what the model replied to them; "" where the records do not know.
+    """
 
     skill: str
     suite: str
@@ -124,6 +129,7 @@ class Digests(Value):
     records: str
     prompts: str
     calls: str
+    run: str
 
 
 class Receipt(Value):
@@ -302,6 +308,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
             records=records.digest,
             prompts=header.prompts,
             calls=digest([call for row in rows for call in row.calls]),
+            run=digest([row.replies for row in rows]) if any(r.replies for r in rows) else "",
         ),
         plan=plan,
         planned=str(plan),

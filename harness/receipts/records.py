@@ -10,17 +10,26 @@ further line is one rollout. The format is documented in `docs/reference/receipt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Outcome, Task, Trajectory, Value, canonical_json, digest
+from harness.core import (
+    BadInput,
+    Outcome,
+    Step,
+    Task,
+    Trajectory,
+    Value,
+    canonical_json,
+    digest,
+)
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
-from harness.models import open_recording, request_digest
+from harness.models import StoredCall, open_recording, read_reply, request_digest
 from harness.receipts.plan import AuditPlan, Rollout
 from harness.receipts.units import Cut, Unit
 from harness.skills import (
@@ -95,6 +104,7 @@ class Row(Value):
         answer: final answer; judged again where the answer alone decides.
         tokens: prompt and completion tokens of the rollout.
         calls: digests of its model calls, in order.
+        replies: digest of what the model replied to them, "" without a recorded call.
         read: units whose file the agent's tool calls named.
         echoed: units of which the agent's text repeats a run of words (a heuristic).
     """
@@ -106,6 +116,7 @@ class Row(Value):
     answer: str | None = None
     tokens: int = 0
     calls: tuple[str, ...] = ()
+    replies: str = ""
     read: tuple[int, ...] = ()
     echoed: tuple[int, ...] = ()
 
@@ -159,30 +170,48 @@ def read_records(path: Path) -> Records:
     return records
 
 
-def read_run(run: Path) -> tuple[dict[str, ItemRecord], dict[str, Trajectory]]:
-    """Item records and trajectories of a run folder, by id.
+def call_of(step: Step) -> str:
+    """The digest of the model call behind a step, "" if none is known."""
+    return str((step.extra or {}).get("call_id") or "")
+
+
+class RunContents(NamedTuple):
+    """Item records, trajectories and answered calls of a run folder, by id."""
+
+    items: dict[str, ItemRecord]
+    trajectories: dict[str, Trajectory]
+    calls: dict[str, StoredCall]
+
+    def altered(self, step: Step) -> bool:
+        """Whether a step says other than the recorded reply to its call."""
+        call = self.calls.get(call_of(step))
+        if call is None:
+            return False
+        reply = read_reply(call.call_id, call.response, call.usage, cached=True)
+        return content_text(step.message) != reply.text
+
+
+def read_run(run: Path, calls: Iterable[StoredCall]) -> RunContents:
+    """What a run folder holds, beside its calls.
 
     Raises:
         BadInput: if there is no run.
     """
     reader = RunReader(run)
     rows = (Trajectory.model_validate(row) for row in reader.trajectories())
-    return (
+    return RunContents(
         {item.id: item for item in finished_items(reader)},
         {row.trajectory_id: row for row in rows},
+        {call.call_id: call for call in calls},
     )
 
 
-def row_of(
-    rollout: Rollout,
-    items: Mapping[str, ItemRecord],
-    trajectories: Mapping[str, Trajectory],
-    parsed: Cut,
-) -> Row:
+def row_of(rollout: Rollout, run: RunContents, parsed: Cut) -> Row:
     """The record of one finished rollout."""
-    item, trajectory = items[rollout.id], trajectories.get(rollout.id)
+    item, trajectory = run.items[rollout.id], run.trajectories.get(rollout.id)
     units = parsed.units
-    call_ids = ((s.extra or {}).get("call_id") for s in trajectory.steps) if trajectory else ()
+    calls = [call_of(step) for step in _replied(trajectory)]
+    replies = [digest(run.calls[call].response) for call in calls if call in run.calls]
     return Row(
         id=rollout.id,
         task=rollout.task,
@@ -190,10 +219,16 @@ def row_of(
         outcome=item.outcome,
         answer=item.answer,
         tokens=item.usage.tokens,
-        calls=tuple(str(call_id) for call_id in call_ids if call_id),
+        calls=tuple(calls),
+        replies=digest(replies) if replies else "",
         read=read_units(trajectory, units) if trajectory else (),
         echoed=echoed_units(trajectory, units) if trajectory else (),
     )
+
+
+def _replied(trajectory: Trajectory | None) -> list[Step]:
+    """Steps with what the model said in a call that is known."""
+    return [step for step in trajectory.steps if call_of(step)] if trajectory else []
 
 
 def read_units(trajectory: Trajectory, units: tuple[Unit, ...]) -> tuple[int, ...]:
@@ -242,27 +277,28 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
     """What in the records is not as the run folder has it, one sentence each; at most one a kind.
 
     Every rollout is taken from the run again, and every call that it names must be among the
-    recorded ones, under the digest of its own request.
+    recorded ones, under the digest of its own request, with the reply that the trajectory has.
 
     Raises:
         BadInput: if there is no run, or its calls cannot be read.
     """
-    items, trajectories = read_run(run)
+    recorded = open_recording(run / "calls.sqlite")
+    genuine = [c for c in recorded if request_digest(c.kind, c.body) == c.call_id]
+    contents = read_run(run, genuine)
     for row in records.rows:
-        if row.id not in items:
+        if row.id not in contents.items:
             yield f"run: rollout {row.id} is not in it"
             break
-        epoch = items[row.id].epoch
+        epoch = contents.items[row.id].epoch
         rollout = Rollout(task=row.task, pair=epoch // 2, side=epoch % 2, units=row.present)
-        if row_of(rollout, items, trajectories, parsed) != row:
+        if row_of(rollout, contents, parsed) != row:
             yield f"run: rollout {row.id} is another one there than in the records"
             break
-    stored = {
-        call.call_id
-        for call in open_recording(run / "calls.sqlite")
-        if request_digest(call.kind, call.body) == call.call_id
-    }
-    lost = [call for row in records.rows for call in row.calls if call not in stored]
+    for row in records.rows:
+        if any(map(contents.altered, _replied(contents.trajectories.get(row.id)))):
+            yield f"run: the trajectory of {row.id} has a reply that the model did not give"
+            break
+    lost = [call for row in records.rows for call in row.calls if call not in contents.calls]
     if lost:
         yield f"run: {len(lost)} calls are not among the recorded ones, the first {lost[0][:12]}"
 

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from harness.core import BadInput, Value, digest
 from harness.evals import LoadedSuite, load_suite
@@ -25,12 +25,19 @@ from harness.skills import (
 )
 from harness.tasks import COMPARISONS, family
 
+Scope = Literal[
+    "consistency only: answers not verified",
+    "answers compared with the recorded replies of the run",
+]
+
 
 class Verified(Value):
     """What a check found.
 
     Attributes:
         valid: whether nothing differs.
+        scope: what was checked. Without the run, records that someone wrote and that fit one
+            another are valid, too.
         differs: what does, one sentence each.
         rollouts: rollouts in the records.
         rescored: rollouts whose recorded answer was judged again.
@@ -38,6 +45,7 @@ class Verified(Value):
     """
 
     valid: bool
+    scope: Scope
     differs: tuple[str, ...]
     rollouts: int
     rescored: int
@@ -63,12 +71,16 @@ def verify(
     if not path.is_file():
         raise BadInput(f"no receipt at {str(path)!r}: `harness skill audit` writes one")
     value = load_skill(skill)
+    scope: Scope = "consistency only: answers not verified"
+    if run is not None:
+        scope = "answers compared with the recorded replies of the run"
     try:
         records = read_records(beside(skill, RECORDS))
     except BadInput as error:
         return Verified(
-            valid=False, differs=(f"records: {error}",), rollouts=0, rescored=0, tasks=False
-        )
+            valid=False, scope=scope, differs=(f"records: {error}",), rollouts=0, rescored=0,
+            tasks=False,
+        )  # fmt: skip
     header = records.header
     if CODEX_FILE not in header.files:
         value = as_measured(value)
@@ -93,6 +105,7 @@ def verify(
         differs += _receipt_differs(skill, records, parsed)
     return Verified(
         valid=not differs,
+        scope=scope,
         differs=tuple(differs),
         rollouts=len(records.rows),
         rescored=rescored,
@@ -178,7 +191,9 @@ def _receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[st
                 difference = f"{place} is {written[place]!r}, computed {expected[place]!r}"
                 break
         yield f"receipt: {difference} (in {path.name})"
-    if page.is_file() and page.read_bytes() != card(computed).encode():
+    if not page.is_file():
+        yield f"card: {page.name} is gone"
+    elif page.read_bytes() != card(computed).encode():
         yield f"card: {page.name} does not show this receipt"
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +19,19 @@ from harness.core import BadInput, HarnessError
 from harness.core.redaction import redact
 from harness.evals import EvalReport, Tally, run_eval
 from harness.evals.control import read_status
-from harness.models import SampleLimits
+from harness.models import SampleLimits, pack, unpack
 from harness.receipts import (
     AuditSettings,
     Receipt,
+    cut,
     prune_skill,
     receipt_schema,
     run_audit,
     verify,
 )
-from harness.skills import CARD, RECEIPT, RECORDS, beside, new_skill, write_skill
+from harness.receipts.receipt import card, receipt_of
+from harness.receipts.records import read_records
+from harness.skills import CARD, RECEIPT, RECORDS, beside, load_skill, new_skill, write_skill
 from lab.simulator import load_profile
 from tests.evolve.baselines.conftest import order_tasks
 
@@ -197,6 +203,76 @@ def test_records_are_held_against_the_recorded_calls(
     found = verify(copy, tasks=False, run=run).differs
     assert any("is another one there" in one for one in found)
     assert any("calls are not among the recorded ones, the first 000000" in one for one in found)
+
+
+def test_forged_records_that_fit_one_another_are_called_consistent_and_no_more(
+    world: Path, copy: Path
+) -> None:
+    tasks = map(json.loads, (world / "tasks.jsonl").read_text().splitlines())
+    answers = {task["id"]: task["answer"] for task in tasks}
+    records = read_records(beside(copy, RECORDS))
+    useless = next(u for u in cut(load_skill(copy)).units if u.text == "- Work carefully.").number
+    rows = [
+        row.model_copy(
+            update={"outcome": "pass", "answer": answers[row.task]}
+            if row.units[useless] == "1" and place % 3
+            else {}
+        )
+        for place, row in enumerate(records.rows)
+    ]
+    forged = records.model_copy(update={"rows": tuple(rows)})
+    computed = receipt_of(forged, cut(load_skill(copy)))
+    assert computed.units[useless].verdict == "helps"
+    for name, text in (
+        (RECORDS, forged.text), (RECEIPT, computed.text), (CARD, card(computed)),
+    ):  # fmt: skip
+        beside(copy, name).write_text(text)
+    words = ("skill", "verify", copy, "--suite", world / "suite.yaml")
+    shown = command(*words)
+    assert shown.exit_code == 0
+    assert "\nconsistency only: answers not verified (" in shown.output
+    shown = command(*words, "--json")
+    assert json.loads(shown.stdout)["scope"] == "consistency only: answers not verified"
+    shown = command(*words, "--run", world / "run")
+    assert refused(shown, 5) and "is another one there than in the records" in shown.output
+    assert "consistency only" not in shown.output
+
+
+def test_a_reply_that_was_changed_in_the_run_is_noticed(
+    world: Path, copy: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(world / "run", run)
+    first = read_records(beside(copy, RECORDS)).rows[0]
+    with closing(sqlite3.connect(run / "calls.sqlite")) as store, store:
+        chosen = "SELECT response FROM calls WHERE digest = ?"
+        response = unpack(store.execute(chosen, first.calls).fetchone()[0])
+        response["choices"][0]["message"]["content"] = "1234567"
+        changed = (pack(response), *first.calls)
+        store.execute("UPDATE calls SET response = ? WHERE digest = ?", changed)
+    differs = verify(copy, tasks=False, run=run).differs
+    assert f"run: rollout {first.id} is another one there than in the records" in differs
+    assert f"run: the trajectory of {first.id} has a reply that the model did not give" in differs
+
+
+def test_a_card_that_is_gone_is_noticed(copy: Path) -> None:
+    beside(copy, CARD).unlink()
+    assert verify(copy, tasks=False).differs == ("card: order-desk.receipt.html is gone",)
+
+
+def test_a_signature_holds_for_one_receipt(copy: Path, tmp_path: Path) -> None:
+    """The commands of the reference."""
+    key, space = tmp_path / "key", ["-n", "agent-skill-harness"]
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    signed = beside(copy, RECEIPT)
+    subprocess.run(["ssh-keygen", "-Y", "sign", *space, "-f", key, signed], check=True)
+    (tmp_path / "allowed").write_text(f"ada@example.com {key.with_suffix('.pub').read_text()}")
+    check = ["ssh-keygen", "-Y", "verify", *space, "-f", tmp_path / "allowed", "-I",
+             "ada@example.com", "-s", f"{signed}.sig"]  # fmt: skip
+    assert subprocess.run(check, input=signed.read_bytes(), check=False).returncode == 0
+    assert verify(copy, tasks=False).valid
+    other = signed.read_bytes().replace(b"nothing detectable", b"helps")
+    assert subprocess.run(check, input=other, check=False).returncode != 0
 
 
 def test_changed_tasks_are_named(world: Path, copy: Path, tmp_path: Path) -> None:

@@ -94,6 +94,9 @@ def verify_skill(
 ) -> None:
     """Compute the receipt beside DIR again from its records, without a model call.
 
+    Without --run this shows consistency only: whoever writes records can write a receipt that
+    fits them. With it, the answers are held against what the model replied.
+
     Exit 5 if skill, tasks, records or receipt are not what they were.
 
     Example: harness skill verify skills/short-answers
@@ -104,7 +107,10 @@ def verify_skill(
     tasks = "tasks compared" if verified.tasks else "tasks NOT compared"
     text = (
         f"{folder}: {verified.rollouts} rollouts, {verified.rescored} answers judged again, {tasks}"
+        f"\n{verified.scope}"
     )
+    if run is None:
+        text += " (that takes the audit's run folder: --run RUN)"
     emit(verified, as_json, "\n".join([text, *verified.differs]))
     if not verified.valid:
         raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")
