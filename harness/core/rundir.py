@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.core.errors import BadInput
 from harness.core.files import write_atomic
-from harness.core.segments import SegmentWriter, only_writer, read_segment
+from harness.core.segments import SegmentWriter, only_writer, read_latest, read_segment
 
 SCHEMA_VERSION = 1
 
@@ -41,12 +41,12 @@ class RunReader:
             )
 
     def items(self) -> Iterator[dict[str, Any]]:
-        """Item records in the order they finished."""
+        """Item records in the order they finished: of several of one id, the last counts."""
         return read_segment(self.path / "items.seg")
 
     def trajectories(self) -> Iterator[dict[str, Any]]:
-        """ATIF trajectories in the order they finished."""
-        return read_segment(self.path / "trajectories.seg")
+        """ATIF trajectories in the order they finished, the last one of every attempt."""
+        return read_latest(self.path / "trajectories.seg", "trajectory_id")
 
 
 class RunWriter(RunReader):

@@ -103,6 +103,22 @@ def read_segment(path: Path) -> Iterator[Any]:
     return (record for _, record in read_placed(path))
 
 
+def read_latest(path: Path, name: str) -> Iterator[Any]:
+    """The last record of every value of the field `name`, in the order of the file.
+
+    An attempt that was invalid and made again, after a full disk for instance, has left several.
+    Records without the field are all there.
+
+    Raises:
+        BadInput: if a frame before the last one is damaged.
+    """
+    latest: dict[Any, int] = {}
+    for offset, record in read_placed(path):
+        label = record.get(name) if isinstance(record, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
+        latest[str(label) if label else offset] = offset
+    return (read_at(path, offset) for offset in sorted(latest.values()))
+
+
 def read_placed(path: Path, start: int = 0) -> Iterator[tuple[int, Any]]:
     """As :func:`read_segment`, each record behind the byte offset that :func:`read_at` takes.
 

@@ -149,18 +149,11 @@ def judged_again(item: ItemRecord, score: Score) -> ItemRecord:
 
 
 def copy_records(source: RunReader, items: dict[str, ItemRecord], run: RunWriter) -> None:
-    """Append records, and their last trajectories with the judgement of the records.
-
-    An attempt that was invalid and tried again has several trajectories.
-    """
-    positions = {
-        row.get("trajectory_id"): number for number, row in enumerate(source.trajectories())
-    }
-    chosen = {number for name, number in positions.items() if name in items}
-    for number, row in enumerate(source.trajectories()):
-        if number not in chosen:
+    """Append records, and their trajectories with the judgement of the records."""
+    for row in source.trajectories():
+        item = items.get(row.get("trajectory_id", ""))
+        if item is None:
             continue
-        item = items[row["trajectory_id"]]
         extra = dict(row.get("extra") or {})
         judgement = {"outcome": item.outcome, "score": item.value, "reason": item.reason}
         extra["harness"] = {**extra.get("harness", {}), **judgement}

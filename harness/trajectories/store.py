@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from harness.core import BadInput, Trajectory
-from harness.core.segments import SegmentWriter, only_writer, read_at, read_placed, read_segment
+from harness.core.segments import SegmentWriter, only_writer, read_at, read_latest, read_placed
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of the payload: see harness.core.segments
 
@@ -44,7 +44,7 @@ class TrajectoryStore:
         return trajectory_id in self._index
 
     def __iter__(self) -> Iterator[Trajectory]:
-        for record in read_segment(self._segment):
+        for record in read_latest(self._segment, "trajectory_id"):
             yield Trajectory.model_validate(record)
 
     def __enter__(self) -> TrajectoryStore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.core import BadInput, Trajectory
+from harness.core.rundir import RunReader, RunWriter
 from harness.trajectories import (
+    EXPORTS,
     Format,
     TrajectoryStore,
     collect_stats,
     detect_format,
     export_trajectories,
+    find_trajectory,
     from_openai,
     import_trajectories,
     open_trajectories,
@@ -240,3 +244,41 @@ def test_another_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.Monke
     path = _write(tmp_path / "lines.jsonl", [{"question": "why"}])
     assert detect_format(path) == "lines"
     assert [row.steps[0].message for row in open_trajectories(path)] == ['{"question": "why"}']
+
+
+def _attempt(name: str, outcome: str) -> dict[str, Any]:
+    row = from_openai({"messages": CHAT}, "here", name).model_dump(mode="json", exclude_none=True)
+    return {**row, "extra": {"harness": {"outcome": outcome}}}
+
+
+def test_of_an_attempt_that_was_made_again_the_last_trajectory_counts(tmp_path: Path) -> None:
+    """A full disk makes attempts invalid, a resume makes them again: both are in the folder."""
+    run = tmp_path / "run"
+    for outcome in ("invalid", "pass"):
+        with RunWriter(run, {"kind": "eval", "suite": "s"}) as writer:
+            for name in ("t1", "t2"):
+                writer.append_trajectory(_attempt(name, outcome))
+                usage = {"seconds": 1.0}
+                writer.append_item({"id": name, "outcome": outcome, "usage": usage})
+    once = [("t1", "pass"), ("t2", "pass")]
+    readers = [RunReader(run).trajectories, *(partial(open_trajectories, path) for path in (
+        run, run / "trajectories.seg"
+    ))]  # fmt: skip
+    for read in readers:
+        rows = [Trajectory.model_validate(row) for row in read()]
+        assert [(row.trajectory_id, row.outcome) for row in rows] == once
+    assert find_trajectory(run, "t1").outcome == "pass"
+    assert import_trajectories(run, tmp_path / "store").imported == 2
+    assert [row.outcome for row in TrajectoryStore(tmp_path / "store")] == ["pass", "pass"]
+    for target in EXPORTS:
+        report = export_trajectories(run, tmp_path / target, target)
+        assert report.exported == 2, target
+    assert [path.name for path in sorted((tmp_path / "atif").iterdir())] == ["t1.json", "t2.json"]
+
+
+def test_records_without_an_id_are_all_read(tmp_path: Path) -> None:
+    rows = [_attempt("", "pass") for _ in range(2)]
+    with RunWriter(tmp_path, {}) as writer:
+        for row in rows:
+            writer.append_trajectory({**row, "trajectory_id": None})
+    assert len(list(RunReader(tmp_path).trajectories())) == 2

@@ -66,21 +66,20 @@ def find_item(run: Path, item: str) -> Finished:
     holding: list[tuple[RunReader, dict[str, Any]]] = []
     ids: list[str] = []
     for reader in map(RunReader, run_folders(run)):
-        rows = [(str(row.get("id")), row) for row in reader.items()]
-        matching = [row for name, row in rows if name == item]
-        if matching:
-            holding.append((reader, matching[-1]))
-        ids += [name for name, _ in rows[: LISTED - len(ids)]]
+        rows = {str(row.get("id")): row for row in reader.items()}
+        if item in rows:
+            holding.append((reader, rows[item]))
+        ids += list(rows)[: LISTED - len(ids)]
     if len(holding) > 1:
         names = ", ".join(str(reader.path) for reader, _ in holding[:LISTED])
         raise BadInput(f"{len(holding)} runs have an item {item!r}; name one with --run: {names}")
     if not holding:
         raise BadInput(f"no finished item {item!r} in {str(run)!r}; it has {', '.join(ids)}, …")
     [(reader, record)] = holding
-    rows = [row for row in reader.trajectories() if row.get("trajectory_id") == item]
-    if not rows:
+    row = next((row for row in reader.trajectories() if row.get("trajectory_id") == item), None)
+    if row is None:
         raise BadInput(f"item {item!r} of {str(reader.path)!r} left no trajectory")
-    trajectory = Trajectory.model_validate(rows[-1])
+    trajectory = Trajectory.model_validate(row)
     path = reader.path / "calls.sqlite"
 
     async def read_calls() -> tuple[StoredCall, ...]:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from harness.core import BadInput, Trajectory, first_fault, read_json, read_rows
 from harness.core.plugins import load, plugins
-from harness.core.segments import read_segment
+from harness.core.segments import read_latest
 from harness.trajectories.formats.chat_rows import from_openai, from_sharegpt
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.formats.codex import is_codex, read_codex
@@ -185,7 +185,7 @@ def _read_atif(path: Path) -> Iterator[Trajectory]:
 
 def _read_store(path: Path) -> Iterator[Trajectory]:
     segment = path / "trajectories.seg" if path.is_dir() else path
-    for number, record in enumerate(read_segment(segment), start=1):
+    for number, record in enumerate(read_latest(segment, "trajectory_id"), start=1):
         yield _document(record, f"{segment}, record {number}")
 
 
