@@ -29,7 +29,8 @@ _FULL_AGREEMENT = 3
 def anls(prediction: str, answers: Sequence[str]) -> float:
     """Normalised Levenshtein similarity with the nearest accepted answer; 0 below 0.5.
 
-    Capitals and runs of spaces do not count, as in the official script.
+    Capitals and runs of spaces are no edits. As in the official script, the edits are divided by
+    the length of the longer text as it was given, spaces and all, in capitals (`ß` has two).
 
     Args:
         prediction: what was said.
@@ -39,11 +40,11 @@ def anls(prediction: str, answers: Sequence[str]) -> float:
         A value in [0, 1] that is 0 or at least 0.5.
     """
     text, best = _joined(prediction.lower()), 0.0
-    for answer in (_joined(answer.lower()) for answer in answers):
-        shorter, longer = sorted((len(text), len(answer)))
-        # Else the lengths alone differ by more than half.
-        if not longer or shorter / longer >= THRESHOLD:
-            best = max(best, 1 - edit_distance(text, answer) / max(longer, 1))
+    for raw in answers:
+        answer, length = _joined(raw.lower()), max(len(raw.upper()), len(prediction.upper()), 1)
+        # Else the lengths alone make too many edits.
+        if 1 - abs(len(text) - len(answer)) / length >= THRESHOLD:
+            best = max(best, 1 - edit_distance(text, answer) / length)
     return best if best >= THRESHOLD else 0.0
 
 
@@ -67,28 +68,28 @@ def relaxed_match(prediction: str, answers: Sequence[str], tolerance: float = _T
     """Numbers within 5 % of an accepted answer, other answers equal but for capitals.
 
     A percentage is a number divided by 100, on either side. An answer of 0 must be said exactly.
+    As in the official script, spaces count, but those around a number without a per cent sign.
 
     Args:
         prediction: what was said.
         answers: accepted answers.
         tolerance: relative, of the accepted number.
     """
-    text = prediction.strip()
-    number = _float(text)
-    for answer in map(str.strip, answers):
+    number = _float(prediction)
+    for answer in answers:
         accepted = _float(answer)
         if number is not None and accepted:
             if abs(number - accepted) / abs(accepted) <= tolerance:
                 return True
-        elif text.lower() == answer.lower():
+        elif prediction.lower() == answer.lower():
             return True
     return False
 
 
 def _float(text: str) -> float | None:
-    """What Python reads as a number, with a per cent sign allowed; no thousands separators."""
+    """What Python reads as a number, per cent signs allowed behind it; no thousands separators."""
     try:
-        return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+        return float(text.rstrip("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         return None
 

@@ -42,6 +42,19 @@ words = st.text(alphabet="abc 1.", max_size=8)
         ("a", ["abcd"], 0.0),
         ("abcx", ["wxyz", "abcd"], 0.75),
         ("", ["a"], 0.0),
+        # Edits are divided by the length of the raw text.
+        ("hello   wrld", ["hello world"], 1 - 1 / 12),
+        ("hello wrld", ["hello   world"], 1 - 1 / 13),
+        (" a b ", ["ab"], 1 - 1 / 5),
+        ("ab", ["a     "], 1 - 1 / 6),
+        ("a" + " " * 9, ["bc"], 1 - 2 / 10),
+        ("stra\u00dfa", ["stra\u00dfe"], 1 - 1 / 7),  # six letters, seven in capitals
+        ("", [""], 1.0),
+        (" ", [""], 1.0),
+        ("", ["   "], 1.0),
+        ("abc", ["abd", "xyz   abc", "ABC"], 1.0),
+        ("ab\ncd", ["ab cd"], 1.0),
+        ("12,5", ["12.5"], 0.75),
     ],
 )
 def test_anls(said: str, accepted: list[str], value: float) -> None:
@@ -74,6 +87,22 @@ def test_anls_is_zero_or_at_least_a_half(said: str, accepted: list[str]) -> None
         ("yes", "Yes", True),
         ("1,000", "1000", False),
         ("nan", "5", False),
+        ("5%%", "5%", True),
+        ("0.05", "5%%", True),
+        ("5% ", "5%", False),  # no number, and not the same text
+        ("5% ", "0.05", False),
+        ("5% ", "5% ", True),
+        (" 5 ", "5", True),  # a number for all the spaces
+        ("yes ", "yes", False),
+        ("Yes", "yes ", False),
+        ("5 %", "5%", True),
+        ("%", "5%", False),
+        ("%", "%", True),
+        ("1_000", "1000", True),
+        ("inf", "inf", False),
+        ("0%", "0", False),
+        ("1e2", "100", True),
+        ("", "", True),
     ],
 )
 def test_relaxed_accuracy(said: str, wanted: str, right: bool) -> None:
