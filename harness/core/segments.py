@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 import zstandard
 
@@ -114,7 +114,8 @@ def read_latest(path: Path, name: str) -> Iterator[Any]:
     """
     latest: dict[Any, int] = {}
     for offset, record in read_placed(path):
-        label = record.get(name) if isinstance(record, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
+        fields = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+        label = fields.get(name)
         latest[str(label) if label else offset] = offset
     return (read_at(path, offset) for offset in sorted(latest.values()))
 

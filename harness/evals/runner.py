@@ -229,7 +229,7 @@ async def run_eval(
         stack.enter_context(tracing.operation("run", out.name, **facts))
         waiting = [attempt for attempt in plan.attempts() if attempt_id(*attempt) not in items]
         pool = Pool(attempter, waiting, concurrency)
-        control = controlled(out, pool, tally, budget, priced=model.priced)
+        control = controlled(out, pool, tally, budget, priced=model.price is not None)
         await stack.enter_async_context(control)
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started

@@ -42,7 +42,7 @@ from harness.evals import (
 from harness.fleet.channel import Channel, Handler, Methods
 from harness.fleet.driver import Fleet, WorkersLost, open_fleet
 from harness.fleet.types import Executor, Tree, Work
-from harness.models import LiveLimits, Message, Model, Reply, SampleLimits, Sampling
+from harness.models import LiveLimits, Message, Model, Price, Reply, SampleLimits, Sampling
 
 ENTRY = "harness.fleet.attempts:make_attempts"
 _ATTEMPT: ContextVar[int | None] = ContextVar("attempt", default=None)
@@ -59,6 +59,7 @@ class AttemptsSpec(Value):
         model: spec of the driver's model.
         simulated: whether a simulated model answers.
         constrains: whether its server holds replies to a JSON schema.
+        price: of its tokens, as far as it is known.
         work: where the worker makes the folder for its work folders; None: on its own disk.
         events: whether the driver wants the events.
         traced: whether the driver is traced.
@@ -78,6 +79,7 @@ class AttemptsSpec(Value):
     model: str
     simulated: bool
     constrains: bool
+    price: Price | None
     work: Path | None
     events: bool
     traced: bool
@@ -102,6 +104,7 @@ async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[Re
         model=run.model.spec,
         simulated=run.model.simulated,
         constrains=run.model.constrains,
+        price=run.model.price,
         work=run.out.absolute() / "work" if executor.shares_disk else None,
         events=run.on_event is not None,
         traced=tracing.watched(),
@@ -221,12 +224,19 @@ class RemoteModel:
         spec: of the model.
         simulated: whether a simulated model answers.
         constrains: whether its server holds replies to a JSON schema.
+        price: of its tokens, as far as it is known.
     """
 
     def __init__(
-        self, channel: Channel, spec: str, simulated: bool, constrains: bool = False
+        self,
+        channel: Channel,
+        spec: str,
+        simulated: bool,
+        constrains: bool = False,
+        price: Price | None = None,
     ) -> None:
         self.spec, self.simulated, self.constrains = spec, simulated, constrains
+        self.price = price
         self._channel = channel
 
     async def complete(
@@ -334,7 +344,9 @@ async def make_attempts(
         sample_limits=settings.limits,
     )
     sandbox = select(settings.sandbox)
-    model = RemoteModel(channel, settings.model, settings.simulated, settings.constrains)
+    model = RemoteModel(
+        channel, settings.model, settings.simulated, settings.constrains, settings.price
+    )
 
     def on_event(event: dict[str, Any]) -> None:
         channel.tell("event", json.loads(json.dumps(event, default=str)))

@@ -55,6 +55,7 @@ class ChatModel:
         simulated: whether a simulated model answers, now or when the calls were recorded.
         constrains: whether its server holds replies to a JSON schema.
         role: who asks, in the record of calls.
+        price: of its tokens; None if that is unknown.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class ChatModel:
         self.simulated, self.constrains = endpoint.simulated, endpoint.constrains
         self.role: Role = role
         self._endpoint = endpoint
-        self._price: Price | None = price_of(spec, official=endpoint.official)
+        self.price: Price | None = price_of(spec, official=endpoint.official)
         self._calls = calls
         self._budget = budget
         self._sampling = sampling
@@ -123,11 +124,6 @@ class ChatModel:
                 chat.say(messages=body["messages"], tools=body.get("tools"), reply=reply)
             return reply
 
-    @property
-    def priced(self) -> bool:
-        """Whether it is known what a call costs."""
-        return self._price is not None
-
     def resize(self, concurrency: int) -> None:
         """Let so many calls be in flight from now on, at most; those under way go on."""
         self._connections.resize(concurrency)
@@ -172,7 +168,7 @@ class ChatModel:
     async def _send(self, call_id: str, body: Body, timeout_s: float) -> Reply:
         """Send until there is an answer, a final refusal, or the attempts are used up."""
         prompt, completion = prompt_bound(body), completion_limit(body) or 0
-        usd = self._price.cost(prompt, completion) if self._price else 0.0
+        usd = self.price.cost(prompt, completion) if self.price else 0.0
         worst = Spend(usd, prompt + completion, 1)
         servers = self._endpoint.route(body)
         attempt = 1
@@ -232,9 +228,9 @@ class ChatModel:
         slots.answered(started)
         self._gate.pause(transport.quota_pause_s(headers))
         seconds = time.monotonic() - started
-        usage = usage_of(response, self._price, seconds)
+        usage = usage_of(response, self.price, seconds)
         if usage is None:  # unknown tokens stay charged with the worst case
-            free = self._price is not None and not (self._price.input or self._price.output)
+            free = self.price is not None and not (self.price.input or self.price.output)
             usage = Usage(calls=1, cost_usd=0.0 if free else None, seconds=seconds)
         else:
             reservation.settle(Spend(usage.cost_usd or 0.0, usage.tokens, 1))

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from pydantic import Field, JsonValue
 
-from harness.core import HarnessError, Value
+from harness.core import HarnessError, LimitReached, Value
+from harness.models.budget import Budget, Price, Reservation, Spend
 from harness.models.concurrency import WorkClock
 from harness.models.types import Message, Model, Reply, Sampling
+from harness.models.wire import prompt_bound
 
 
 class SampleLimits(Value):
     """What one attempt may use; None is no limit.
 
-    A call is made as long as what was used before is below the limit, so that the last one may go
-    beyond it. Answers from the request cache count like any other: a run that is resumed ends its
-    attempts where it would have ended them.
+    The worst case of a call is set aside while it is in flight, so that calls that overlap stay
+    within the limit together. One whose worst case is more than what is left (or unknown: no
+    `max_tokens`) is made alone, as long as the limit is not reached, and may go beyond it. Answers
+    from the request cache count like any other: a run that is resumed ends its attempts where it
+    would have ended them.
 
     Attributes:
         tokens: of all calls, prompts included.
@@ -85,8 +90,8 @@ class LimitedModel:
         self._began = time.monotonic()
         self._granted = self._live.now.working or 0.0
         self._work = WorkClock(self._granted)
-        self._calls = self._tokens = 0
-        self._usd: float | None = 0.0
+        self._price: Price | None = getattr(model, "price", None)
+        self._used, self._priced = Budget(), True
 
     async def complete(
         self,
@@ -103,25 +108,54 @@ class LimitedModel:
         """
         seconds, limits = self._left(), self._live.now
         clock, work = asyncio.timeout(seconds), asyncio.timeout(None)
+        worst: tuple[int, int] | None = None
+        completion = sampling.max_tokens if sampling else None
+        if (limits.tokens or limits.usd) and completion and completion > 0:
+            further = {"tools": tools, "response_format": response_format}
+            body = {name: value for name, value in further.items() if value}
+            worst = prompt_bound({"messages": messages, **body}), completion
+        reservation: Reservation | None = None
         try:
             async with clock, work:
                 with self._work.during(work if limits.working else None):
+                    reservation = await self._reserve(worst)
                     reply = await self._model.complete(
                         messages, tools=tools, sampling=sampling, response_format=response_format
                     )
+            usage = reply.usage
+            reservation.settle(Spend(usage.cost_usd or 0.0, usage.tokens, usage.calls))
+            self._priced &= usage.cost_usd is not None
+            return reply
         except TimeoutError:
             if clock.expired():
                 raise SampleLimitReached(self._over("time", "seconds")) from None
             if work.expired():
                 raise SampleLimitReached(self._over("working", "working")) from None
             raise
-        # Plain numbers: a sum of usages is a record that is validated, at every call.
-        usage = reply.usage
-        self._calls += usage.calls
-        self._tokens += usage.tokens
-        priced = self._usd is not None and usage.cost_usd is not None
-        self._usd = (self._usd or 0.0) + (usage.cost_usd or 0.0) if priced else None
-        return reply
+        finally:
+            if reservation is not None:
+                reservation.release()  # does nothing once it is settled
+
+    async def _reserve(self, worst: tuple[int, int] | None) -> Reservation:
+        """Set the worst case of a call aside; waits for calls in flight that stand in its way.
+
+        Args:
+            worst: tokens of its prompt and its completion; None for all that is left.
+
+        Raises:
+            SampleLimitReached: if nothing is left.
+        """
+        while True:
+            self._left()
+            limits, spent = self._live.now, self._used.spent
+            self._used.tokens, self._used.usd = limits.tokens, limits.usd
+            tokens = limits.tokens - spent.tokens if limits.tokens else 0
+            usd = limits.usd - spent.usd if limits.usd else 0.0
+            if worst is not None:
+                tokens = min(tokens, sum(worst))
+                usd = min(usd, self._price.cost(*worst)) if self._price else usd
+            with suppress(LimitReached):  # calls in flight have used what was left: look again
+                return await self._used.reserve(Spend(usd, tokens, 1))
 
     def _left(self) -> float | None:
         """Seconds for the next call.
@@ -130,11 +164,12 @@ class LimitedModel:
             SampleLimitReached: if a limit leaves no room for it.
         """
         limits = self._live.now
-        if limits.tokens is not None and self._tokens >= limits.tokens:
+        spent = self._used.spent
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
             raise SampleLimitReached(self._over("token", "tokens"))
-        if limits.usd is not None and self._usd is None:
+        if limits.usd is not None and not self._priced:
             raise SampleLimitReached(f"a cost limit needs the price of {self.spec}: it is unknown")
-        if limits.usd is not None and (self._usd or 0.0) >= limits.usd:
+        if limits.usd is not None and spent.usd >= limits.usd:
             raise SampleLimitReached(self._over("cost", "usd"))
         if limits.working is not None:
             self._work.credit(limits.working - self._granted)  # it may have been changed
@@ -149,9 +184,9 @@ class LimitedModel:
         return seconds
 
     def _over(self, option: str, name: str) -> str:
-        limit = getattr(self._live.now, name)
+        limit, calls = getattr(self._live.now, name), self._used.spent.calls
         unit = "seconds of work" if name == "working" else name
         return (
-            f"the attempt reached its limit of {limit:g} {unit} after {self._calls} calls "
+            f"the attempt reached its limit of {limit:g} {unit} after {calls} calls "
             f"(--{option}-limit)"
         )

@@ -57,9 +57,9 @@ def request_digest(kind: str, body: Body) -> str:
 
 
 def completion_limit(body: Body) -> int | None:
-    """The bound on completion tokens that a body sets."""
+    """The bound on completion tokens that a body sets; to some servers -1 is none."""
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
-    return limit if isinstance(limit, int) else None
+    return limit if isinstance(limit, int) and limit > 0 else None
 
 
 def prompt_bound(body: Body) -> int:

@@ -16,7 +16,15 @@ from harness.api import EvalSettings, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput, LimitReached
 from harness.evals import EvalReport, records, regrade_folder
-from harness.models import LimitedModel, SampleLimitReached, SampleLimits, open_model
+from harness.models import (
+    PRICES_VARIABLE,
+    Budget,
+    LimitedModel,
+    SampleLimitReached,
+    SampleLimits,
+    Sampling,
+    open_model,
+)
 from tests.models.http_server import completion, serve
 
 CURL = (
@@ -137,3 +145,61 @@ def test_a_cost_limit_needs_a_price() -> None:
 def test_a_limit_of_nothing_is_refused(limits: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         SampleLimits(**limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        ({"tokens": 1500}, 22),  # 22 calls have 1,518 tokens: the last one is made alone
+        ({"usd": 0.0015}, 22),
+        ({"tokens": 5000, "usd": 0.0015}, 22),
+    ],
+)
+@pytest.mark.parametrize("bound", [64, None, -1])
+def test_calls_at_one_time_stay_within_a_limit_together(
+    limits: dict[str, Any],
+    most: int,
+    bound: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = tmp_path / "prices.json"
+    table.write_text(json.dumps({"models": {"openai/m": {"input": 1.0, "output": 1.0}}}))
+    monkeypatch.setenv(PRICES_VARIABLE, str(table))
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    async def asked(url: str) -> list[Any]:
+        model = open_model("openai/m", base_url=url, concurrency=60)
+        limited = LimitedModel(model, SampleLimits(**limits))
+        calls = [
+            limited.complete(
+                [{"role": "user", "content": f"{n}"}], sampling=Sampling(max_tokens=bound)
+            )
+            for n in range(60)
+        ]
+        try:
+            return await asyncio.gather(*calls, return_exceptions=True)
+        finally:
+            await model.aclose()
+
+    with serve(lambda _body: completion("4", 5, 64), delay_s=0.01) as served:
+        replies = asyncio.run(asked(served.url))
+    assert len(served.bodies) == most
+    refused = [reply for reply in replies if isinstance(reply, SampleLimitReached)]
+    assert len(refused) == 60 - most
+    assert "after 22 calls" in str(refused[0])
+
+
+def test_a_bound_of_less_than_nothing_is_none_for_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """llama.cpp writes without end for -1; the worst case was lower by one token."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    async def asked(url: str) -> None:
+        model = open_model("openai/m", base_url=url, budget=Budget(tokens=100_000))
+        sampling = Sampling(max_tokens=-1)
+        await model.complete([{"role": "user", "content": "hi"}], sampling=sampling)
+        await model.aclose()
+
+    with serve(lambda _body: completion("4")) as served:
+        asyncio.run(asked(served.url))
+    assert served.bodies[0]["max_tokens"] > 0
