@@ -94,6 +94,7 @@ def attempted(suite: Path, task: Task, cell: str, work: Path, base_url: str | No
         suite=str(suite),
         sample=task.id,
         agent=f"graph:{agent}",
+        trust=True,  # the tasks name workbooks of other folders
         models=(f"openai/{local.partition('/')[2]}" if base_url else local,),
         base_url=base_url,
         seed=PROTOCOL["seed"],

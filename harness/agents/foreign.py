@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
 from harness.core import BadInput, UnfitFile, read_work_file
+from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
 ANSWER_FILE = "answer.txt"
@@ -224,5 +224,5 @@ def install_skill(skill: Path | None, workdir: Path) -> str:
     if skill is None:
         return ""
     for folder in SKILL_FOLDERS:
-        shutil.copytree(skill, workdir / folder / skill.name, dirs_exist_ok=True)
+        copy_skill(skill, workdir, f"{folder}/{skill.name}")
     return str(workdir / SKILL_FOLDERS[0] / skill.name)

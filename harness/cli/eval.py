@@ -189,7 +189,7 @@ def report_text(report: EvalReport) -> str:
     "regrade",
     cls=SettingsCommand,
     settings="harness.evals.settings:SuiteSettings",
-    only=("sandbox", "trust_checks", "executor", "workers", "worker_resources"),
+    only=("sandbox", "trust", "trust_checks", "executor", "workers", "worker_resources"),
 )
 @click.argument("run", type=path_type)
 @shared_option("--suite", help="The tasks as they are now. Default: the suite that RUN names.")
@@ -199,6 +199,7 @@ def regrade_run(
     run: Path,
     suite: str | None,
     out: Path | None,
+    trust: bool,
     trust_checks: bool,
     as_json: bool,
     **options: Any,
@@ -215,7 +216,7 @@ def regrade_run(
     target, sandbox = out or run.with_name(run.name + "-regraded"), options.pop("sandbox")
     show = tally_progress()
     report = regrade_folder(
-        run, target, suite, sandbox, trust_checks=trust_checks,
+        run, target, suite, sandbox, trust=trust, trust_checks=trust_checks,
         executor=WorkerSettings.model_validate(options).open_executor(),
         on_progress=lambda tally: show(target.name, tally),
     )  # fmt: skip

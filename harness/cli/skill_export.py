@@ -110,7 +110,7 @@ def _creator(
     skill, history = load_skill(folder), history_of(folder)
     tasks = [
         (task.id, task.prompt, "" if task.answer is None else str(task.answer))
-        for task in (load_suite(suite).tasks if suite else ())
+        for task in (load_suite(suite, trusted=True).tasks if suite else ())
     ]
     benchmark = benchmark_of(
         skill.name,

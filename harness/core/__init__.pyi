@@ -1,6 +1,12 @@
 from .assets import prompt_digest as prompt_digest
 from .assets import render as render
 from .assets import render_page as render_page
+from .documents import parse_row as parse_row
+from .documents import parse_yaml as parse_yaml
+from .documents import read_json as read_json
+from .documents import read_models as read_models
+from .documents import read_rows as read_rows
+from .documents import read_yaml as read_yaml
 from .errors import BadInput as BadInput
 from .errors import HarnessError as HarnessError
 from .errors import LimitReached as LimitReached
@@ -13,6 +19,7 @@ from .files import canonical_json as canonical_json
 from .files import digest as digest
 from .files import digest_file as digest_file
 from .files import digest_tree as digest_tree
+from .files import inside as inside
 from .files import private_folder as private_folder
 from .files import read_work_file as read_work_file
 from .files import remove_tree as remove_tree
@@ -23,10 +30,6 @@ from .files import write_work_file as write_work_file
 from .http import async_http_client as async_http_client
 from .http import http_client as http_client
 from .http import on_loopback as on_loopback
-from .jsonl import parse_row as parse_row
-from .jsonl import read_json as read_json
-from .jsonl import read_models as read_models
-from .jsonl import read_rows as read_rows
 from .plugins import require as require
 from .trajectory import AgentInfo as AgentInfo
 from .trajectory import Observation as Observation

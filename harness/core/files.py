@@ -86,10 +86,28 @@ def digest_file(path: Path) -> str:
 def digest_tree(root: Path) -> str:
     """Digest of a directory: relative POSIX paths and contents of its files, sorted.
 
-    Names of empty directories, modes and times do not count.
+    Names of empty directories, modes and times do not count, nor do links that lead out of it.
     """
-    files = sorted(path for path in root.rglob("*") if path.is_file())
+    files = sorted(
+        path
+        for path in root.rglob("*")
+        if path.is_file() and (not path.is_symlink() or inside(root, path))
+    )
     return digest({path.relative_to(root).as_posix(): digest_file(path) for path in files})
+
+
+def inside(folder: Path, name: str | Path) -> Path | None:
+    """The real path of what a stranger names in a folder, or None where that leads out of it.
+
+    Args:
+        folder: all that the stranger may name.
+        name: relative to `folder`, or absolute; links count by what they point to.
+    """
+    try:
+        root, path = (Path(os.path.realpath(place)) for place in (folder, folder / name))
+    except (OSError, ValueError):  # no possible name
+        return None
+    return path if path.is_relative_to(root) else None
 
 
 def cache_root() -> Path:

@@ -148,8 +148,8 @@ class Task(Value):
     Attributes:
         id: unique within its suite.
         prompt: what the agent is asked.
-        files: name in the agent's work folder -> path, relative to the task file or absolute. A
-            list of paths is read as name = last path component.
+        files: name in the agent's work folder -> path, relative to the task file; where the suite
+            is not trusted, below its folder. A list of paths is read as name = last path component.
         answer: the expected answer, for scorers that compare.
         check: a scorer's name, `file.py:function`, or a command whose exit 0 is a pass.
         meta: anything a task family needs (stratum, difficulty, answer range, ...).

@@ -147,16 +147,21 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     Raises:
         BadInput: if the corpus is not a generated one, or the split is unknown.
     """
-    generator = generators().get(name)
-    if generator is None:
-        find_corpus(name)
-        raise BadInput(f"{name!r} is a public set: `harness corpora pull {name}` fetches it")
+    generator = _generator(name)
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
     chosen: list[Split] = [part for part in get_args(Split) if split in ("all", part)]
     counts: dict[str, int] = {part: len(generator.write(part, out, limit)) for part in chosen}
     files = {part: str(out / f"{part}.jsonl") for part in chosen}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
+
+
+def _generator(name: str) -> Generator:
+    generator = generators().get(name)
+    if generator is None:
+        find_corpus(name)
+        raise BadInput(f"{name!r} is a public set: `harness corpora pull {name}` fetches it")
+    return generator
 
 
 def read_manifest(path: Path) -> Corpus:
@@ -178,6 +183,7 @@ def corpus_tasks(name: str, split: str) -> Path:
     Raises:
         BadInput: for an unknown corpus or split, or a public set.
     """
+    _generator(name)  # a name that leads out of the cache is none
     folder = cache_root() / "corpora" / f"{name}-{harness.__version__}"
     target = folder / split / f"{split}.jsonl"
     if target.is_file():

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from harness.core import BadInput, Value, assets, first_fault
+from harness.core import BadInput, Value, assets, first_fault, read_yaml
 from harness.evals.suite import SplitBy
 
 FOLDER = "evals/paper"
@@ -175,12 +175,8 @@ def load_paper(path: Path) -> Paper:
     Raises:
         BadInput: if it is no such file, or a figure of ours does not stand where it says.
     """
-    import yaml
-
     try:
-        paper = Paper.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (OSError, yaml.YAMLError) as error:
-        raise BadInput(f"{path}: not YAML: {error}") from error
+        paper = Paper.model_validate(read_yaml(path))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'paper')}") from error
     for figure in paper.figures:

@@ -177,7 +177,8 @@ def sample_parts(task: Task, base: Path) -> SampleParts:
     row = task.model_dump(mode="json", include={"prompt", "meta"})
     check, gold = task.check or "", possible_path(task)
     code = _content(base / check.rpartition(":")[0]) if is_function(check) else ""
-    grading = [task.check, task.answer, code, _content(base / gold) if gold else ""]
+    # An answer such as "/" is no gold file.
+    grading = [task.check, task.answer, code, _content(base / gold, folder=False) if gold else ""]
     # A task that leaves a workbook has tools of its own: its check decides how it is attempted.
     return SampleParts(
         sample=digest([row, sorted(files), leaves_workbook(task)])[:DIGEST_LENGTH],
@@ -186,11 +187,13 @@ def sample_parts(task: Task, base: Path) -> SampleParts:
     )
 
 
-def _content(path: Path) -> str:
+def _content(path: Path, *, folder: bool = True) -> str:
     """Digest of a file or of a folder (an index); empty where there is neither."""
     try:
         if path.is_dir():
-            return digest_tree(path)
+            return digest_tree(path) if folder else ""
+        if not path.is_file():  # reading a device or a pipe may never end
+            return ""
         stat = path.stat()
     except (OSError, ValueError):  # an answer that happens to be no possible name
         return ""

@@ -169,6 +169,7 @@ def regrade_folder(
     sandbox: str,
     *,
     trust_checks: bool,
+    trust: bool = False,
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] | None = None,
 ) -> RegradeReport:
@@ -180,6 +181,7 @@ def regrade_folder(
         reference: of the suite as it is now; None for the one that the run names.
         sandbox: name of a sandbox back end, `auto` or `none`.
         trust_checks: whether code that judges runs outside the sandbox.
+        trust: whether the suite may name files out of its folder.
         executor: starts the workers that judge; None judges in this process.
         on_progress: called after every judgement.
 
@@ -196,7 +198,7 @@ def regrade_folder(
     spec = JudgingSpec(sandbox=sandbox, trust_checks=trust_checks)
     # Where workers judge on this machine, a sandbox that is missing is noticed before they start.
     judging = spec.family_of() if executor is None or executor.shares_disk else None
-    suite = load_suite(named, reader.lock.get("split"))
+    suite = load_suite(named, reader.lock.get("split"), trusted=trust)
     if executor is not None:
         judge = executor.judge(suite, spec)
     else:

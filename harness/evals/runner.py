@@ -289,7 +289,7 @@ def open_agent_model(
 
 def suite_of(settings: EvalSettings) -> LoadedSuite:
     """The suite that the settings name, or the one task of it."""
-    suite = load_suite(settings.suite, settings.split)
+    suite = load_suite(settings.suite, settings.split, trusted=settings.trust)
     if settings.sample is None:
         return suite
     tasks = tuple(task for task in suite.tasks if task.id == settings.sample)

@@ -79,14 +79,16 @@ class ModelSettings(Value):
 
 
 class TrustSettings(Value):
-    """What may run outside the sandbox.
+    """What may leave the sandbox and the suite's folder.
 
     Attributes:
-        trust: the agent that a suite names.
+        trust: the agent that a suite names, and the files that its tasks name.
         trust_checks: checks that are code, and with them what an attempt left for them to run.
     """
 
-    trust: Annotated[bool, Option("Run the agent that the suite names with your rights.")] = False
+    trust: Annotated[
+        bool, Option("Run the suite's agent with your rights; its tasks may name any file.")
+    ] = False
     trust_checks: Annotated[
         bool, Option("Judge outside the sandbox: what a model wrote may run with your rights.")
     ] = False

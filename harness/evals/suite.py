@@ -23,7 +23,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from harness.agents import SkillMode, ToolProtocol
 from harness.core import (
@@ -34,8 +34,10 @@ from harness.core import (
     digest,
     digest_file,
     first_fault,
+    inside,
     read_models,
     read_rows,
+    read_yaml,
 )
 from harness.models import SampleLimits, Sampling
 
@@ -88,13 +90,20 @@ class Suite(Value):
 
 
 class LoadedSuite(Value):
-    """A suite with its tasks read and its folder known."""
+    """A suite with its tasks read and its folder known.
+
+    Attributes:
+        base: folder of the task file, where the paths in tasks start.
+        root: folder of the suite.
+        trusted: whether the tasks may name files anywhere.
+    """
 
     suite: Suite
     split: Split | None
     tasks: tuple[Task, ...]
     base: Path
     root: Path
+    trusted: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -103,9 +112,20 @@ class LoadedSuite(Value):
             path
             for task in self.tasks
             for path in (*task.files.values(), possible_path(task))
-            if path and (self.base / path).is_file()
+            if path and self._is_file(path)
         }
         return tuple(sorted(named))
+
+    def reaches(self, path: str) -> bool:
+        """Whether the tasks may name a path: below the suite's folder, unless it is trusted."""
+        folder = self.base if self.suite.corpus is not None else self.root
+        return self.trusted or inside(folder, self.base / path) is not None
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            return self.reaches(path) and (self.base / path).is_file()
+        except OSError:  # an answer that is too long for a name
+            return False
 
     @property
     def sent(self) -> tuple[str, ...] | None:
@@ -137,16 +157,20 @@ def possible_path(task: Task) -> str | None:
     return answer
 
 
-def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
+def load_suite(reference: str, split: Split | None = None, *, trusted: bool = False) -> LoadedSuite:
     """Load a suite: a YAML file, a folder with suite.yaml, a task JSONL, or a shipped name.
+
+    All that a suite names lies in its folder, unless the user trusts it: its files go to models.
 
     Args:
         reference: path, or the name of a suite in `evals/`. A folder or file of SpreadsheetBench
             in its published shapes is a suite as it is.
         split: which split; default the first of test, selection, train that the suite has.
+        trusted: whether it may name files anywhere.
 
     Raises:
-        BadInput: if it cannot be found or read, has no tasks, or repeats a task id.
+        BadInput: if it cannot be found or read, has no tasks, repeats a task id, or names a file
+            out of its folder.
     """
     path = _find(reference)
     published = _is_spreadsheetbench(path)
@@ -158,6 +182,11 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
         suite, root = _read(path), path.parent
         file, chosen = _tasks_file(suite, root, split)
         base = file.parent
+        if suite.corpus is None and not trusted and inside(root, file) is None:
+            raise BadInput(
+                f"suite {suite.name!r}: expected its task file below {str(root)!r}, found "
+                f"{str(file)!r}: move it there, or --trust the suite"
+            )
     if published or _is_spreadsheetbench(file):
         from harness.tasks import load_spreadsheetbench
 
@@ -177,7 +206,45 @@ def load_suite(reference: str, split: Split | None = None) -> LoadedSuite:
         tasks = divided(tasks, suite.split_by, chosen, suite.name)
     elif split is not None and chosen is None:
         tasks, chosen = _half(tasks, suite, split), split
-    return LoadedSuite(suite=suite, split=chosen, tasks=tasks, base=base, root=root)
+    loaded = LoadedSuite(
+        suite=suite, split=chosen, tasks=tasks, base=base, root=root, trusted=trusted
+    )
+    _refuse_far_files(loaded)
+    return loaded
+
+
+def _refuse_far_files(suite: LoadedSuite) -> None:
+    """Refuse tasks that name files out of the suite's folder, or in a folder that is not its own.
+
+    Links are followed here once: what sandboxed code writes later is not in this folder.
+    """
+    named = [(task, path) for task in suite.tasks for path in _named_files(task)]
+    if suite.trusted or not named:
+        return
+    from harness.tasks import own_folder
+
+    own_folder(suite.root)
+    for task, path in named:
+        if not suite.reaches(path):
+            raise BadInput(
+                f"task {task.id!r}: expected its files below the suite's folder "
+                f"{str(suite.root)!r}, found {path!r}: copy it there, or --trust the suite"
+            )
+
+
+def _named_files(task: Task) -> list[str]:
+    """What a task names as a file: its inputs, golden workbooks, and those of its variants."""
+    named: list[JsonValue] = [*task.files.values()]
+    variants = task.meta.get("variants")
+    rows = [row for row in variants if isinstance(row, dict)] if isinstance(variants, list) else []
+    golds = [task.answer, *(row.get("answer") for row in rows)]
+    if task.check == "spreadsheet":
+        for gold in golds:
+            named += gold if isinstance(gold, list) else [gold]
+    for files in (row.get("files") for row in rows):
+        named += files.values() if isinstance(files, dict) else ()
+        named += files if isinstance(files, list) else ()
+    return [path for path in named if isinstance(path, str)]
 
 
 def _find(reference: str) -> Path:
@@ -206,14 +273,10 @@ def _is_spreadsheetbench(path: Path) -> bool:
 
 
 def _read(path: Path) -> Suite:
-    import yaml
-
     if path.suffix == ".jsonl":
         return Suite(name=path.stem, tasks=path.name)
     try:
-        return Suite.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except yaml.YAMLError as error:
-        raise BadInput(f"{path}: not YAML: {error}") from error
+        return Suite.model_validate(read_yaml(path))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'suite')}") from error
 

@@ -109,9 +109,12 @@ class SuiteRuns:
 
     def split_of(self, reference: str, split: Split) -> LoadedSuite:
         """The named split; a suite of one task file is taken whole where nothing else needs it."""
-        suite, settings = load_suite(reference), self.settings
+        settings = self.settings
+        suite = load_suite(reference, trusted=settings.trust)
         needs_no_split = reference != settings.suite or settings.gate == "none"
-        return suite if suite.split is None and needs_no_split else load_suite(reference, split)
+        if suite.split is None and needs_no_split:
+            return suite
+        return load_suite(reference, split, trusted=settings.trust)
 
     @cached_property
     def train(self) -> LoadedSuite | None:
@@ -123,7 +126,7 @@ class SuiteRuns:
     def taught(self) -> LoadedSuite | None:
         """The tasks that the analysts learn from, where they are known."""
         tasks = self.settings.tasks
-        return load_suite(tasks) if tasks else self.train
+        return load_suite(tasks, trusted=self.settings.trust) if tasks else self.train
 
     @cached_property
     def gated(self) -> LoadedSuite | None:
@@ -168,7 +171,8 @@ class SuiteRuns:
         settings = self.settings
         if not (settings.users or settings.transfer):
             return None
-        suites = [load_suite(name) for name in dict.fromkeys(settings.transfer)]
+        names = dict.fromkeys(settings.transfer)
+        suites = [load_suite(name, trusted=settings.trust) for name in names]
         suites = suites or ([self.gated] if self.gated else [])
         if not suites:
             raise BadInput("--user runs the gate's tasks or other suites: give --transfer SUITE")

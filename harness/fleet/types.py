@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import ormsgpack
 import zstandard
 
-from harness.core import BadInput, Unreachable, digest
+from harness.core import BadInput, Unreachable, digest, inside
 
 if TYPE_CHECKING:
     from harness.evals import Attempter, Judge, JudgingSpec, LoadedSuite, RemoteRun
@@ -221,6 +221,8 @@ def pack(trees: Mapping[str, Tree]) -> bytes:
                 root / name for name in names if not (name.is_absolute() or ".." in name.parts)
             ]
         for path in paths:
+            if inside(root, path) is None:  # a link that leads out
+                continue
             try:
                 content, mode = path.read_bytes(), path.stat().st_mode & 0o777
             except OSError as error:

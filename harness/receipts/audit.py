@@ -132,7 +132,7 @@ def prepare(settings: AuditSettings) -> Prepared:
         BadInput: for a skill, suite or number of rollouts that cannot be used.
     """
     parsed = cut(load_skill(settings.skill))
-    suite = load_suite(settings.suite, settings.split)
+    suite = load_suite(settings.suite, settings.split, trusted=settings.trust)
     tasks = list(suite.tasks[: settings.limit])
     plan = plan_audit(
         len(parsed.units),

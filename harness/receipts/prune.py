@@ -68,7 +68,7 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
     small = parsed.render([unit.number for unit in parsed.units if unit.number not in gone])
     folder = run / "pruned" / skill.name
     write_files(small, folder)
-    suite = load_suite(settings.suite, settings.split)
+    suite = load_suite(settings.suite, settings.split, trusted=settings.trust)
     used = {task.id for task in prepare(settings).suite.tasks}
     fresh = suite.model_copy(update={"tasks": tuple(t for t in suite.tasks if t.id not in used)})
     evaluation = settings.evaluation().model_copy(update={"limit": None})

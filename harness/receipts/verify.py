@@ -91,7 +91,8 @@ def verify(
     differs += _rows_differ(records)
     rescored = 0
     if tasks:
-        loaded = load_suite(suite or header.suite, header.split)
+        # Of files only digests are made.
+        loaded = load_suite(suite or header.suite, header.split, trusted=True)
         differs += _tasks_differ(loaded, header)
         wrong, rescored = _rescore(loaded, records)
         differs += wrong

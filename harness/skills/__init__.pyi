@@ -65,6 +65,7 @@ from .scripts import admit_scripts as admit_scripts
 from .skill import SKILL_FILE as SKILL_FILE
 from .skill import Problem as Problem
 from .skill import Skill as Skill
+from .skill import copy_skill as copy_skill
 from .skill import diff as diff
 from .skill import load_skill as load_skill
 from .skill import new_skill as new_skill

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from harness.core import Edit, Patch, Value
-from harness.skills.markdown import count_tokens, scan
+from harness.skills.markdown import count_tokens, render_header, scan
 from harness.skills.operations import (
     OPERATIONS,
     Document,
@@ -28,7 +28,7 @@ from harness.skills.operations import (
     texts,
     written_by,
 )
-from harness.skills.skill import SKILL_FILE, Skill, render_header
+from harness.skills.skill import SKILL_FILE, Skill
 from harness.skills.validate import Limits, dangling, orphans, validate
 
 MAX_ROUNDS = 4

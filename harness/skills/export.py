@@ -346,4 +346,6 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
             f"{skill.digest[:12]}: run `harness skill audit` again, or move the receipt away"
         )
     parts = (receipt, beside(folder, RECORDS), beside(folder, CARD))
-    return {path.name: path.read_bytes() for path in parts if path.is_file()}
+    # A link would bring a file of the host into what is exported.
+    ours = (path for path in parts if path.is_file() and not path.is_symlink())
+    return {path.name: path.read_bytes() for path in ours}

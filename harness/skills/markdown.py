@@ -1,16 +1,23 @@
-"""Markdown structure that knows what is not text: code fences, comments, frontmatter; and tokens.
+"""Markdown: its structure, the frontmatter of SKILL.md, and tokens.
 
-A `# comment` inside a fence is no heading: the official implementation took it for one and put
-rules into code blocks.
+The frontmatter is read leniently and written in the form that every client reads. The structure
+knows what is not text: code fences, comments, frontmatter. A `# comment` inside a fence is no
+heading: the official implementation took it for one and put rules into code blocks.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, cast
+
+from harness.core import BadInput
+
+KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+Frontmatter = Mapping[str, str | Mapping[str, str]]
 
 TOKENIZER = "harness-upper-estimate-1"
 """An estimate from above that needs no tokenizer file; named in every figure."""
@@ -24,6 +31,7 @@ _ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)])(?: |$)")
 _NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:>|\||<|#{1,6}(?: |$)|(?:[-*_][ ]*){3,}$))")
 
 _PIECES = re.compile(r"[A-Za-z]+|[0-9]|[ \t]{2,}|[^\sA-Za-z0-9]")
+_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
 
 
 @dataclass(frozen=True)
@@ -184,3 +192,85 @@ def _line_cost(line: str) -> int:
         else:
             cost += -(-len(piece) // 5) if piece[0].isalpha() else 1
     return cost
+
+
+def parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
+    """(values, complaint): complaint is "" if it was proper YAML.
+
+    Text that is no YAML (such as an unquoted colon in the description) is read line by line as
+    Gemini CLI does, and complained about.
+    """
+    from harness.core import parse_yaml  # `compress` counts tokens here and reads no YAML
+
+    inner = header.partition("\n")[2].removesuffix("\n").rpartition("\n")[0]
+    try:
+        loaded: Any = parse_yaml(inner, as_text=True)
+    except ValueError as error:
+        return _by_line(inner), f"no valid YAML ({error}); read line by line instead"
+    if loaded is None or loaded == "":
+        return {}, "the frontmatter is empty"
+    if not isinstance(loaded, dict):
+        return _by_line(inner), "expected a YAML mapping; read line by line instead"
+    values: dict[str, str | dict[str, str]] = {}
+    complaint = ""
+    for key, value in cast(dict[Any, Any], loaded).items():
+        if isinstance(value, dict):
+            pairs = cast(dict[Any, Any], value)
+            values[str(key)] = {str(name): _scalar(item) for name, item in pairs.items()}
+            if any(isinstance(item, dict | list) for item in pairs.values()):
+                complaint = f"{key!r} is nested: clients expect a map of text"
+        elif isinstance(value, list):
+            values[str(key)] = " ".join(map(_scalar, cast(list[Any], value)))
+            complaint = f"{key!r} is a list: clients expect one space-separated string"
+        else:
+            values[str(key)] = str(value)
+    return values, complaint
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _by_line(inner: str) -> dict[str, str | dict[str, str]]:
+    values: dict[str, list[str]] = {}
+    last = ""
+    for line in inner.split("\n"):
+        if match := _LINE.match(line):
+            last = match.group(1)
+            values[last] = [match.group(2).strip().strip("\"'").lstrip(">|-").strip()]
+        elif last and line[:1] in " \t":
+            values[last].append(line.strip())
+    return {name: " ".join(filter(None, parts)) for name, parts in values.items()}
+
+
+def render_header(values: Frontmatter) -> str:
+    """The strict form of the frontmatter, with both `---` lines.
+
+    Raises:
+        BadInput: if a value holds what some client cannot read (`---`, control characters).
+    """
+    lines = ["---"]
+    order = {key: position for position, key in enumerate(KEYS)}
+    for key in sorted(values, key=lambda key: (order.get(key, 99), key)):
+        value = values[key]
+        if not isinstance(value, Mapping):
+            lines.append(_entry(key, value))
+        elif value:
+            lines.append(f"{_checked_key(key)}:")
+            lines += [f"  {_entry(name, text)}" for name, text in sorted(value.items())]
+    return "\n".join([*lines, "---", ""])
+
+
+def _checked_key(key: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][\w./-]*", key) or "---" in key:
+        raise BadInput(f"expected a plain key in the frontmatter, got {key!r}")
+    return key
+
+
+def _entry(key: str, value: str) -> str:
+    flat = re.sub(r"\s*\n\s*", " ", value).strip()
+    if "---" in flat:
+        raise BadInput(f"{key!r} holds '---', which some clients take for the end: reword it")
+    if any(not char.isprintable() for char in flat):
+        raise BadInput(f"{key!r} holds control characters: remove them")
+    return f"{_checked_key(key)}: {json.dumps(flat, ensure_ascii=False)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import difflib
-import json
 import os
 import re
 import sys
@@ -17,17 +16,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-from harness.core import BadInput, Value, digest
+from harness.core import BadInput, Value, digest, inside, write_work_file
+
+if TYPE_CHECKING:
+    from harness.skills.markdown import Frontmatter
 
 SKILL_FILE = "SKILL.md"
 JUNK = {"__pycache__", "node_modules", ".git", ".DS_Store"}
 MAX_BYTES = 50_000_000
-KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-Frontmatter = Mapping[str, str | Mapping[str, str]]
+SKILL_FILE_BYTES = 1_000_000
 _HEADER = re.compile(r"---[^\S\n]*\n(?:.*\n)*?---[^\S\n]*(?:\n|\Z)")
-_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$")
 
 
 class Problem(Value):
@@ -138,49 +138,86 @@ def load_skill(path: Path | str) -> Skill:
     read and reported in `warnings`; links that leave the directory are not followed.
 
     Raises:
-        BadInput: if there is no SKILL.md, it is not UTF-8, or the directory is larger than 50 MB.
+        BadInput: if there is no SKILL.md, it leads out of the directory, is not UTF-8 or larger
+            than 1 MB, or the directory is larger than 50 MB.
     """
     root = Path(path)
     if root.is_file() and root.name.lower() == "skill.md":
         root = root.parent
-    entries = {entry.name for entry in root.iterdir()} if root.is_dir() else set[str]()
-    skill_file = next((name for name in (SKILL_FILE, "skill.md") if name in entries), None)
-    if skill_file is None:
-        raise BadInput(f"expected a skill directory with SKILL.md, found none at {str(root)!r}")
-    warnings: list[Problem] = []
+    paths, warnings = skill_paths(root)
+    skill_file = next(name for name in (SKILL_FILE, "skill.md") if name in paths)
     if skill_file != SKILL_FILE:
         warnings.append(warning("the file must be called SKILL.md: many clients miss skill.md"))
-    files: dict[str, bytes] = {}
-    executable: set[str] = set()
-    total, inside = 0, root.resolve()
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(set(folders) - JUNK)
-        for name in sorted(names):
-            file = Path(folder) / name
-            relative = file.relative_to(root).as_posix()
-            if relative == skill_file or name in JUNK or file.suffix == ".pyc":
-                continue
-            if not file.resolve().is_relative_to(inside) or not file.is_file():
-                warnings.append(warning("link out of the skill, not read", file=relative))
-                continue
-            facts = file.stat()
-            total += facts.st_size
-            if total > MAX_BYTES:
-                raise BadInput(f"{str(root)!r} holds more than {MAX_BYTES:,} bytes: is it a skill?")
-            files[relative] = file.read_bytes()
-            if facts.st_mode & 0o100:
-                executable.add(relative)
     try:
-        text = (root / skill_file).read_bytes().decode()
+        text = paths.pop(skill_file).read_bytes().decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(root / skill_file)!r} is not UTF-8 (byte {error.start})") from error
     return parse_skill(
         text,
-        files=files,
-        executable=frozenset(executable),
+        files={relative: file.read_bytes() for relative, file in paths.items()},
+        executable=frozenset(name for name, file in paths.items() if file.stat().st_mode & 0o100),
         warnings=tuple(warnings),
-        directory=inside.name,
+        directory=root.resolve().name,
     )
+
+
+def skill_paths(root: Path) -> tuple[dict[str, Path], list[Problem]]:
+    """The files that belong to a skill directory, by their paths in it, and what was passed over.
+
+    Passed over are links that leave the directory, linked folders, what is no ordinary file, and
+    names that no text can hold.
+
+    Raises:
+        BadInput: as :func:`load_skill`.
+    """
+    entries = {entry.name for entry in root.iterdir()} if root.is_dir() else set[str]()
+    if not entries & {SKILL_FILE, "skill.md"}:
+        raise BadInput(f"expected a skill directory with SKILL.md, found none at {str(root)!r}")
+    skill_file = SKILL_FILE if SKILL_FILE in entries else "skill.md"
+    paths: dict[str, Path] = {}
+    passed_over: list[Problem] = []
+    total = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - JUNK)
+        linked = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in sorted([*names, *linked]):
+            file = Path(folder) / name
+            relative = file.relative_to(root).as_posix()
+            if name in JUNK or file.suffix == ".pyc":
+                continue
+            if not relative.isprintable():
+                passed_over.append(warning(f"a name that is no text, not read: {relative!r}"))
+                continue
+            if inside(root, file) is None or not file.is_file():
+                why = "link out of the skill or no ordinary file, not read"
+                passed_over.append(warning(why, file=relative))
+                continue
+            size = file.stat().st_size
+            total += size
+            if total > MAX_BYTES:
+                raise BadInput(f"{str(root)!r} holds more than {MAX_BYTES:,} bytes: is it a skill?")
+            if relative == skill_file and size > SKILL_FILE_BYTES:
+                raise BadInput(f"{str(file)!r} has more than {SKILL_FILE_BYTES:,} bytes")
+            paths[relative] = file
+    if skill_file not in paths:
+        raise BadInput(f"{str(root / skill_file)!r} is no file of this skill: it leads out of it")
+    return paths, passed_over
+
+
+def copy_skill(root: Path, into: Path, name: str) -> None:
+    """Copy what belongs to a skill directory below a work folder, byte for byte.
+
+    Args:
+        root: the skill directory.
+        into: the work folder.
+        name: of the copy in it.
+
+    Raises:
+        BadInput: as :func:`load_skill`.
+    """
+    for relative, file in skill_paths(root)[0].items():
+        write_work_file(into, f"{name}/{relative}", file.read_bytes())
+        Path(into, name, relative).chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
 
 
 def parse_skill(
@@ -192,6 +229,8 @@ def parse_skill(
     directory: str | None = None,
 ) -> Skill:
     """A skill from the text of its SKILL.md."""
+    from harness.skills.markdown import parse_header
+
     problems = list(warnings)
     if text.startswith("\ufeff"):
         problems.append(warning("starts with a byte-order mark, which clients refuse", 1))
@@ -201,7 +240,7 @@ def parse_skill(
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     match = _HEADER.match(text)
     header = match.group() if match else ""
-    values, complaint = _parse_header(header) if header else ({}, "")
+    values, complaint = parse_header(header) if header else ({}, "")
     if complaint:
         problems.append(warning(complaint, 1))
     return Skill(
@@ -217,93 +256,11 @@ def parse_skill(
 
 def new_skill(name: str, description: str, body: str = "", **frontmatter: str) -> Skill:
     """A skill built in memory, with strict frontmatter."""
+    from harness.skills.markdown import render_header
+
     values: dict[str, str] = {"name": name, "description": description, **frontmatter}
     title = name.replace("-", " ").capitalize()
     return Skill(frontmatter=values, header=render_header(values), body=body or f"\n# {title}\n")
-
-
-def _parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
-    """(values, complaint): complaint is "" if it was proper YAML.
-
-    Text that is no YAML (such as an unquoted colon in the description) is read line by line as
-    Gemini CLI does, and complained about.
-    """
-    import yaml
-
-    inner = header.partition("\n")[2].removesuffix("\n").rpartition("\n")[0]
-    try:
-        # BaseLoader reads every scalar as text: `version: 1.0` stays "1.0".
-        loaded: Any = yaml.load(inner, Loader=yaml.BaseLoader)  # BaseLoader is safe
-    except yaml.YAMLError as error:
-        reason = getattr(error, "problem", None) or "unreadable"
-        return _by_line(inner), f"no valid YAML ({reason}); read line by line instead"
-    if loaded is None or loaded == "":
-        return {}, "the frontmatter is empty"
-    if not isinstance(loaded, dict):
-        return _by_line(inner), "expected a YAML mapping; read line by line instead"
-    values: dict[str, str | dict[str, str]] = {}
-    complaint = ""
-    for key, value in cast(dict[Any, Any], loaded).items():
-        if isinstance(value, dict):
-            pairs = cast(dict[Any, Any], value)
-            values[str(key)] = {str(name): _scalar(item) for name, item in pairs.items()}
-            if any(isinstance(item, dict | list) for item in pairs.values()):
-                complaint = f"{key!r} is nested: clients expect a map of text"
-        elif isinstance(value, list):
-            values[str(key)] = " ".join(map(_scalar, cast(list[Any], value)))
-            complaint = f"{key!r} is a list: clients expect one space-separated string"
-        else:
-            values[str(key)] = str(value)
-    return values, complaint
-
-
-def _scalar(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _by_line(inner: str) -> dict[str, str | dict[str, str]]:
-    values: dict[str, str] = {}
-    last = ""
-    for line in inner.split("\n"):
-        if match := _LINE.match(line):
-            last = match.group(1)
-            values[last] = match.group(2).strip().strip("\"'").lstrip(">|-").strip()
-        elif last and line[:1] in " \t":
-            values[last] = f"{values[last]} {line.strip()}".strip()
-    return {**values}
-
-
-def render_header(values: Frontmatter) -> str:
-    """The strict form of the frontmatter, with both `---` lines.
-
-    Raises:
-        BadInput: if a value holds what some client cannot read (`---`, control characters).
-    """
-    lines = ["---"]
-    order = {key: position for position, key in enumerate(KEYS)}
-    for key in sorted(values, key=lambda key: (order.get(key, 99), key)):
-        value = values[key]
-        if not isinstance(value, Mapping):
-            lines.append(_entry(key, value))
-        elif value:
-            lines.append(f"{_checked_key(key)}:")
-            lines += [f"  {_entry(name, text)}" for name, text in sorted(value.items())]
-    return "\n".join([*lines, "---", ""])
-
-
-def _checked_key(key: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][\w./-]*", key) or "---" in key:
-        raise BadInput(f"expected a plain key in the frontmatter, got {key!r}")
-    return key
-
-
-def _entry(key: str, value: str) -> str:
-    flat = re.sub(r"\s*\n\s*", " ", value).strip()
-    if "---" in flat:
-        raise BadInput(f"{key!r} holds '---', which some clients take for the end: reword it")
-    if any(not char.isprintable() for char in flat):
-        raise BadInput(f"{key!r} holds control characters: remove them")
-    return f"{_checked_key(key)}: {json.dumps(flat, ensure_ascii=False)}"
 
 
 def strict(skill: Skill) -> Skill:
@@ -312,6 +269,8 @@ def strict(skill: Skill) -> Skill:
     Raises:
         BadInput: if the frontmatter lacks name or description or has no strict form.
     """
+    from harness.skills.markdown import render_header
+
     if not skill.name or not skill.description.strip():
         raise BadInput("a skill needs a name and a description in its frontmatter")
     if "<" in skill.description or ">" in skill.description:

@@ -20,8 +20,17 @@ from typing import Any
 
 from harness.core import BadInput, Value
 from harness.core.redaction import find_secrets
-from harness.skills.markdown import PLACEHOLDER, TOKENIZER, count_tokens, headings, scan, sections
-from harness.skills.skill import KEYS, Problem, Skill, error, load_skill, render_header, warning
+from harness.skills.markdown import (
+    KEYS,
+    PLACEHOLDER,
+    TOKENIZER,
+    count_tokens,
+    headings,
+    render_header,
+    scan,
+    sections,
+)
+from harness.skills.skill import Problem, Skill, error, load_skill, warning
 
 MAX_LENGTHS = {"name": 64, "description": 1024, "compatibility": 500}
 """Key of the frontmatter -> its characters at most."""

@@ -130,20 +130,30 @@ def run_command(
     return failed(f"check {task.check!r} {_how_it_ended(result)}")
 
 
-def suite_paths(base: Path) -> list[Path]:
-    """What sandboxed code of a suite may read: what lies in its folder, hidden entries left out.
+def own_folder(base: Path) -> Path:
+    """The folder of a suite, resolved.
 
     Raises:
-        BadInput: if that folder also holds what is not the suite's, such as the home folder.
+        BadInput: if it also holds what is not the suite's, such as the home folder.
     """
     folder, home = base.resolve(), Path.home().resolve()
     shared = [home / name for name in ("Desktop", "Documents", "Downloads")]
     shared += [home, *home.parents, Path(tempfile.gettempdir()).resolve()]
     if folder in shared:
         raise BadInput(
-            f"the suite lies in {str(folder)!r}, all of which its code could read: expected a "
-            "folder of its own; move it into one"
+            f"the suite lies in {str(folder)!r}, all of which it could read: expected a folder of "
+            "its own; move it into one"
         )
+    return folder
+
+
+def suite_paths(base: Path) -> list[Path]:
+    """What sandboxed code of a suite may read: what lies in its folder, hidden entries left out.
+
+    Raises:
+        BadInput: as :func:`own_folder`, or if there are more than :data:`MOST_ENTRIES`.
+    """
+    folder = own_folder(base)
     entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     if len(entries) > MOST_ENTRIES:
         raise BadInput(

@@ -155,7 +155,7 @@ def test_an_adapter_is_a_name_and_a_folder(pairs: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: [", "cannot read the profile"),
+        ("name: [", "not YAML"),
         ("name: x\ntool_parsers: y", "tool_parsers: Extra inputs"),
         ("name: x\nmatch: ['(']", "match '\\('"),
         ("name: x\nchat_template: none.jinja", "there is no chat template"),

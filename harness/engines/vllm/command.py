@@ -13,10 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value, first_fault
+from harness.core import BadInput, Value, first_fault, read_yaml
 
 ServedTask = Literal["generate", "embed", "rerank"]
 _SHIPPED = Path(__file__).with_name("profiles")
@@ -107,9 +106,7 @@ def shipped_profiles() -> dict[str, ServingProfile]:
 def _read(path: Path) -> ServingProfile:
     """A profile from a file; YAML reads JSON as well."""
     try:
-        profile = ServingProfile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BadInput(f"cannot read the profile {str(path)!r}: {error}") from error
+        profile = ServingProfile.model_validate(read_yaml(path))
     except ValidationError as error:
         fault = first_fault(error, "the file")
         value = error.errors()[0]["input"]

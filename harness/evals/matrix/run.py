@@ -89,7 +89,8 @@ class MatrixRun:
         return rows
 
     def _suite(self, cell: Cell) -> LoadedSuite:
-        return self.matrix.contexts[cell.context].applied(load_suite(self._reference(cell)))
+        suite = load_suite(self._reference(cell), trusted=self._settings.trust)
+        return self.matrix.contexts[cell.context].applied(suite)
 
     def _reference(self, cell: Cell) -> str:
         """The suite's path from here, or the name of a shipped one."""

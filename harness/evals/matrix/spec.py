@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from harness.agents import SkillMode, ToolProtocol
-from harness.core import BadInput, Value, digest, first_fault, write_atomic
+from harness.core import BadInput, Value, digest, first_fault, read_yaml, write_atomic
 from harness.evals.suite import LoadedSuite, Suite
 from harness.models import SampleLimits, Sampling
 
@@ -143,14 +143,8 @@ def read_matrix(path: Path) -> MatrixFile:
     Raises:
         BadInput: if it cannot be read, has unknown fields, or its base is no cell.
     """
-    import yaml
-
     try:
-        matrix = MatrixFile.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except OSError as error:
-        raise BadInput(f"expected a matrix file at {str(path)!r}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not YAML: {error}") from error
+        matrix = MatrixFile.model_validate(read_yaml(path))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'matrix')}") from error
     if unknown := sorted(matrix.base.keys() - {"model", "skill", "context"}):

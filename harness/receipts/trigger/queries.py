@@ -14,7 +14,16 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError, model_validator
 
-from harness.core import BadInput, Task, Value, digest, first_fault, read_json, read_rows
+from harness.core import (
+    BadInput,
+    Task,
+    Value,
+    digest,
+    first_fault,
+    read_json,
+    read_rows,
+    read_yaml,
+)
 from harness.evolve import content_words
 from harness.skills import Skill
 
@@ -139,13 +148,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
         return
     if not path.is_file():
         raise BadInput(f"expected a file of queries, found nothing at {str(path)!r}")
-    import yaml
-
-    try:
-        json_file = path.suffix == ".json"
-        document: Any = read_json(path) if json_file else yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
+    document: Any = read_json(path) if path.suffix == ".json" else read_yaml(path)
     named = (
         cast("dict[str, Any]", document) if isinstance(document, dict) else {"queries": document}
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, Task
-from harness.core.jsonl import read_models
+from harness.core.documents import read_models
 from harness.corpora import convert
 from harness.rag.tasks.reading import judge
 from tests.corpora.test_loaders import HOTPOT

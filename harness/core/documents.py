@@ -1,0 +1,162 @@
+"""JSON documents and lines, and YAML, with errors that name the line.
+
+YAML is what strangers write: of limited size and depth, and without aliases, nine lines of which
+stand for gigabytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from harness.core.errors import BadInput
+from harness.core.values import first_fault
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+YAML_CHARACTERS = 200_000
+"""Of a document; the parser needs about a second for that many."""
+YAML_DEPTH = 40
+"""Of lists and maps in one another."""
+
+
+def read_json(path: Path) -> Any:
+    """The JSON document in a file.
+
+    Raises:
+        BadInput: if it cannot be read, or is none (the line is named).
+    """
+    try:
+        return json.loads(path.read_text("utf-8-sig"))  # a byte order mark is no fault
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a JSONL file; blank lines are passed over.
+
+    Raises:
+        BadInput: if the file is missing, or a line is not a JSON object (the line is named).
+    """
+    if not path.is_file():
+        raise BadInput(f"expected a JSONL file, found nothing at {str(path)!r}")
+    with path.open(encoding="utf-8") as handle:
+        try:
+            for number, line in enumerate(handle, start=1):
+                if line.strip():
+                    yield number, parse_row(line, f"{path}:{number}")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{str(path)!r} is not UTF-8 text: {error}") from error
+
+
+def parse_row(line: str, where: str) -> dict[str, Any]:
+    """One line as a JSON object.
+
+    Raises:
+        BadInput: if it is none; `where` stands in front of the message.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else error
+        raise BadInput(
+            f"{where}: expected one JSON object, got {line.strip()[:60]!r} ({why})"
+        ) from error
+    if not isinstance(row, dict):
+        raise BadInput(f"{where}: expected a JSON object, got {type(row).__name__}")
+    return row  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped
+
+
+def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:
+    """Read every line of a JSONL file as `model`.
+
+    Raises:
+        BadInput: as :func:`read_rows`, or if a row does not fit the model.
+    """
+    rows: list[ModelT] = []
+    for number, row in read_rows(path):
+        try:
+            rows.append(model.model_validate(row))
+        except ValidationError as error:
+            got = str(error.errors()[0]["input"])[:60]
+            raise BadInput(f"{path}:{number}: {first_fault(error, 'row')}, got {got!r}") from error
+    return rows
+
+
+def read_yaml(path: Path) -> Any:
+    """The YAML document in a file; JSON is read, too.
+
+    Raises:
+        BadInput: if it cannot be read, or is none that :func:`parse_yaml` accepts.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise BadInput(f"expected a YAML file at {str(path)!r}, found something else")
+        with path.open(encoding="utf-8") as file:
+            return parse_yaml(file.read(YAML_CHARACTERS + 1))
+    except OSError as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise BadInput(f"{path}: not YAML: {error}") from error
+
+
+def parse_yaml(text: str, *, as_text: bool = False) -> Any:
+    """A YAML document.
+
+    Args:
+        text: the document.
+        as_text: leave every scalar as it is written: `version: 1.0` stays "1.0".
+
+    Raises:
+        ValueError: if it is no YAML, has an alias, or more characters or levels than the limits.
+    """
+    import yaml
+
+    if len(text) > YAML_CHARACTERS:
+        raise ValueError(f"it has more than {YAML_CHARACTERS:,} characters")
+    try:
+        return yaml.load(text, Loader=_loaders()[as_text])  # both are safe ones
+    except yaml.MarkedYAMLError as error:
+        where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ValueError(f"{where}{error.problem or error}") from error
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        # Values that do not fit their tag (`!!bool x`) raise what happens to go wrong.
+        raise ValueError(str(error)) from error
+
+
+@cache
+def _loaders() -> tuple[type, type]:
+    """PyYAML's safe loader, and that which makes text of every scalar; both limited."""
+    import yaml
+
+    class Limited:
+        depth = 0
+
+        def compose_node(self: Any, parent: Any, index: Any) -> Any:
+            mark = self.peek_event().start_mark
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.MarkedYAMLError(
+                    problem="an alias (*name) is not accepted: write it out", problem_mark=mark
+                )
+            if self.depth == YAML_DEPTH:
+                raise yaml.MarkedYAMLError(
+                    problem=f"more than {YAML_DEPTH} levels", problem_mark=mark
+                )
+            self.depth += 1
+            node = super().compose_node(parent, index)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # of the loader mixed in
+            self.depth -= 1
+            return node  # pyright: ignore[reportUnknownVariableType]
+
+    class Values(Limited, yaml.SafeLoader):
+        pass
+
+    class Texts(Limited, yaml.BaseLoader):
+        pass
+
+    return Values, Texts
