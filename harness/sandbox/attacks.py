@@ -44,6 +44,29 @@ REACHING = [
     "attributes",
     "kernel_queues",
     "undumpable",
+    "other_sockets",
+    "raw_sockets",
+    "kernel_log",
+    "privileged_calls",
+    "priority",
+    "raised_limits",
+    "last_to_die",
+    "core_dump",
+    "terminal",
+    "inherited_descriptors",
+    "signal_parent",
+    "kernel_doors",
+    "kernel_keys",
+    "posix_queue",
+    "look_into_others",
+    "unending_file",
+    "reserved_space",
+    "fixed_file",
+    "x32_calls",
+    "loosened_sandbox",
+    "signal_queue",
+    "signal_descriptor",
+    "signal_owner",
     "signal_host",
 ]
 # Each needs an execution of its own.
@@ -62,14 +85,17 @@ CONSUMING = [
     "deep_files",
     "locked_folder",
     "page_tables",
+    "held_output",
+    "stopped_group",
+    "empty_files",
 ]
 ATTACKS = (*REACHING, *CONSUMING)
 # Stopped where the kernel limits memory (`cgroups`); no back end is refused because of them.
-KERNEL_MEMORY = ["shared_memory", "socket_buffers"]
+KERNEL_MEMORY = ["shared_memory", "socket_buffers", "pipe_buffers"]
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
 )
-_PAYLOAD = Path(__file__).with_name("attack_payload.py")
+_PAYLOADS = [Path(__file__).with_name(name) for name in ("attack_payload.py", "attack_calls.py")]
 
 
 class Bait(ExitStack):
@@ -122,17 +148,19 @@ class Bait(ExitStack):
                 "forks": 40,
                 "megabytes": 256,
             }
-            command = [sys.executable, "-I", "-S", "attack.py", ",".join(names), json.dumps(facts)]
+            program = [sys.executable, "-I", "-S", _PAYLOADS[0].name]
             result = sandbox.exec(
-                command,
+                [*program, ",".join(names), json.dumps(facts)],
                 workdir=work,
-                files={"attack.py": _PAYLOAD.read_bytes()},
+                files={path.name: path.read_bytes() for path in _PAYLOADS},
                 limits=limits,
             )
             lines = result.stdout.splitlines()
             escaped = {line[8:] for line in lines if line.startswith("ESCAPED ")}
             # An attack that never began proves nothing, so it counts against the back end.
             escaped |= {name for name in names if f"TRIED {name}" not in lines}
+            if result.limit == "time" and "held_output" in names:
+                escaped.add("held_output")
             return escaped | self._traces(names, work), result
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
@@ -160,8 +188,8 @@ class Bait(ExitStack):
                 resource.prlimit(self.victim.pid, resource.RLIMIT_NOFILE)[0] == 3
             ):
                 seen.add("limit_host")
-        if "signal_host" in names and self.victim.poll() is not None:
-            seen.add("signal_host")
+        if self.victim.poll() is not None:
+            seen |= {name for name in names if name.startswith("signal_")}
         if "daemon" in names and (work / "heartbeat").exists():
             before = (work / "heartbeat").stat().st_size
             time.sleep(0.1)

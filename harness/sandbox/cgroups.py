@@ -44,7 +44,7 @@ class MemoryGroup(NamedTuple):
 
     def remove(self) -> None:
         """Remove it once its processes are gone."""
-        for _ in range(100):
+        for _ in range(500):
             try:
                 self.folder.rmdir()
                 return
@@ -64,6 +64,7 @@ def memory_group(megabytes: int) -> MemoryGroup | None:
 def group_place() -> tuple[Path, int] | None:
     """Folder in which groups can be made, and the version of the hierarchy; tried out once."""
     for folder, version in _candidates():
+        _sweep(folder)
         with suppress(OSError):
             group = _made(folder, version, 64)
             if group is None:
@@ -79,6 +80,14 @@ def group_place() -> tuple[Path, int] | None:
             finally:
                 group.remove()
     return None
+
+
+def _sweep(folder: Path) -> None:
+    """Remove empty groups of processes that were killed before they could."""
+    for group in folder.glob("harness-*-*"):
+        if not Path("/proc", group.name.split("-")[1]).exists():
+            with suppress(OSError):
+                group.rmdir()
 
 
 def _made(folder: Path, version: int, megabytes: int) -> MemoryGroup | None:

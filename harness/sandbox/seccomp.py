@@ -20,6 +20,8 @@ _NUMBERS = {
     "shmget": (29, 194),
     "semget": (64, 190),
     "msgget": (68, 186),
+    "mq_open": (240, 180),
+    "fallocate": (285, 47),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "io_uring_setup": (425, 425),
@@ -78,7 +80,7 @@ _NUMBERS = {
 }
 _ALWAYS = [
     # Memory that no count of processes sees.
-    *("shmget", "semget", "msgget", "memfd_create", "memfd_secret", "io_uring_setup"),
+    *("shmget", "semget", "msgget", "mq_open", "memfd_create", "memfd_secret", "io_uring_setup"),
     *("ptrace", "process_vm_readv", "process_vm_writev", "perf_event_open", "userfaultfd", "bpf"),
     *("pidfd_getfd", "open_by_handle_at"),
     *("unshare", "setns", "mount", "umount2", "pivot_root", "fsopen", "move_mount", "open_tree"),
@@ -97,6 +99,9 @@ _XATTR = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 ]
+# Local, IPv4, IPv6, netlink: what a network namespace holds. A virtual machine's host (vsock) is
+# beyond it, and so are the kernel's ciphers.
+_FAMILIES = (1, 2, 10, 16)
 # Landlock does not hide a path that is only watched.
 _WATCHING = ["inotify_init", "inotify_init1", "fanotify_init"]
 # System call -> the argument that holds the mode of a file. A set-user-ID file in the work folder
@@ -164,6 +169,9 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
         refuse_argument(name, mode, _SETID | _DEVICE)
     for name in _XATTR:
         refuse(name, errno.EOPNOTSUPP)
+    # It takes a whole disk in a moment, before anyone looks. Without it, libraries write zeros.
+    refuse("fallocate", errno.EOPNOTSUPP)
+    out += _only_families(_NUMBERS["socket"][column])
     if kind == "landlock":
         for name in ("socket", *_WATCHING):
             refuse(name, errno.EPERM)
@@ -177,6 +185,14 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
             refuse_argument(name, argument, 0, test=_JEQ, negate=True)
     out.append(_op(_RET, _ALLOW))
     return b"".join(out)
+
+
+def _only_families(number: int) -> list[bytes]:
+    """An error if the first argument of `socket` is no family of :data:`_FAMILIES`."""
+    count = len(_FAMILIES)
+    tests = [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]
+    refusal = [_op(_RET, _ERRNO | errno.EAFNOSUPPORT), _op(_LOAD, 0)]
+    return [_op(_JEQ, number, 0, count + 3), _op(_LOAD, 16), *tests, *refusal]
 
 
 def _op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
