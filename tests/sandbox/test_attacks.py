@@ -54,7 +54,7 @@ def test_consuming_is_stopped(backend: str, attack: str, bait: Bait) -> None:
     assert not escaped
     assert time.monotonic() - begin < 6
     allowed = {
-        "forks": {"processes", None},
+        "forks": {"processes", "memory", None},
         "memory": {"memory", None},
         "memory_spread": {"memory", None},
         "loop": {"time"},
