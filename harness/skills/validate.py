@@ -292,8 +292,10 @@ def lint(skill: Skill) -> Iterator[Problem]:
 
 def lint_text(text: str) -> Iterator[tuple[int, str]]:
     """(line from 1, warning) of any text: a file of a skill, or a lesson before it becomes one."""
-    for secret in find_secrets(text):
-        yield text.count("\n", 0, text.index(secret)) + 1, "looks like a secret"
+    number, before = 1, 0
+    for start in find_secrets(text):
+        number, before = number + text.count("\n", before, start), start
+        yield number, "looks like a secret"
     for number, line in enumerate(text.split("\n"), 1):
         yield from ((number, message) for pattern, message in _LINE_RULES if pattern.search(line))
         if _INVISIBLE.search(line):
