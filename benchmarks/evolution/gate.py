@@ -40,6 +40,17 @@ LIFTS = (0.0, -0.05, 0.05, 0.10, 0.15)
 TASKS = (50, 100, 200, 400)
 CANDIDATES = (1, 4, 16)
 EPOCHS = (1, 3)
+SKEWED: dict[str, tuple[tuple[float, float, float], ...]] = {
+    "nothing changes": ((1.0, 0.5, 0.5),),
+    "one in 4 breaks": ((0.75, 0.0, 1 / 3), (0.25, 1.0, 0.0)),
+    "one in 5 breaks": ((0.8, 0.75, 0.95), (0.2, 0.95, 0.15)),
+    "one in 10 breaks": ((0.9, 0.0, 0.1), (0.1, 0.95, 0.05)),
+    "one in 20 breaks": ((0.95, 0.5, 0.55), (0.05, 1.0, 0.05)),
+    "half never changes": ((0.5, 0.0, 0.0), (0.45, 0.0, 0.1), (0.05, 0.95, 0.05)),
+    "one in 10 is mended": ((0.9, 0.1, 0.0), (0.1, 0.05, 0.95)),
+    "ten points better": (),
+}
+"""Shares of the tasks with pass rates before and after; () stands for rates of all heights."""
 ESTIMATED = 400
 """Decisions of a cell whose adjusted estimate is computed."""
 
@@ -49,6 +60,7 @@ class Draw(NamedTuple):
 
     sums: Ints
     sizes: Ints
+    net: Ints
     unit: int
 
 
@@ -77,16 +89,18 @@ def changes(
 
 
 def at_looks(moved: Ints, ends: tuple[int, ...], unit: int) -> Draw:
-    """Sums [decisions, looks] and numbers of steps of each size [decisions, looks, unit]."""
+    """Sums [decisions, looks], and steps of each size, all and net, [decisions, looks, unit]."""
     sums = np.stack([moved[:, :end].sum(axis=1) for end in ends], axis=1)
-    sizes = np.stack(
-        [
-            np.stack([(np.abs(moved[:, a:b]) == s + 1).sum(axis=1) for s in range(unit)], axis=1)
-            for a, b in pairwise((0, *ends))
-        ],
-        axis=1,
+
+    def counts(value: int) -> Ints:
+        """Changes of that value at each look."""
+        hits = [(moved[:, a:b] == value).sum(axis=1) for a, b in pairwise((0, *ends))]
+        return np.stack(hits, axis=1)
+
+    gains, losses = (
+        np.stack([counts(sign * (step + 1)) for step in range(unit)], axis=2) for sign in (1, -1)
     )
-    return Draw(sums, sizes, unit)
+    return Draw(sums, gains + losses, gains - losses, unit)
 
 
 def mcnemar(draw: Draw, look: int, level: float) -> NDArray[np.bool_]:
@@ -107,12 +121,7 @@ def cell(
     """One row of the table."""
     upper, lower = bounds
     count, looks = draw.sums.shape
-    above, below = draw.sums >= upper, draw.sums <= lower
-    out = above | below
-    out[:, -1] = True
-    stop = out.argmax(axis=1)
-    rows = np.arange(count, dtype=np.int64)
-    accepted = above[rows, stop]
+    accepted, stop = first_exit(draw, upper, lower)
     run = np.asarray(plan.look_sizes)[stop]
     level = plan.alpha / plan.candidates
     fixed = mcnemar(draw, looks - 1, level)
@@ -186,11 +195,59 @@ def measure(decisions: int, seed: int) -> list[dict[str, Any]]:
                 draw = at_looks(moved, plan.look_sizes, epochs)
                 if epochs > 1 or candidates not in drawn:
                     seen = np.broadcast_to(np.asarray(plan.look_sizes), draw.sums.shape)
-                    upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
+                    upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs, draw.net)
                     drawn[candidates] = upper, lower
                 estimate = (candidates, epochs, tasks) == (1, 1, 200) and psi in (0.1, 0.25)
                 rows.append(cell(plan, draw, drawn[candidates], truth, estimate))
     return rows
+
+
+def skewed(decisions: int, seed: int) -> list[dict[str, Any]]:
+    """Accepted shares with several attempts, where changes without effect are not symmetric.
+
+    `gate` is the sequential gate, `goes_on` whoever ignores where it gives up, and `uncorrected`
+    the gate without the correction for skewness. The last world has an effect: ten points for
+    tasks of all difficulties.
+    """
+    rows: list[dict[str, Any]] = []
+    for index, (epochs, tasks) in enumerate(product((3, 5), (20, 40, 100, 200))):
+        plan = SequentialPlan(tasks=tasks, epochs=epochs)
+        shape = (decisions, tasks)
+        for name, kinds in SKEWED.items():
+            rng = np.random.default_rng([seed, 1, index])
+            if kinds:
+                shares, before, after = (np.asarray(column) for column in zip(*kinds, strict=True))
+                kind = rng.choice(len(kinds), size=shape, p=shares)
+                before, after = before[kind], after[kind]
+            else:
+                before = rng.random(shape)
+                after = np.minimum(1.0, before + 0.1)
+            passed = [rng.binomial(epochs, side).astype(np.int64) for side in (before, after)]
+            draw = at_looks(passed[1] - passed[0], plan.look_sizes, epochs)
+            seen = np.broadcast_to(np.asarray(plan.look_sizes), draw.sums.shape)
+            plain, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
+            upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs, draw.net)
+            accepted, stop = first_exit(draw, upper, lower)
+            row = {"changes": name, "tasks": tasks, "epochs": epochs, "decisions": decisions}
+            row |= {
+                "lift": float((after - before).mean()),
+                "gate": float(accepted.mean()),
+                "upper95": upper_limit(int(accepted.sum()), decisions),
+                "goes_on": float((draw.sums >= upper).any(axis=1).mean()),
+                "uncorrected": float(first_exit(draw, plain, lower)[0].mean()),
+                "tasks_run": float(np.asarray(plan.look_sizes)[stop].mean()),
+            }
+            rows.append(row)
+    return rows
+
+
+def first_exit(draw: Draw, upper: Ints, lower: Floats) -> tuple[NDArray[np.bool_], Ints]:
+    """Whether a decision is accepted, and the look at which it is made."""
+    above = draw.sums >= upper
+    out = above | (draw.sums <= lower)
+    out[:, -1] = True
+    stop = out.argmax(axis=1)
+    return above[np.arange(len(stop)), stop], stop
 
 
 def reference() -> dict[str, Any]:
@@ -235,11 +292,22 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def skew_table(rows: list[dict[str, Any]]) -> str:
+    """The accepted shares of skewed changes as text, one a line."""
+    return "\n".join(
+        f"{row['tasks']:4d} x {row['epochs']}  {row['changes']:20} {row['lift']:+.3f}  gate "
+        f"{row['gate']:.4f} (<= {row['upper95']:.4f})  goes on {row['goes_on']:.4f}  uncorrected "
+        f"{row['uncorrected']:.4f}  run {row['tasks_run']:.0f}"
+        for row in rows
+    )
+
+
 def main() -> None:
     """Measure, print, keep."""
     options = read_options(__doc__, decisions=2000, seed=41, out=option(type=Path))
     began = time.perf_counter()
     rows = measure(options.decisions, options.seed)
+    repeated = skewed(2 * options.decisions, options.seed)
     fooled = [row for row in rows if row["lift"] <= 0]
     worst = max(fooled, key=lambda row: row["accepted"] * row["candidates"])
     null = [row for row in rows if row["lift"] == 0 and row["candidates"] == 1]
@@ -252,9 +320,11 @@ def main() -> None:
             gate: max(row[gate] for row in null)
             for gate in ("accepted", "fixed", "peeking", "better_mean")
         },
+        "skewed": repeated,
         "cells": rows,
     }
     print(table(rows))
+    print(skew_table(repeated))
     print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
     report(result, options.out)
 

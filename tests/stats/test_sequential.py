@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,6 +90,72 @@ def test_no_order_of_changing_tasks_breaks_the_promise(order: str) -> None:
     out = exits(counts, upper, np.full(upper.shape, -(2**30)), np.full(1, 0.5))
     assert float(out.up.sum()) == pytest.approx(float(spent[0, -1]))
     assert 0.02 < spent[0, -1] <= 0.05
+
+
+def _accepted(
+    plan: SequentialPlan, before: np.ndarray[Any, Any], after: np.ndarray[Any, Any], corrected: bool
+) -> float:
+    """Share of simulated comparisons that are accepted; rates are [comparisons, tasks]."""
+    rng = np.random.default_rng(33)
+    moved = rng.binomial(plan.epochs, after) - rng.binomial(plan.epochs, before)
+    ends = (0, *plan.look_sizes)
+
+    def counts(value: int) -> np.ndarray[Any, Any]:
+        return np.stack([(moved[:, a:b] == value).sum(axis=1) for a, b in pairwise(ends)], axis=1)
+
+    gains, losses = (
+        np.stack([counts(sign * (step + 1)) for step in range(plan.epochs)], axis=2)
+        for sign in (1, -1)
+    )
+    sums = moved.cumsum(axis=1)[:, np.asarray(plan.look_sizes) - 1]
+    seen = np.broadcast_to(np.asarray(plan.look_sizes), sums.shape)
+    net = gains - losses if corrected else None
+    upper, _, lower = walk_boundaries(plan, gains + losses, seen, plan.epochs, net)
+    above = sums >= upper
+    stop = (above | (sums <= lower)).argmax(axis=1)
+    stop[~(above | (sums <= lower)).any(axis=1)] = sums.shape[1] - 1
+    return float(above[np.arange(len(stop)), stop].mean())
+
+
+@pytest.mark.parametrize(
+    ("share", "broken", "helped"),
+    [(0.1, (0.95, 0.05), (0.0, 0.1)), (0.2, (0.95, 0.15), (0.75, 0.95)),
+     (0.25, (1.0, 0.0), (0.0, 1 / 3))],
+)  # fmt: skip
+def test_a_few_tasks_that_break_do_not_hide_behind_many_small_gains(
+    share: float, broken: tuple[float, float], helped: tuple[float, float]
+) -> None:
+    assert share * (broken[1] - broken[0]) + (1 - share) * (helped[1] - helped[0]) == pytest.approx(
+        0.0, abs=1e-9
+    )
+    breaks = np.random.default_rng(34).random((2000, 40)) < share
+    before, after = (np.where(breaks, broken[side], helped[side]) for side in (0, 1))
+    plan = SequentialPlan(tasks=40, epochs=3)
+    # Standard error of a share of 0.05: 0.005.
+    assert _accepted(plan, before, after, corrected=True) < 0.055
+    assert _accepted(plan, before, after, corrected=False) > 0.06
+
+
+@pytest.mark.parametrize("tasks", [40, 100])
+def test_the_correction_for_skewed_changes_costs_little_power(tasks: int) -> None:
+    """A quarter of the tasks change, most for the better, as in `benchmarks/evolution/gate.py`."""
+    drawn = np.random.default_rng(35).random((2000, tasks))
+    before = np.where(drawn < 0.20, 0.1, np.where(drawn < 0.6, 0.9, 0.1))
+    after = np.where(drawn < 0.20, 0.9, np.where(drawn < 0.25, 0.1, before))
+    plan = SequentialPlan(tasks=tasks, epochs=3)
+    corrected, plain = (_accepted(plan, before, after, correct) for correct in (True, False))
+    assert plain > 0.25
+    assert plain - 0.03 < corrected <= plain
+
+
+def test_decisions_are_corrected_for_skewed_changes() -> None:
+    spread: list[float | None] = [*[1 / 3] * 14, -1.0, *[0.0] * 5]
+    plan = SequentialPlan(tasks=20, looks=1, epochs=3)
+    decision = decide(plan, 0, spread)
+    assert decision.verdict != "accept"
+    assert decision.p >= plan.alpha
+    mirrored = decide(plan, 0, [-change if change else 0.0 for change in spread])
+    assert mirrored.verdict != "accept"
 
 
 def test_candidates_share_the_error() -> None:
