@@ -20,12 +20,13 @@ from harness.core import (
     private_folder,
     write_atomic,
 )
-from harness.core.redaction import Redactor
+from harness.core.redaction import REDACTED, Redactor
 from harness.evolve import Event, extract
 from harness.learn.acts import prompts
+from harness.learn.entropy import random_words
 from harness.learn.outcomes import infer_outcome
 from harness.learn.session_logs import Spans, fault, session_files, since_time
-from harness.learn.types import LearnSettings, Outcome, Rebuilt, Session, Skipped
+from harness.learn.types import LearnSettings, Outcome, RandomWord, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
 from harness.trajectories.lenient import listing, mapping, string
@@ -49,6 +50,7 @@ class Gathered(Value):
         tokens: of what the analysts will read, by the packaged count.
         folder: of the redacted sessions.
         sent: folder with the very text that goes into the analysts' prompts.
+        random_words: what looks random in that text: a secret of no known kind, or none.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Gathered(Value):
     tokens: int = 0
     folder: str = ""
     sent: str = ""
+    random_words: tuple[RandomWord, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -195,10 +198,12 @@ def write_sessions(
     for name in (SESSIONS, SENT):
         shutil.rmtree(out / name, ignore_errors=True)
     rows: list[Session] = []
+    suspects: list[RandomWord] = []
     ids: set[str] = set()
     for read in reads:
         row, clean = _session(read, held_out, redactor, ids)
-        rows.append(row)
+        text = extract(clean) if row.teaches else ""
+        rows.append(row.model_copy(update={"tokens": count_tokens(text) if text else 0}))
         if not row.teaches:
             continue
         name = f"{row.client}-{digest(row.id)[:12]}"
@@ -206,7 +211,10 @@ def write_sessions(
         private_folder(out / SESSIONS)
         private_folder(out / SENT)
         write_atomic(out / SESSIONS / f"{name}.json", document + "\n")
-        write_atomic(out / SENT / f"{name}.txt", extract(clean) + "\n")
+        write_atomic(out / SENT / f"{name}.txt", text + "\n")
+        for line, word in random_words(text):
+            file = str(out / SENT / f"{name}.txt")
+            suspects.append(RandomWord(file=file, line=line, start=word[:6], length=len(word)))
     return Gathered(
         key=key,
         sessions=tuple(rows),
@@ -214,6 +222,7 @@ def write_sessions(
         tokens=sum(row.tokens for row in rows if row.teaches),
         folder=str(out / SESSIONS),
         sent=str(out / SENT),
+        random_words=tuple(suspects),
     )
 
 
@@ -247,7 +256,18 @@ def _session(
     document |= {"trajectory_id": name, "extra": {"harness": facts}}
     stamped = dump(Trajectory.model_validate(document))
     before = redactor.counts.copy()
-    clean = Trajectory.model_validate(redactor.clean(stamped))
+    # Together, because what is bare in a quote may be named in the session.
+    claims = [claim.quote for claim in read.outcome.claims]
+    cleaned = redactor.clean({"session": stamped, "claims": claims})
+    clean = Trajectory.model_validate(cleaned["session"])
+    outcome = read.outcome.model_copy(
+        update={
+            "claims": tuple(
+                claim.model_copy(update={"quote": quote.partition(REDACTED)[0].strip()})
+                for claim, quote in zip(read.outcome.claims, cleaned["claims"], strict=True)
+            )
+        }
+    )
     prompt = prompts(clean)
     why_not = ""
     if read.outcome.verdict == "unknown":
@@ -262,8 +282,7 @@ def _session(
         started=next((step.timestamp for step in clean.steps if step.timestamp), "") or "",
         prompt=prompt[0][:PROMPT] if prompt else "",
         task=read.task,
-        outcome=read.outcome,
-        tokens=0 if why_not else count_tokens(extract(clean)),
+        outcome=outcome,
         redactions=dict(redactor.counts - before),
         teaches=not why_not,
         why_not=why_not,

@@ -195,7 +195,8 @@ def _tasks(
         else:
             rebuilt[read.task] = task, command
             facts = {name: task.meta[name] for name in ("commit", "verified")}
-            row = row.model_copy(update={"task": read.task, "command": command, **facts})
+            shown = redactor.text(command)
+            row = row.model_copy(update={"task": read.task, "command": shown, **facts})
         rows.append(row)
         progress(Event(stage="tasks", done=number, total=len(reads)))
     tasks = [task for task, _ in rebuilt.values()]

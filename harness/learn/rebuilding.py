@@ -236,10 +236,13 @@ def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
             raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
         own = Redactor(thorough=True)  # paths in code must stay as they are
         for path in files:
-            with suppress(UnicodeDecodeError):  # no text: no agent reads it
-                text = path.read_bytes().decode()
-                if (clean := own.text(text)) != text:
-                    path.write_bytes(clean.encode())
+            content = path.read_bytes()
+            try:
+                clean = own.text(content.decode()).encode()
+            except UnicodeDecodeError:
+                clean = own.content(content) if b"\0" not in content else content  # no text
+            if clean != content:
+                path.write_bytes(clean)
         redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
         draft.rename(tree)
     finally:

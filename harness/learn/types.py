@@ -74,6 +74,25 @@ class Skipped(Value):
         return f"{self.file}{f':{self.line}' if self.line else ''}: {self.reason}"
 
 
+class RandomWord(Value):
+    """What looks random in a text that would be sent, and no rule explains.
+
+    Attributes:
+        file: that it stands in.
+        line: in `file`, from 1.
+        start: its first characters.
+        length: of it, in characters.
+    """
+
+    file: str
+    line: int
+    start: str
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.start}… ({self.length} characters)"
+
+
 class Session(Value):
     """One session that was read.
 

@@ -24,7 +24,7 @@ from harness.core.errors import BadInput, Refused
 if TYPE_CHECKING:
     from harness.learn import Gathered, LearnResult, LearnSettings
 
-SHOWN = 5
+SHOWN, SUSPECTS = 5, 20
 
 
 @intent("Improve")
@@ -111,6 +111,13 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     secrets = sum(gathered.redactions.values())
     kinds = ", ".join(f"{count} x {kind}" for kind, count in gathered.redactions.items())
     lines.append(f"redacted: {secrets} secrets{f' ({kinds})' if kinds else ''}")
+    if suspects := gathered.random_words:
+        lines.append(
+            f"looks random, and would be sent: {len(suspects)} (look whether it is secret)"
+        )
+        lines += [f"  {word}" for word in suspects[:SUSPECTS]]
+    if len(suspects) > SUSPECTS:
+        lines.append(f"  and {len(suspects) - SUSPECTS} more: {settings.out / 'learn.json'}")
     lines += [f"would be sent to {recipient}" for recipient in recipients(settings, gathered)]
     lines.append(f"read it before: {gathered.sent}")
     return "\n".join(lines)

@@ -1,0 +1,47 @@
+"""What looks random in a text that is about to be sent: a person decides whether it is a secret."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+LEAST = 20
+"""Characters of a word that is looked at."""
+PIECE = 12
+"""Letters and digits in a row that a random word has: names join shorter words by marks."""
+BITS, CHANGES = 3.0, 0.3
+"""Entropy a character, and changes between small letters, capitals and digits a character, of a
+random piece: in names of programs and files they are rarer."""
+_WORD = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LEAST},}}={{0,2}}")
+_HARMLESS = re.compile(
+    r"[0-9a-fA-F-]+$"  # digests, commits, UUIDs
+    r"|sha(?:1|256|384|512)-|AAAA[BCE][123]Nz"  # digests of packages, public keys
+    r"|(?:toolu|call|msg|chatcmpl|resp|run|req|fc|rs)[_-]"  # what providers call their answers
+)
+_CLASSES = str.maketrans(
+    {char: kind for kind, chars in zip("aA0", ("a-z", "A-Z", "0-9"), strict=True)
+     for char in map(chr, range(ord(chars[0]), ord(chars[-1]) + 1))}
+)  # fmt: skip
+
+
+def random_words(text: str) -> Iterator[tuple[int, str]]:
+    """(line from 1, word) of every word that looks random, digests and ids left out."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for match in _WORD.finditer(line):
+            word = match[0]
+            if not _HARMLESS.match(word) and _is_random(word.rstrip("=")):
+                yield number, word
+
+
+def _is_random(word: str) -> bool:
+    piece = max(re.split(r"[+/_-]", word), key=len)
+    if len(piece) < PIECE or piece.isalpha() or _HARMLESS.match(piece):
+        return False
+    classes = piece.translate(_CLASSES)
+    changes = sum(a != b for a, b in pairwise(classes))
+    counts = Counter(piece).values()
+    entropy = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts)
+    return changes >= CHANGES * len(piece) and entropy >= BITS
