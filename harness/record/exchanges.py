@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
@@ -36,10 +37,11 @@ class RecordedRequest:
 
     Attributes:
         method: such as `POST`.
-        path: behind the base URL's host, such as `/v1/messages`.
-        query: the part behind the question mark.
+        path: behind the base URL's host, such as `/v1/messages`, without keys.
+        query: the part behind the question mark, without keys.
         headers: those of :data:`KEPT_HEADERS`.
-        body: JSON where it is JSON, else `{"text"}` or `{"base64"}`; None if it is empty.
+        body: JSON where it is JSON, else `{"text"}` or `{"base64"}`, or `{"sha256"}` of what is
+            compressed, because nobody can see whether a key is in it; None if it is empty.
     """
 
     method: str
@@ -62,12 +64,14 @@ def read_request(
     content: bytes,
     secrets: Redactor,
 ) -> RecordedRequest:
-    """A request without its keys."""
+    """A request without its keys, for the record; the request itself is sent as it came."""
     recorded_headers = {name: headers[name] for name in KEPT_HEADERS if name in headers}
+    query = secrets.query(query)  # first: its keys may stand in the others
     body = secrets.clean(json_of(content))
     if body is None and content:
-        body = pack(content, secrets)
-    return RecordedRequest(method, path, secrets.text(query), secrets.clean(recorded_headers), body)
+        compressed = headers.get("content-encoding", "identity").lower() != "identity"
+        body = {"sha256": sha256(content).hexdigest()} if compressed else pack(content, secrets)
+    return RecordedRequest(method, secrets.text(path), query, secrets.clean(recorded_headers), body)
 
 
 def json_of(content: bytes) -> Any:
@@ -89,7 +93,7 @@ def pack(content: bytes, secrets: Redactor) -> dict[str, str]:
     try:
         return {"text": secrets.text(content.decode())}
     except UnicodeDecodeError:
-        return {"base64": base64.b64encode(content).decode()}
+        return {"base64": base64.b64encode(secrets.content(content)).decode()}
 
 
 @dataclass

@@ -96,8 +96,9 @@ class Forward:
     Args:
         line: of the recording.
         number: of the exchange.
-        request: without its keys.
-        headers: with them.
+        request: as it is recorded, without its keys.
+        target: its path and query as they came.
+        headers: as they came.
         content: the body as it came.
         wire: its format, None to pass it through.
     """
@@ -107,11 +108,12 @@ class Forward:
         line: Line,
         number: int,
         request: RecordedRequest,
+        target: tuple[str, str],
         headers: Mapping[str, str],
         content: bytes,
         wire: Wire | None,
     ) -> None:
-        self._line, self._number, self._request = line, number, request
+        self._line, self._number, self._request, self._target = line, number, request, target
         self._headers, self._content, self._wire = headers, content, wire
         self._body = mapping(json_of(content)) if wire else {}
         self._legs: list[Leg] = []
@@ -179,10 +181,10 @@ class Forward:
         if not self._legs:
             session = self._line.session
             await self._write("request", time=time.time(), session=session, **vars(request))
-        query = f"?{request.query}" if request.query else ""
+        path, query = self._target
         outgoing = self._line.client.build_request(
             request.method,
-            upstream.url(request.path, self._headers) + query,
+            upstream.url(path, self._headers) + (f"?{query}" if query else ""),
             headers=upstream.headers(self._headers),
             content=content,
         )

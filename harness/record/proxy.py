@@ -66,9 +66,8 @@ class Proxy:
         content = await request.body()
         self.requests += 1
         self._secrets.learn(request.headers)
-        recorded = read_request(
-            request.method, path, request.url.query, request.headers, content, self._secrets
-        )
+        target = path, request.url.query
+        recorded = read_request(request.method, *target, request.headers, content, self._secrets)
         exchange = self._answers.next(recorded)
         if exchange is not None:
             self.replayed += 1
@@ -77,12 +76,14 @@ class Proxy:
                 await line.log.put(event)
             return await replayed(exchange)
         if line is None:
-            self.missing.append(f"{recorded.method} {path}: {self._answers.nearest(recorded)}")
+            self.missing.append(
+                f"{recorded.method} {recorded.path}: {self._answers.nearest(recorded)}"
+            )
             problem = f"not in the recording: {self.missing[-1]}"
             return failure(problem, 404, "not_found_error", final=True)
         number, self._next = self._next, self._next + 1
         wire = wire_of(request.method, path)
-        forward = Forward(line, number, recorded, request.headers, content, wire)
+        forward = Forward(line, number, recorded, target, request.headers, content, wire)
         try:
             return await forward.respond()
         except LimitReached as error:

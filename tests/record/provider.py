@@ -82,7 +82,11 @@ def provide(script: Script) -> Generator[Provider]:
             length = int(self.headers.get("content-length", 0))
             raw = self.rfile.read(length)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            seen = Seen(self.path, headers, json.loads(raw) if raw else {})
+            try:
+                body = json.loads(raw or b"{}")
+            except ValueError:
+                body = {"hex": raw.hex()}
+            seen = Seen(self.path, headers, body)
             provider.seen.append(seen)
             self.give(script(provider, seen))
 

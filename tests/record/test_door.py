@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import sys
+from base64 import b64decode
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -249,6 +251,42 @@ def test_secrets_in_what_is_said_reach_no_file(tmp_path: Path) -> None:
     read = json.dumps(Recording(tmp_path / "r").events)
     assert KEY not in read
     assert "[REDACTED]" in read
+
+
+def test_keys_in_path_query_and_bytes_are_sent_and_never_written(tmp_path: Path) -> None:
+    """Also where a key has no form of its own: its parameter's name gives it away."""
+    plain = "plain" + "Kestrel-19"
+    path = f"/v1/{KEY}/models/{plain}:generate?alt=json&key={plain}&page_token=seven-of-nine"
+    contents = {
+        "application/octet-stream": b"\xff\xfe audio " + KEY.encode() + b"\x00\x81",
+        "text/plain": f"text {KEY} {plain}".encode(),
+        "application/gzip": gzip.compress(KEY.encode()),
+    }
+
+    async def work(opened: Open) -> list[int]:
+        codes: list[int] = []
+        for kind, content in contents.items():
+            headers = {"content-type": kind}
+            if "gzip" in kind:
+                headers["content-encoding"] = "gzip"
+            got = await opened.client.post(opened.url + path, content=content, headers=headers)
+            codes.append(got.status_code)
+        return codes
+
+    with provide(lambda _, __: Answer({"ok": True})) as provider:
+        assert ask(tmp_path / "r", provider.url, work) == [200, 200, 200]
+    assert [seen.path for seen in provider.seen] == [path] * 3, "what was given is sent"
+    assert [bytes.fromhex(seen.body["hex"]) for seen in provider.seen] == [*contents.values()]
+    exchanges = Recording(tmp_path / "r").exchanges
+    for exchange in exchanges:
+        body = json.dumps(exchange.request.body).encode()
+        packed = exchange.request.body.get("base64", "")
+        for text in (exchange.request.path, exchange.request.query, str(body + b64decode(packed))):
+            assert KEY not in text
+            assert plain not in text
+    assert exchanges[0].request.query == "alt=json&key=[REDACTED]&page_token=seven-of-nine"
+    assert set(exchanges[2].request.body) == {"sha256"}
+    assert ask(tmp_path / "r", None, work) == [200, 200, 200], "a replay finds them again"
 
 
 def test_an_upstream_is_a_url_or_a_model() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote_plus
 
 from harness.core.redaction.form import Form, FormTable, Span
 from harness.core.redaction.names import NAME, NAMED
@@ -21,7 +22,16 @@ placeholders."""
 HEAD = 4
 FEW = 32
 """Secrets that are looked for one by one; more of them by their first `HEAD` characters."""
-_KEY_HEADERS = ("authorization", "x-api-key", "api-key", "proxy-authorization", "cookie")
+_KEY_HEADERS = (
+    "authorization", "x-api-key", "api-key", "proxy-authorization", "cookie", "x-goog-api-key",
+    "x-auth-token", "ocp-apim-subscription-key",
+)  # fmt: skip
+_KEY_PARAMETER = re.compile(
+    r"(?i)(?:(?:api|access|auth|client|private|refresh|id|subscription|session|security|account)"
+    r"[_-]?)?(?:key|token|secret|password|passwd|pwd|sig|signature|auth|credential)"
+    r"|(?:aws|oss)accesskeyid|x-(?:amz|goog)-(?:signature|credential|security-token)"
+)
+"""Names of a query's parameters whose values are keys; `page_token` is none."""
 _KEY_VARIABLE = re.compile(r"(?i)(api_?key|token|secret|password)$")
 _TABLES = {False: FormTable(TOKENS), True: FormTable((*TOKENS, *NAMED))}
 _UNSURE = frozenset(form.kind for form in NAMED) - {"variable", "quoted variable"}
@@ -70,7 +80,8 @@ class Redactor:
     def learn(self, headers: Mapping[str, str]) -> None:
         """Remember the keys of a request: from here on they are replaced word for word."""
         for name in _KEY_HEADERS:
-            self._learn(headers.get(name, "").removeprefix("Bearer ").strip())
+            value = headers.get(name, "").strip()
+            self._learn(value if name == "cookie" else value.rpartition(" ")[2])
 
     def _learn(self, value: str) -> None:
         if len(value) >= LEAST:
@@ -79,6 +90,18 @@ class Redactor:
     def text(self, text: str) -> str:
         """One text without secrets."""
         return self.clean(text)
+
+    def query(self, query: str) -> str:
+        """The query of a URL without its keys; from here on they are replaced word for word."""
+        parts: list[str] = []
+        for part in query.split("&"):
+            name, equals, value = part.partition("=")
+            if value and _KEY_PARAMETER.fullmatch(name):
+                self._learn(value)
+                self._learn(unquote_plus(value))
+                value = REDACTED
+            parts.append(f"{name}{equals}{value}")
+        return self.text("&".join(parts))
 
     def content(self, content: bytes) -> bytes:
         """Bytes of any encoding without the secrets that stand in them as ASCII."""
